@@ -16,7 +16,7 @@ from opsconsole_cdktf._declared import Connection, Count, Lifecycle, Provisioner
 from opsconsole_cdktf._ordering import Carried
 from opsconsole_cdktf._rules import Kind
 
-SpecialtyDeletionPolicy: TypeAlias = Literal["delete", "abandon"]
+SpecialtyDeletionPolicy: TypeAlias = Literal["abandon", "delete"]
 """What `deletion_policy` of `Specialty` may be."""
 
 
@@ -76,9 +76,9 @@ class SpecialtyAttributes:
     org_id_input = attributes.Declaration[str]()
     reset_org_id = attributes.Reset()
     deletion_policy = attributes.Choice[SpecialtyDeletionPolicy](
-        "What removal does: `delete` (the default) deletes the specialty, which the console "
-        "cannot create again; `abandon` leaves it on the console.",
-        Bounds(allowed=("delete", "abandon")),
+        "What removal does: `abandon` (the default) leaves the specialty on the console; `delete` "
+        "deletes it, and the console cannot create it again.",
+        Bounds(allowed=("abandon", "delete")),
     )
     deletion_policy_input = attributes.DeclaredChoice[SpecialtyDeletionPolicy]()
     reset_deletion_policy = attributes.Reset()
@@ -95,7 +95,8 @@ class SpecialtyAttributes:
 
 class Specialty(Carried, SpecialtyAttributes):
     """A specialty that agents carry. The console has no operation that creates one: the declared
-    `key` is looked up and adopted. Deleting it is refused while an agent carries it.
+    `key` is looked up and adopted. Removed, it stays on the console unless `deletion_policy` says
+    otherwise; deleting it is refused while an agent carries it.
 
     Args:
         scope: The construct that it belongs to.
@@ -107,8 +108,8 @@ class Specialty(Carried, SpecialtyAttributes):
         description: What the specialty is for.
         execution_mode: How agents of this specialty execute.
         org_id: The org that the specialty belongs to.
-        deletion_policy: What removal does: `delete` (the default) deletes the specialty, which the
-            console cannot create again; `abandon` leaves it on the console.
+        deletion_policy: What removal does: `abandon` (the default) leaves the specialty on the
+            console; `delete` deletes it, and the console cannot create it again.
         timeouts: How long to wait.
         connection, count, depends_on, for_each, lifecycle, provider, provisioners: as in every
             construct of cdktf.

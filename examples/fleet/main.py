@@ -74,7 +74,7 @@ class Fleet(TerraformStack):
         """Put an agent on every host; databases have a specialty of their own."""
         linux = DataSpecialty(self, "linux", key="linux-server")
         # Adopted: the console keeps it when this stack is destroyed.
-        database = Specialty(self, "database", key="database", deletion_policy="abandon")
+        database = Specialty(self, "database", key="database")
         for site, part in self.sites.items():
             for role, host in part.hosts.items():
                 agent = Agent(

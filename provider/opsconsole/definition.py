@@ -336,6 +336,12 @@ class ResourceDefinition(_Attributed):
         """The attributes that hold ids of other resources."""
         return tuple(attribute for attribute in self.attributes if attribute.refers_to)
 
+    def is_abandoned(self, values: Attributes) -> bool:
+        """Return whether a removal leaves an object on the console (`deletion_policy`)."""
+        policy = self.by_name.get("deletion_policy")
+        # The first of the policies is the default.
+        return policy is not None and (values.get(policy.name) or policy.allowed[0]) == "abandon"
+
     def problems(self, config: Attributes) -> list[Diagnostic]:
         """Return what is wrong with a declaration: by its attributes, and by its own rules.
 

@@ -50,8 +50,8 @@ def fleet(console: Emulator) -> dict[str, Any]:
     bound = {"host_id": "${opsconsole_host.whole.id}", **LINUX}
     declared = program(
         specialty={
-            "linux": {"key": "linux-server"},
-            "database": {"key": "database", "deletion_policy": "abandon"},
+            "linux": {"key": "linux-server", "deletion_policy": "delete"},
+            "database": {"key": "database"},
         },
         host={
             **gates(depends_on=["opsconsole_specialty.linux"]),
@@ -133,6 +133,7 @@ def destroy(engine: Terraform, console: Emulator) -> None:
         engine.destroy()
         assert engine.state()["resources"] == []
         assert console.row("specialties", "spc_linux") is None
+        assert console.row("specialties", "spc_database") is not None
         return
     run = engine.destroy(expect={1})
     [error] = run.errors

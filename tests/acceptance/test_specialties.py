@@ -19,7 +19,7 @@ ADDRESS = "opsconsole_specialty.linux"
 def declared(hosts: int = 2, **facts: Any) -> dict[str, Any]:
     """Declare hosts with an agent each, and their specialty, without host → specialty."""
     return program(
-        specialty={"linux": {"key": "linux-server"} | facts},
+        specialty={"linux": {"key": "linux-server", "deletion_policy": "delete"} | facts},
         host={f"h{n}": {"name": f"h{n}"} for n in range(hosts)},
         agent={
             f"a{n}": {
@@ -113,6 +113,22 @@ def test_an_agent_that_stays_keeps_its_specialty(
     assert "unchanged in it" in error["detail"] and "request id req_" in error["detail"]
     assert console.request_counts()["specialty_delete"] == 1
     assert ADDRESS in held(engine)
+
+
+def test_what_is_adopted_is_called_so_and_stays_unless_its_deletion_is_declared(
+    project: Callable[..., Terraform], console: Emulator
+) -> None:
+    engine = project(program(specialty={"linux": {"key": "linux-server"}}), console)
+    [adopting] = engine.plan_run(expect={2}).warnings
+    assert adopting["summary"] == (
+        'This takes the specialty "linux-server" (spc_linux) under management; nothing is created'
+    )
+    engine.apply()
+    [leaving] = foresee(engine, "-destroy").run.warnings
+    assert "leaves management; it stays on the console" in leaving["summary"]
+    engine.destroy()
+    assert console.row("specialties", "spc_linux") is not None
+    assert deletes(console) == []
 
 
 def test_what_cannot_be_adopted(project: Callable[..., Terraform], console: Emulator) -> None:

@@ -32,7 +32,7 @@ async def _made(console: Emulator, steps_of: Callable[..., Any], name: str) -> O
         row = console.create("blacklists", pattern="rm")
         return await steps_of(name).create(id=row["id"])
     if name == "specialty":
-        return await steps_of(name).create(key="identity")
+        return await steps_of(name).create(key="identity", deletion_policy="delete")
     host = await steps_of("host").create(name=f"web-{len(console.rows('hosts'))}")
     if name == "host":
         return host
@@ -71,7 +71,7 @@ async def test_an_extra_deletion_may_answer_with_the_resource(
 async def test_a_deleted_agent_is_not_named_as_one_that_carries_a_specialty(
     console: Emulator, steps_of: Callable[..., Any], one_run: Callable[..., Lifecycle]
 ) -> None:
-    specialty = await steps_of("specialty").create(id="spc_linux")
+    specialty = await steps_of("specialty").create(id="spc_linux", deletion_policy="delete")
     agent = await _made(console, steps_of, "agent")
     await _made(console, steps_of, "agent")
     run = one_run()

@@ -238,7 +238,7 @@ async def test_a_specialty_that_a_refresh_found_gone_forbids_no_destroy(
 @pytest.mark.parametrize(
     ("name", "operation", "fields"),
     [
-        ("specialty", "specialty_delete", {"key": "network"}),
+        ("specialty", "specialty_delete", {"key": "network", "deletion_policy": "delete"}),
         ("blacklisted_command", "blacklist_delete", {"id": "blk_format"}),
         ("agent", "agent_delete", {"name": "a", "specialty_id": "spc_linux"}),
     ],
@@ -338,7 +338,7 @@ async def test_on_missing_decides_where_a_deletion_answers_404_and_nothing_can_b
     steps_of: Callable[..., Any], console: Emulator, choice: str
 ) -> None:
     specialties = steps_of("specialty", on_missing=choice)
-    made = await specialties.create(key="database")
+    made = await specialties.create(key="database", deletion_policy="delete")
     console.switch(has_more="absent", total_count="never")
     console.delete("specialties", "spc_database")
     deleted = await specialties.delete(made)

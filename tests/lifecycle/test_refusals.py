@@ -92,7 +92,7 @@ async def test_details_of_an_error_are_shown_and_the_agent_they_name_too(
     specialties.lifecycle = agents.lifecycle = lifecycle
     host = console.create("hosts", name="web")
     agent = await agents.create(name="carrier", host_id=host["id"], specialty_id="spc_network")
-    kept = await specialties.create(key="network")
+    kept = await specialties.create(key="network", deletion_policy="delete")
     details = {"agent_id": agent.state["id"], "more": None}
     console.fault(operation="specialty_delete", status=409, code="CONFLICT", details=details)
     refused = await specialties.delete(kept)

@@ -122,7 +122,7 @@ async def test_a_carried_specialty_stays(steps_of: Callable[..., Any], console: 
     host = console.create("hosts", name="web")
     console.create("agents", name="a", host_id=host["id"], specialty_id="spc_identity")
     specialties = steps_of("specialty")
-    created = await specialties.create(key="identity")
+    created = await specialties.create(key="identity", deletion_policy="delete")
 
     refused = await specialties.delete(created)
 
@@ -139,7 +139,7 @@ async def test_a_delete_waits_for_the_host_whose_agents_were_released(
     agent = await agents.create(
         name="a", host_id=web.state["id"], specialty_id="spc_identity", main_engine="e"
     )
-    specialty = await specialties.create(key="identity")
+    specialty = await specialties.create(key="identity", deletion_policy="delete")
     run = one_run()
     await run.resources[AGENT].delete(DeleteRequest(agent.state, agent.private))
 
@@ -160,7 +160,7 @@ async def test_a_stop_ends_the_wait_of_a_delete(
     hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
     web = await hosts.create(name="web")
     agent = await agents.create(host_id=web.state["id"], specialty_id="spc_identity")
-    specialty = await specialties.create(key="identity")
+    specialty = await specialties.create(key="identity", deletion_policy="delete")
     run = one_run()
     await run.resources[AGENT].delete(DeleteRequest(agent.state, agent.private))
 
@@ -181,7 +181,7 @@ async def test_a_delete_does_not_wait_for_a_host_that_is_abandoned(
     hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
     web = await hosts.create(name="web", deletion_policy="abandon")
     agent = await agents.create(host_id=web.state["id"], specialty_id="spc_identity")
-    specialty = await specialties.create(key="identity")
+    specialty = await specialties.create(key="identity", deletion_policy="delete")
     run = one_run()
     await run.resources[AGENT].delete(DeleteRequest(agent.state, agent.private))
     await run.resources[HOST].delete(DeleteRequest(web.state))

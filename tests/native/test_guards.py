@@ -316,7 +316,8 @@ def test_a_specialty_goes_after_an_agent_that_carries_it_by_a_literal_id(
 ) -> None:
     native = native_on("extended")
     resources = _agent(specialty_id="spc_linux")
-    native.write(resources | {"opsconsole_specialty": {"linux": {"key": "linux-server"}}})
+    linux = {"key": "linux-server", "deletion_policy": "delete"}
+    native.write(resources | {"opsconsole_specialty": {"linux": linux}})
     native.run("apply", "-auto-approve")
     native.console.reset_log()
     native.console.fault(operation="agent_delete", delay=0.3)

@@ -17,11 +17,12 @@ def test_the_whole_way(native: Any, fleet: Fleet) -> None:
     native.write(fleet(), output={"first": {"value": "${opsconsole_host.web[0].id}"}})
     planned = native.run("plan", "-detailed-exitcode", expect=2)
     assert "# opsconsole_host.web[0] will be created" in planned.out
-    assert "Plan: 10 to add, 0 to change, 0 to destroy." in planned.out
+    assert "# opsconsole_specialty.linux will be adopted" in planned.out
+    assert "Plan: 1 to adopt, 9 to add, 0 to change, 0 to destroy." in planned.out
     assert native.addresses() == []
 
     applied = native.run("apply", "-auto-approve")
-    assert "Apply complete! Resources: 10 added, 0 changed, 0 destroyed." in applied.out
+    assert "Apply complete! Resources: 1 adopted, 9 added, 0 changed, 0 destroyed." in applied.out
     assert re.search(
         r"opsconsole_host\.web\[2\]: Creation complete after \ds \[id=hst_", applied.out
     )
@@ -102,7 +103,10 @@ def test_plan_as_json_is_terraforms(native: Any, fleet: Fleet) -> None:
     plan = native.plan()
     assert plan["format_version"] == "1.2"
     assert plan["errored"] is False
-    assert {item["change"]["actions"][0] for item in plan["resource_changes"]} == {"create"}
+    changes = {item["address"]: item["change"] for item in plan["resource_changes"]}
+    adopted = changes.pop("opsconsole_specialty.linux")
+    assert (adopted["actions"], adopted["importing"]) == (["no-op"], {"id": "spc_linux"})
+    assert {change["actions"][0] for change in changes.values()} == {"create"}
 
 
 def test_apply_as_json_is_a_stream_of_messages(native: Any, fleet: Fleet) -> None:
@@ -113,7 +117,7 @@ def test_apply_as_json_is_a_stream_of_messages(native: Any, fleet: Fleet) -> Non
     assert result.messages[0]["type"] == "version"
     summaries = result.of_type("change_summary")
     assert [item["changes"]["operation"] for item in summaries] == ["plan", "apply"]
-    assert summaries[1]["changes"]["add"] == 7
+    assert (summaries[1]["changes"]["add"], summaries[1]["changes"]["import"]) == (6, 1)
     assert len(result.of_type("apply_start")) == len(result.of_type("apply_complete")) == 7
     assert result.of_type("outputs")[-1]["outputs"]["n"]["value"] == 2
 
@@ -167,7 +171,7 @@ def test_a_plan_is_written_as_a_page_and_as_markdown(native: Any, fleet: Fleet) 
     native.write(fleet(2))
     native.run("plan", "--html", "plan.html", "--markdown", "plan.md")
     assert "<html" in (native.folder / "plan.html").read_text()
-    assert "Plan: 7 to add" in (native.folder / "plan.md").read_text()
+    assert "Plan: 1 to adopt, 6 to add" in (native.folder / "plan.md").read_text()
     refused = native.run("plan", "--html", "nowhere/plan.html", expect=1)
     assert refused.err.count("Error:") == 1
 
@@ -217,7 +221,7 @@ def test_a_failed_host_fails_alone(native: Any) -> None:
         }
     )
     result = native.run("apply", "-auto-approve", expect=1)
-    assert "Apply incomplete. Resources: 2 added" in result.out
+    assert "Apply incomplete. Resources: 1 adopted, 1 added" in result.out
     assert "opsconsole_agent.on_b (waited for opsconsole_host.b)" in result.out
     assert result.out.count("Error:") == 1
     assert native.addresses() == ["opsconsole_host.a", "opsconsole_specialty.linux"]

@@ -147,13 +147,25 @@ def prevented(native: World, terraform: World) -> None:
     assert terraform.find("hosts", "web") is not None
 
 
-@scene("a specialty goes, and so do the hosts whose agents carry it")
+@scene("a specialty is declared")
+def adopted(native: World, terraform: World) -> None:
+    for world in (native, terraform):
+        world.write({"resource": {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}})
+    assert native.native_plan().counts.adopt == 1
+    plan = terraform.terraform.plan()
+    assert plan.actions == {"opsconsole_specialty.linux": ["create"]}
+    assert "nothing is created" in plan.run.warnings[0]["summary"]
+
+
+@scene(
+    'a specialty with `deletion_policy = "delete"` goes, and so do the hosts whose agents carry it'
+)
 def carried(native: World, terraform: World) -> None:
     carrying = AGENT | {"specialty_id": "${opsconsole_specialty.linux.id}"}
     program = fleet(
         {"web": {}},
         opsconsole_agent={"agent": carrying},
-        opsconsole_specialty={"linux": {"key": "linux-server"}},
+        opsconsole_specialty={"linux": {"key": "linux-server", "deletion_policy": "delete"}},
     )
     for world in (native, terraform):
         world.write(program)

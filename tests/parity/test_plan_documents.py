@@ -105,6 +105,10 @@ def comparable(document: dict[str, Any]) -> dict[str, Any]:
     kept = {name: item for name, item in document.items() if name not in DIFFERENT}
     if "relevant_attributes" in kept:
         kept["relevant_attributes"] = sorted(kept["relevant_attributes"], key=str)
+    for item in kept.get("resource_changes", ()):
+        # Terraform has no word for the adoption of a specialty.
+        if item["type"] == "opsconsole_specialty" and item["change"]["before"] is None:
+            item["change"] = item["change"] | {"actions": ["create"], "importing": {}}
     if "prior_state" in kept:
         kept["prior_state"] = kept["prior_state"] | {"terraform_version": ""}
     return kept

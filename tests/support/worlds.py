@@ -141,7 +141,8 @@ def actions(plan: Plan) -> dict[str, list[str]]:
     for change in plan.changes:
         if change.action in (Action.NO_OP, Action.READ):
             continue
-        words = list(change.action.words)
+        # Terraform has no word for an adoption.
+        words = ["create"] if change.action is Action.ADOPT else list(change.action.words)
         if change.create_first:
             words.reverse()
         found[change.address] = words

@@ -34,8 +34,8 @@ _PREFIXES: Final = (
 )
 _KINDS: Final = {definition.name: name for name, definition in RESOURCES.items()}
 LISTED: Final = (HOST.type_name, AGENT.type_name, BLACKLISTED_COMMAND.type_name)
-"""Kinds that are looked up in lists. A specialty is managed only where its id is given: deleting
-one cannot be undone."""
+"""Kinds that are looked up in lists. A specialty is managed only where its id is given: it serves
+others too."""
 
 
 class Wanted(NamedTuple):

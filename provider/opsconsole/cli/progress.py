@@ -39,6 +39,8 @@ _ACTIONS = {
 
 
 def _action_of(step: Step) -> Action:
+    if step.change.action is Action.ADOPT:
+        return Action.ADOPT
     return _ACTIONS.get(step.kind, step.change.action)
 
 

@@ -34,7 +34,6 @@ from opsconsole.lifecycle.gone import (
     PLUGINS_NOT_PERMITTED,
     delete_once,
     explained,
-    is_abandoned,
     missing,
     not_permitted,
     refusal,
@@ -358,7 +357,7 @@ class AgentLifecycle(SingleCreation):
         diagnostics = judge_removal(name, prior, why, deletable=self._deletable)
         if has_error(diagnostics):
             return Outcome(prior, request.private, diagnostics)
-        if self._deletable and not is_abandoned(prior):
+        if self._deletable and not self.definition.is_abandoned(prior):
             await self.session.before_write("delete", [request])
             ended = await delete_once(
                 self,

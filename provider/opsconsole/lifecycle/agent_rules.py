@@ -6,7 +6,7 @@ Terraform cannot know why an agent is destroyed; the reconciler can, and says so
 from __future__ import annotations
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.lifecycle.gone import abandoned, is_abandoned
+from opsconsole.lifecycle.gone import abandoned
 from opsconsole.lifecycle.interface import PlanChange, Proposal, Removal
 from opsconsole.resources import AGENT
 from opsconsole.values import UNKNOWN, Attributes
@@ -32,7 +32,7 @@ def judge_removal(
     policy = prior.get("deletion_policy")
     if policy == "prevent" and why is not Removal.WITH_OWNER:
         return (_prevented(name, why),)
-    if is_abandoned(prior):
+    if AGENT.is_abandoned(prior):
         return (abandoned(name, _GOES_ON),) if why is not Removal.WITH_OWNER else ()
     if deletable or why is Removal.WITH_OWNER:
         return ()
@@ -65,7 +65,7 @@ def judge_replacement(
         return []
     if proposal.planned["host_id"] is UNKNOWN:
         return [_perhaps_moved(name, prior, path)]
-    if is_abandoned(config):
+    if AGENT.is_abandoned(config):
         return [abandoned(name, _GOES_ON)]
     moves = "host_id" in proposal.replaced
     happens = "It would move to another host" if moves else f"{changed} would change"

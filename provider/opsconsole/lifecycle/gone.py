@@ -186,11 +186,6 @@ IsThere = Callable[[], Awaitable[bool]]
 fails."""
 
 
-def is_abandoned(values: Attributes) -> bool:
-    """Return whether a removal leaves the object on the console (`deletion_policy`)."""
-    return values.get("deletion_policy") == "abandon"
-
-
 def abandoned(name: str, remains: str = "it stays on the console") -> Diagnostic:
     """Warn that an abandoned object leaves management; `remains` says what it continues to do."""
     return warning(

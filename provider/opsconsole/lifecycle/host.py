@@ -13,7 +13,7 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, ConsoleError, Forbidden, NotFound
 from opsconsole.lifecycle.answers import PrivateState, shown
-from opsconsole.lifecycle.gone import abandoned, delete_once, is_abandoned, missing, refused_read
+from opsconsole.lifecycle.gone import abandoned, delete_once, missing, refused_read
 from opsconsole.lifecycle.host_creation import HostCreation
 from opsconsole.lifecycle.host_row import REPLACING, UPDATABLE
 from opsconsole.lifecycle.interface import (
@@ -49,11 +49,11 @@ class HostLifecycle(HostCreation):
                 "it.",
                 (proposal.replaced[0],),
             )
-            found.append(abandoned(name) if is_abandoned(request.prior) else archives)
+            found.append(abandoned(name) if HOST.is_abandoned(request.prior) else archives)
         return found
 
     def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
-        return (abandoned(self.name(request.prior)),) if is_abandoned(request.prior) else ()
+        return (abandoned(self.name(request.prior)),) if HOST.is_abandoned(request.prior) else ()
 
     async def _read(self, request: ReadRequest) -> Outcome:
         host_id = request.prior["id"]
@@ -119,7 +119,7 @@ class HostLifecycle(HostCreation):
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, host_id = request.prior, request.prior["id"]
-        if is_abandoned(prior):
+        if HOST.is_abandoned(prior):
             self.session.release_host(host_id)
             # No deletion needs to wait for its agents.
             self.session.end_host_delete(host_id, deleted=False)

@@ -93,12 +93,14 @@ class PlanOutcome(NamedTuple):
         planned: The value after apply, UNKNOWN where it is known only after apply; None: removed.
         replace: Names of the attributes whose change makes this a replacement; empty: in place.
         private: Bytes to hand to apply.
+        adopts: Whether a creation takes an object under management that is there already.
     """
 
     planned: Attributes | None
     replace: tuple[str, ...] = ()
     private: bytes = b""
     diagnostics: tuple[Diagnostic, ...] = ()
+    adopts: bool = False
 
     @property
     def failed(self) -> bool:

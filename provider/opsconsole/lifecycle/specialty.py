@@ -18,7 +18,6 @@ from opsconsole.lifecycle.gone import (
     BY_404,
     abandoned,
     explained,
-    is_abandoned,
     list_not_whole,
     missing,
     plan_gone,
@@ -58,7 +57,7 @@ class SpecialtyLifecycle(SingleCreation):
         config = request.config
         planned = propose_creation(self.definition, config)
         if config.get("key") is UNKNOWN or config.get("id") is UNKNOWN:
-            return PlanOutcome(planned)
+            return PlanOutcome(planned, adopts=not self.session.console.has("specialty_create"))
         found = await find_specialty(self.session, config)
         if isinstance(found, Diagnostic):
             if self._creates(config, found):
@@ -78,8 +77,14 @@ class SpecialtyLifecycle(SingleCreation):
             PrivateState(observed=frozenset(found), declared={}),
             self.session.settings.extra_endpoints,
         )
-        refused = self.unchangeable(proposal, values, self.name(values, request.address))
-        return PlanOutcome(proposal.planned, diagnostics=tuple(refused))
+        name = self.name(values, request.address)
+        diagnostics = self.unchangeable(proposal, values, name)
+        if not diagnostics and self.session.command == "terraform":
+            # Its plan has no word for it but "will be created".
+            diagnostics.append(
+                warning(f"This takes the {name} under management; nothing is created")
+            )
+        return PlanOutcome(proposal.planned, diagnostics=tuple(diagnostics), adopts=True)
 
     def _creates(self, config: Attributes, found: Diagnostic) -> bool:
         return (
@@ -90,7 +95,7 @@ class SpecialtyLifecycle(SingleCreation):
 
     def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         name = self.name(request.prior)
-        if is_abandoned(request.prior):
+        if self.definition.is_abandoned(request.prior):
             return (abandoned(name),)
         if self.session.console.has("specialty_create"):
             return ()
@@ -187,7 +192,7 @@ class SpecialtyLifecycle(SingleCreation):
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior = request.prior
-        if is_abandoned(prior):
+        if self.definition.is_abandoned(prior):
             return Outcome(None, diagnostics=(abandoned(self.name(prior)),))
         await self.session.before_write("delete", [request])
         deadline = asyncio.get_running_loop().time() + _delete_timeout(prior)

@@ -14,7 +14,6 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import UserError
 from opsconsole.language import Graph
-from opsconsole.lifecycle.gone import is_abandoned
 from opsconsole.lifecycle.interface import Removal
 from opsconsole.phrases import near_address
 from opsconsole.reconcile.changes import Action, Change
@@ -161,7 +160,7 @@ class Cascade:
             {
                 (console_holding(item), item.type_name, item.value["id"]): item.address
                 for item in leaving
-                if item.value is not None and not is_abandoned(item.value)
+                if item.value is not None and not RESOURCES[item.type_name].is_abandoned(item.value)
             },
             console_holding,
         )
@@ -273,7 +272,7 @@ def still_needed(
             if change.type_name == definition.type_name
             and change.action in _REMOVING
             and change.before is not None
-            and not is_abandoned(change.before)
+            and not definition.is_abandoned(change.before)
         ]
         for blocker, name in blockers_of(definition) if leaving else ():
             staying: dict[tuple[str, str], list[str]] = {}

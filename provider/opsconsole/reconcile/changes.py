@@ -29,6 +29,8 @@ class Action(Enum):
 
     NO_OP = "no-op"
     CREATE = "create"
+    ADOPT = "adopt"
+    """What is on the console already is taken under management; the declaration names it."""
     READ = "read"
     UPDATE = "update"
     REPLACE = "replace"
@@ -37,7 +39,12 @@ class Action(Enum):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Terraform's `actions` of a resource change, without the order of a replacement."""
+        """Terraform's `actions` of a resource change, without the order of a replacement.
+
+        An adoption is what Terraform calls an import.
+        """
+        if self is Action.ADOPT:
+            return (Action.NO_OP.value,)
         return ("delete", "create") if self is Action.REPLACE else (self.value,)
 
 
@@ -166,12 +173,13 @@ class OutputChange:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many resource instances are imported, added, changed, destroyed and forgotten."""
+    """How many resource instances are imported, adopted, added, changed, destroyed, forgotten."""
 
     add: int = 0
     change: int = 0
     destroy: int = 0
     imported: int = 0
+    adopt: int = 0
     forget: int = 0
 
 
@@ -226,6 +234,7 @@ class Plan:
             change=actions.count(Action.UPDATE),
             destroy=actions.count(Action.DELETE) + replaced,
             imported=sum(bool(change.import_id) for change in self.changes),
+            adopt=actions.count(Action.ADOPT),
             forget=actions.count(Action.FORGET),
         )
 

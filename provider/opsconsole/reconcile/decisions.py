@@ -200,7 +200,7 @@ def _decision(
 def _action(wanted: PlanInput, plan: PlanOutcome, reason: str) -> Action:
     prior = wanted.prior
     if prior is None:
-        return Action.CREATE
+        return Action.ADOPT if plan.adopts else Action.CREATE
     if reason:
         return Action.REPLACE
     # As in core, a value that becomes or stops being sensitive is a change, though no call is made.

@@ -85,8 +85,10 @@ class Applied:
     def counts(self) -> Counts:
         """The counts of what was done, as Terraform counts it."""
         kinds = [step.kind for step in self.done]
+        adopted = sum(step.change.action is Action.ADOPT for step in self.done)
         return Counts(
-            add=kinds.count(StepKind.CREATE),
+            add=kinds.count(StepKind.CREATE) - adopted,
+            adopt=adopted,
             change=kinds.count(StepKind.UPDATE),
             destroy=kinds.count(StepKind.DELETE),
             imported=sum(bool(step.change.import_id) for step in self.done),

@@ -100,6 +100,8 @@ def _kinds(change: Change) -> tuple[StepKind, ...]:
         return kinds[::-1] if change.create_first else kinds
     if change.action in (Action.NO_OP, Action.FORGET):
         return (StepKind.KEEP,) if change.acts else ()
+    if change.action is Action.ADOPT:
+        return (StepKind.CREATE,)
     return (StepKind(change.action.value),)
 
 

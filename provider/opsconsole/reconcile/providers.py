@@ -307,7 +307,7 @@ def adopted_by_identity(
     found: dict[Identity, list[str]] = {}
     for change in changes:
         object_id = (change.after or {}).get("id")
-        if change.action is Action.CREATE and isinstance(object_id, str):
+        if change.action in (Action.CREATE, Action.ADOPT) and isinstance(object_id, str):
             identity = (providers.console_of(change.provider), change.type_name, object_id)
             found.setdefault(identity, []).append(change.address)
     return found

@@ -23,8 +23,10 @@ _SHOWN: Final = 10
 
 def name_of(console: str, type_name: str, values: Attributes | None) -> Name | None:
     """Return the name on which the console may recognise an object; None: there is none."""
-    attribute = RESOURCES[type_name].recognised_by
-    name = (values or {}).get(attribute) if attribute else None
+    definition = RESOURCES.get(type_name)
+    if definition is None or not definition.recognised_by:
+        return None
+    name = (values or {}).get(definition.recognised_by)
     return (console, type_name, name) if isinstance(name, str) else None
 
 

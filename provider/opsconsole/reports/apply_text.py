@@ -28,8 +28,9 @@ def apply_summary(counts: Counts, operation: str = "apply", complete: bool = Tru
         text = f"{opening} Resources: {counts.destroy} destroyed."
     else:
         imported = f"{counts.imported} imported, " if counts.imported else ""
+        adopted = f"{counts.adopt} adopted, " if counts.adopt else ""
         text = (
-            f"{opening} Resources: {imported}{counts.add} added, {counts.change} changed, "
+            f"{opening} Resources: {imported}{adopted}{counts.add} added, {counts.change} changed, "
             f"{counts.destroy} destroyed."
         )
     return f"{text} {counts.forget} left management." if counts.forget else text

@@ -23,6 +23,7 @@ _DIGITS = re.compile(r"(\d+)")
 _SYMBOLS = {
     Action.NO_OP: "",
     Action.CREATE: "+",
+    Action.ADOPT: ">",
     Action.READ: "<=",
     Action.UPDATE: "~",
     Action.REPLACE: "-/+",
@@ -31,6 +32,7 @@ _SYMBOLS = {
 }
 LEGEND = (
     ("+", "create"),
+    (">", "adopt what is there already"),
     ("~", "update in-place"),
     ("-", "destroy"),
     ("-/+", "destroy and then create replacement"),
@@ -96,6 +98,7 @@ def _verb(change: Change) -> tuple[str, str]:
         return "will be archived", "archived"
     return {
         Action.CREATE: ("will be created", ""),
+        Action.ADOPT: ("will be adopted: it is on the console already", ""),
         Action.READ: ("will be read during apply", ""),
         Action.UPDATE: ("will be updated in-place", ""),
         Action.DELETE: ("will be destroyed", "destroyed"),
@@ -149,8 +152,9 @@ def _counted(count: int) -> str:
 def planned(counts: Counts) -> str:
     """Return the summary line in Terraform's words: `Plan: 3 to add, 1 to change, 2 to destroy.`"""
     imported = f"{counts.imported} to import, " if counts.imported else ""
+    adopted = f"{counts.adopt} to adopt, " if counts.adopt else ""
     return (
-        f"Plan: {imported}{counts.add} to add, {counts.change} to change, "
+        f"Plan: {imported}{adopted}{counts.add} to add, {counts.change} to change, "
         f"{counts.destroy} to destroy."
     )
 

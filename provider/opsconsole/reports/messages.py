@@ -19,7 +19,7 @@ from opsconsole.reconcile.changes import Action, Change, Counts, Drift, OutputCh
 from opsconsole.reports.apply_text import apply_summary
 from opsconsole.reports.json_values import diagnostic_json, filled, type_of
 from opsconsole.reports.labels import parsed, planned
-from opsconsole.reports.plan_json import TERRAFORM_VERSION
+from opsconsole.reports.plan_json import TERRAFORM_VERSION, imported_id
 from opsconsole.reports.text import printable
 from opsconsole.values import Value
 
@@ -28,6 +28,7 @@ Message = dict[str, Any]
 
 _WORDS = {action: action.value for action in Action} | {
     Action.NO_OP: "noop",
+    Action.ADOPT: "import",
     Action.FORGET: "remove",
 }
 _REASONS = {
@@ -38,6 +39,7 @@ _REASONS = {
 }
 _DOING = {
     Action.CREATE: ("Creating", "Creation"),
+    Action.ADOPT: ("Adopting", "Adoption"),
     Action.READ: ("Refreshing", "Refresh"),
     Action.UPDATE: ("Modifying", "Modifications"),
     Action.REPLACE: ("Replacing", "Replacement"),
@@ -104,7 +106,7 @@ def planned_change(change: Change, at: datetime) -> Message:
             "previous_resource": previous,
             "action": word,
             "reason": _REASONS.get(change.reason, change.reason),
-            "importing": filled({"id": change.import_id}),
+            "importing": filled({"id": imported_id(change)}),
         }
     )
     return _message("planned_change", f"{change.address}: Plan to {word}", at, change=body)
@@ -116,7 +118,7 @@ def change_summary(counts: Counts, operation: str, at: datetime) -> Message:
     changes = {
         "add": counts.add,
         "change": counts.change,
-        "import": counts.imported,
+        "import": counts.imported + counts.adopt,
         "remove": counts.destroy,
         "operation": operation,
     }

@@ -140,7 +140,7 @@ def resource_change(change: Change) -> dict[str, Any]:
         actions.reverse()
     importing = {
         "replace_paths": [[name] for name in change.replace_paths],
-        "importing": filled({"id": change.import_id}),
+        "importing": filled({"id": imported_id(change)}),
     }
     extra = {
         "construct_path": change.construct_path,
@@ -155,6 +155,12 @@ def resource_change(change: Change) -> dict[str, Any]:
             "opsconsole": filled(extra),
         }
     )
+
+
+def imported_id(change: Change) -> str:
+    """Return the id of the object that a change takes into state; empty where there is none."""
+    adopted = (change.after or {}).get("id") if change.action is Action.ADOPT else None
+    return adopted if isinstance(adopted, str) else change.import_id
 
 
 def _drift(drift: Drift) -> dict[str, Any]:

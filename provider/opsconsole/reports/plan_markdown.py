@@ -27,6 +27,7 @@ _GROUPS = {
     Action.REPLACE: "Replace",
     Action.UPDATE: "Change",
     Action.CREATE: "Create",
+    Action.ADOPT: "Adopt",
     Action.FORGET: "Stop managing",
     Action.NO_OP: "Move or import",
     Action.READ: "Read",

@@ -28,7 +28,7 @@ from opsconsole.state import print_key
 
 RULE = "─" * 77
 _WIDTH = 100
-_NAMED = (Action.CREATE, Action.DELETE, Action.READ, Action.FORGET, Action.NO_OP)
+_NAMED = (Action.CREATE, Action.ADOPT, Action.DELETE, Action.READ, Action.FORGET, Action.NO_OP)
 """What the short form of a plan only counts and names."""
 _LAST_NUMBER = re.compile(r"(.*?)(\d+)(\D*)", re.ASCII | re.DOTALL)
 _RUN = 4

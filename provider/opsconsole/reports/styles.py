@@ -62,6 +62,7 @@ PLAN_STYLES: Final = {
     Action.REPLACE: Style("replace", "±", "replace", 20),
     Action.UPDATE: Style("change", "~", "change", 30),
     Action.CREATE: Style("add", "+", "create", 40),
+    Action.ADOPT: Style("adopt", ">", "adopt", 45),
     Action.FORGET: Style("leave", "↷", "stop managing", 50),
     Action.READ: Style("info", "→", "read", 60),
     Action.NO_OP: SAME,

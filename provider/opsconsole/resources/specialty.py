@@ -39,7 +39,8 @@ SPECIALTY = ResourceDefinition(
     import_id="spc_… or key=KEY",
     description=(
         "A specialty that agents carry. The console has no operation that creates one: the "
-        "declared `key` is looked up and adopted. Deleting it is refused while an agent carries it."
+        "declared `key` is looked up and adopted. Removed, it stays on the console unless "
+        "`deletion_policy` says otherwise; deleting it is refused while an agent carries it."
     ),
     operations={
         "read": "GET /api/v1/specialties/search",
@@ -77,9 +78,9 @@ SPECIALTY = ResourceDefinition(
         _declared("org_id", "The org that the specialty belongs to."),
         kept_locally(
             "deletion_policy",
-            "What removal does: `delete` (the default) deletes the specialty, which the console "
-            "cannot create again; `abandon` leaves it on the console.",
-            allowed=("delete", "abandon"),
+            "What removal does: `abandon` (the default) leaves the specialty on the console; "
+            "`delete` deletes it, and the console cannot create it again.",
+            allowed=("abandon", "delete"),
         ),
         kept_locally(
             "timeouts",

@@ -1,9 +1,9 @@
 resource "opsconsole_specialty" "database" {
-  key             = "database"
-  deletion_policy = "abandon"
+  key = "database"
 }
 
 resource "opsconsole_specialty" "retired" {
-  key      = "container-runtime"
-  timeouts = { delete = "5m" }
+  key             = "container-runtime"
+  deletion_policy = "delete"
+  timeouts        = { delete = "5m" }
 }

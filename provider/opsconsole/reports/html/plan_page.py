@@ -31,6 +31,7 @@ _TITLES = {
     Action.REPLACE: ("Replace", "Destroyed, then created again."),
     Action.UPDATE: ("Change", "Updated in place."),
     Action.CREATE: ("Create", "New on the console."),
+    Action.ADOPT: ("Adopt", "On the console already, and managed from then on."),
     Action.FORGET: ("Stop managing", "Stays on the console, and leaves state."),
     Action.READ: ("Move or read", "Nothing on the console changes."),
 }
