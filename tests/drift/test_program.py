@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from opsconsole.drift.declared import place_of
 from opsconsole.language.model import Origin
 
 World = Callable[..., dict[str, Any]]
@@ -159,7 +158,7 @@ def test_an_unmanaged_object_of_any_id_is_declared_nowhere(ground: Any, world: W
     ],
 )
 def test_places(trace: tuple[str, ...], place: str) -> None:
-    assert place_of(Origin("cdk.tf.json", "fleet/web", trace), Path("/app")) == place
+    assert Origin("cdk.tf.json", "fleet/web", trace).place(Path("/app")) == place
 
 
 @pytest.fixture

@@ -235,3 +235,30 @@ def test_a_state_that_is_locked_is_neither_moved_nor_pushed(native: Any, words: 
     with open_state(LocalBackend(native.state_file, "another")):
         assert "lock" in native.run("state", *words, expect=1).err
     native.run("state", *words)
+
+
+def test_a_program_for_opentofu_or_terraform_alone_is_served_by_its_state(native: Any) -> None:
+    """Providers with `for_each`, modules, other providers: only the state is needed."""
+    native.write({"opsconsole_host": {"a": {"name": "a"}}})
+    native.run("apply", "-auto-approve")
+    state = json.loads(native.state_file.read_text())
+    resource = state["resources"][0]
+    address = resource.pop("provider")
+    resource["instances"][0]["provider"] = f'{address}.by["east"]'
+    native.state_file.write_text(json.dumps(state))
+    settings = {"alias": "by", "for_each": {"east": native.console.base_url}}
+    native.monkeypatch.delenv("OPSCONSOLE_BASE_URL")
+    document = {
+        "provider": {"opsconsole": {**settings, "base_url": "${each.value}"}},
+        "resource": {"opsconsole_host": {"a": {"name": "a", "provider": 'opsconsole.by["east"]'}}},
+        "module": {"m": {"source": "./m"}},
+    }
+    (native.folder / "cdk.tf.json").write_text(json.dumps(document))
+    assert native.run("state", "list").out == "opsconsole_host.a\n"
+    assert "1 in sync" in native.run("drift").out
+    assert "for_each of a provider" in native.run("plan", expect=1).err
+    document["terraform"] = {"encryption": {}}
+    (native.folder / "cdk.tf.json").write_text(json.dumps(document))
+    assert "encryption" in native.run("state", "rm", "opsconsole_host.a", expect=1).err
+    (native.folder / "cdk.tf.json").rename(native.folder / "main.tofu")
+    assert native.run("state", "list").out == "opsconsole_host.a\n"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from opsconsole.language import (
     load_directory,
     load_stack,
     read_app,
+    readable_part,
     stacks_of,
     synthesise,
 )
@@ -126,7 +128,7 @@ def _stacks_to_check(args: argparse.Namespace) -> tuple[list[Stack], Sequence[Di
 def _programs(args: argparse.Namespace) -> list[Program]:
     """Return the programs: named by --dir or --program, or found here where no state is named."""
     if args.dir is not None:
-        return [load_directory(args.dir, resources)]
+        return _readable(lambda: load_directory(args.dir, resources))
     if args.program is None and args.places:
         return []
     directory = args.program or Path()
@@ -144,14 +146,9 @@ def _programs(args: argparse.Namespace) -> list[Program]:
         return _stacks(app.output, args.stack)
     if (directory / "cdktf.out" / "manifest.json").exists():
         return _stacks(directory / "cdktf.out", args.stack)
-    if args.program is not None or _is_program(directory):
-        return [load_directory(directory, resources)]
+    if args.program is not None or any(directory.glob("*.tf.json")):
+        return _readable(lambda: load_directory(directory, resources))
     return []
-
-
-def _is_program(directory: Path) -> bool:
-    """Return whether a directory holds a program that the native engine reads."""
-    return any(directory.glob("*.tf.json")) and not any(directory.glob("*.tf"))
 
 
 def _stacks(output: Path, wanted: Sequence[str]) -> list[Program]:
@@ -159,7 +156,18 @@ def _stacks(output: Path, wanted: Sequence[str]) -> list[Program]:
     for name in wanted:
         if name not in names:
             raise UserError(f'There is no stack "{name}".', did_you_mean(name, names))
-    return [load_stack(output, resources, name) for name in names if not wanted or name in wanted]
+    return [
+        program
+        for name in names
+        if not wanted or name in wanted
+        for program in _readable(partial(load_stack, output, resources, name))
+    ]
+
+
+def _readable(load: Callable[[], Program]) -> list[Program]:
+    """Return what can be read of a program: its state may be checked whoever carries it out."""
+    program = readable_part(load)
+    return [] if program is None else [program]
 
 
 def _of_program(args: argparse.Namespace, program: Program) -> Stack:

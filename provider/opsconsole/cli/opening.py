@@ -27,6 +27,7 @@ from opsconsole.language import (
     load_directory,
     load_program,
     read_app,
+    readable_part,
     resolve_variables,
     stacks_of,
 )
@@ -245,7 +246,13 @@ def report_folded(session: StateSession) -> None:
 
 def place_of(args: argparse.Namespace) -> Path:
     """Return the working directory of the program or the state that the command line names."""
-    return open_program(args, run_app=False).root if _has_app(args) else Path.cwd()
+    program = _written_program(args) if _has_app(args) else None
+    return Path.cwd() if program is None else program.root
+
+
+def _written_program(args: argparse.Namespace) -> Program | None:
+    """Return what can be read of the program that was synthesised before, or None."""
+    return readable_part(lambda: open_program(args, run_app=False))
 
 
 def state_backend(
@@ -262,8 +269,9 @@ def state_backend(
     here = Path.cwd()
     if args.state is not None:
         return _opened(args, here, None, operation, workspace)
-    if _has_app(args) or _has_files(here):
-        return open_backend(args, open_program(args, run_app=False), operation, workspace)
+    program = _written_program(args) if _has_app(args) or _has_files(here) else None
+    if program is not None:
+        return open_backend(args, program, operation, workspace)
     noted = noted_backend(here)
     if noted is None and not (here / "terraform.tfstate").exists():
         raise UserError(

@@ -33,7 +33,7 @@ from opsconsole.language.model import (
     Schemas,
     Variable,
 )
-from opsconsole.language.reading import load_directory, read_program
+from opsconsole.language.reading import load_directory, read_program, readable_part
 from opsconsole.language.support import check_support
 from opsconsole.language.syntax import Quoted, Reference, Step
 from opsconsole.language.synthesis import (
@@ -89,6 +89,7 @@ __all__ = [
     "read_app",
     "read_program",
     "read_values",
+    "readable_part",
     "readable_references",
     "resolve_variables",
     "says_twice",

@@ -219,14 +219,25 @@ class Evaluator:
     def provider_config(self, key: str) -> Evaluated:
         """Return the settings of a provider block; one that is not declared sets nothing.
 
+        Args:
+            key: `opsconsole`, `opsconsole.alias`, or `opsconsole.alias["key"]` of one with
+                `for_each`.
+
         Raises:
             UserError: As `config`.
         """
-        block = self.program.providers.get(key)
+        name, bracket, index = key.partition('["')
+        block = self.program.providers.get(name)
         if block is None:
             return Evaluated(self.program.settings.empty())
         title = block.origin.path or f"provider {key}"
         settings, scope = self.program.settings, self.scope()
+        if bracket:
+            entries = evaluated(title, "for_each", block.for_each, scope, each_entries)
+            several = Block("managed", "", "", {}, block.origin, "", repeated=True)
+            entry = index.removesuffix('"]')
+            each = Instance(several, key, entry, entries.get(entry, UNKNOWN))
+            scope = ProgramScope(self._resolver, each)
         problems: list[UserError] = []
         found = self._evaluated(title, block.arguments, settings, scope, problems, ephemeral=True)
         raise_any(problems)

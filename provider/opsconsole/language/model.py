@@ -147,11 +147,15 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class ProviderBlock:
-    """A provider configuration; `key` is `opsconsole` or `opsconsole.alias`."""
+    """A provider configuration; `key` is `opsconsole` or `opsconsole.alias`.
+
+    `for_each`, which OpenTofu has, makes several of it: None where there is none.
+    """
 
     key: str
     arguments: Mapping[str, Json]
     origin: Origin
+    for_each: Json = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,8 @@ from opsconsole.state import Address
 from opsconsole.terraform_binary import OF_OPENTOFU, engine_of
 
 _UNSUPPORTED: Final = ("module", "check", "ephemeral", "action")
+_SETTINGS: Final = "terraform"
+"""The name of the block of settings among what could not be read."""
 _TERRAFORM: Final = (
     "backend",
     "cloud",
@@ -93,6 +95,29 @@ def load_directory(directory: Path, schemas: Schemas, stack: str = "") -> Progra
             "Synthesise the program, or name another directory.",
         )
     return read_program(files, directory.absolute(), schemas, stack)
+
+
+def readable_part(load: Callable[[], Program]) -> Program | None:
+    """Return what can be read of a program, for what needs its state alone.
+
+    Terraform or OpenTofu may be the ones to carry it out.
+
+    Args:
+        load: Loads the program.
+
+    Returns:
+        None where its files are for them alone: its state is where they noted.
+
+    Raises:
+        OnlyTerraform: Only they know where its state is, or how it is kept.
+        UserError: It has mistakes.
+    """
+    try:
+        return load()
+    except OnlyTerraform as refusal:
+        if refusal.program is not None and _SETTINGS in refusal.program.unread:
+            raise
+        return refusal.program
 
 
 def refuse_native(directory: Path, overriding: Sequence[str]) -> None:
@@ -154,7 +179,8 @@ class _Reader:
         try:
             read(*arguments)
         except UserError as problem:
-            self.problems.append(problem)
+            # What is wrong with the settings may say more than the rest.
+            self.problems.insert(0 if name == _SETTINGS else len(self.problems), problem)
             self.unread.add(name)
 
     def program(self, root: Path, stack: str) -> Program:
@@ -222,7 +248,7 @@ class _Reader:
         where = f"{file}: terraform"
         for body in bodies(content, where):
             for kind, value in body.items():
-                self.attempt("", self._setting, kind, value, where)
+                self.attempt(_SETTINGS, self._setting, kind, value, where)
 
     def _setting(self, kind: str, value: Json, where: str) -> None:
         if kind == "backend":
@@ -278,11 +304,12 @@ class _Reader:
         arguments = {
             argument: item
             for argument, item in body.items()
-            if argument not in (COMMENT, "alias", "version")
+            if argument not in (COMMENT, "alias", "version", "for_each")
         }
-        self.providers[key] = ProviderBlock(key, arguments, origin_of(body, file))
+        origin = origin_of(body, file)
+        self.providers[key] = ProviderBlock(key, arguments, origin, body.get("for_each"))
         if "for_each" in body:
-            raise only_terraform("for_each of a provider", origin_of(body, file), name)
+            raise only_terraform("for_each of a provider", origin, name)
 
     def _resource(self, content: Json, file: str) -> None:
         self._blocks("managed", content, file)

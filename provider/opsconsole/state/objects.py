@@ -115,8 +115,10 @@ def read_instance(text: str, provider: str) -> InstanceObject:
         private = base64.b64decode(found.get("private") or "", validate=True)
     except (binascii.Error, TypeError, ValueError) as error:
         raise UserError("The state holds an instance whose private data is not base64.") from error
+    # OpenTofu writes it with each instance where instances have their own.
+    own = found.get("provider")
     return InstanceObject(
-        provider=provider,
+        provider=own if isinstance(own, str) and own else provider,
         attributes=attributes,
         schema_version=found.get("schema_version", 0),
         private=private,
