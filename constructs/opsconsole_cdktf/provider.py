@@ -96,6 +96,13 @@ class OpsconsoleProviderAttributes:
     allow_http = attributes.flag_setting("Allow http to an address off loopback. Default: false.")
     allow_http_input = attributes.Declaration[bool | cdktf.IResolvable]()
     reset_allow_http = attributes.Reset()
+    max_deletions = attributes.whole_setting(
+        "Hosts and specialties that one run may delete or replace: beyond it the plan is an error "
+        "that names them. A `destroy` counts too. Default: unset, any number. At least 0.",
+        Bounds(minimum=0),
+    )
+    max_deletions_input = attributes.Declaration[int | cdktf.IResolvable]()
+    reset_max_deletions = attributes.Reset()
     import_chunk_size = attributes.whole_setting(
         "Rows in one bulk import request; halved when the console refuses the size. Default: 500. "
         "At least 1.",
@@ -189,6 +196,9 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         ca_file: File of certificates to trust, PEM.
         insecure_skip_verify: Accept any certificate. Default: false.
         allow_http: Allow http to an address off loopback. Default: false.
+        max_deletions: Hosts and specialties that one run may delete or replace: beyond it the plan
+            is an error that names them. A `destroy` counts too. Default: unset, any number. At
+            least 0.
         import_chunk_size: Rows in one bulk import request; halved when the console refuses the
             size. Default: 500. At least 1.
         host_read: How a host is read: `empty_update` (an empty partial update answers with the
@@ -233,6 +243,7 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         ca_file: str | None = None,
         insecure_skip_verify: bool | cdktf.IResolvable | None = None,
         allow_http: bool | cdktf.IResolvable | None = None,
+        max_deletions: int | cdktf.IResolvable | None = None,
         import_chunk_size: int | cdktf.IResolvable | None = None,
         host_read: OpsconsoleProviderHostRead | cdktf.IResolvable | None = None,
         on_existing_host: OpsconsoleProviderOnExistingHost | cdktf.IResolvable | None = None,

@@ -336,11 +336,19 @@ class ResourceDefinition(_Attributed):
         """The attributes that hold ids of other resources."""
         return tuple(attribute for attribute in self.attributes if attribute.refers_to)
 
-    def is_abandoned(self, values: Attributes) -> bool:
-        """Return whether a removal leaves an object on the console (`deletion_policy`)."""
+    def deletion_policy(self, values: Attributes) -> str:
+        """Return what the removal of an object means; empty: there is no choice."""
         policy = self.by_name.get("deletion_policy")
         # The first of the policies is the default.
-        return policy is not None and (values.get(policy.name) or policy.allowed[0]) == "abandon"
+        return "" if policy is None else values.get(policy.name) or policy.allowed[0]
+
+    def is_abandoned(self, values: Attributes) -> bool:
+        """Return whether a removal leaves an object on the console."""
+        return self.deletion_policy(values) == "abandon"
+
+    def is_deleted(self, values: Attributes) -> bool:
+        """Return whether a removal deletes an object that could be left on the console."""
+        return self.deletion_policy(values) == "delete"
 
     def problems(self, config: Attributes) -> list[Diagnostic]:
         """Return what is wrong with a declaration: by its attributes, and by its own rules.

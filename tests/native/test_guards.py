@@ -33,6 +33,23 @@ def test_a_console_that_ignores_dry_runs_fails_the_run_once(
     assert native.actions() == {}
 
 
+def test_no_more_is_deleted_than_max_deletions_allows(
+    native: Any, fleet: Callable[..., dict[str, Any]]
+) -> None:
+    native.settings["max_deletions"] = 1
+    native.write(fleet(3))
+    native.run("apply", "-auto-approve")
+    for words in (("plan", "-destroy"), ("destroy", "-auto-approve", "-force")):
+        refused = native.run(*words, expect=1).text
+        assert "than max_deletions allows: 1" in refused
+        for number in range(3):
+            assert f"opsconsole_host.web[{number}]" in refused
+    assert len(native.console.rows("hosts")) == 3
+    native.write(fleet(2))
+    native.run("apply", "-auto-approve", "-force")
+    assert len(native.console.rows("hosts")) == 2
+
+
 def test_what_is_refused_stands_below_the_plan_not_in_it(native: Any) -> None:
     native.write(_agent())
     native.run("apply", "-auto-approve")

@@ -74,7 +74,7 @@ class BaseLifecycle(ABC):
 
     async def plan(self, requests: Sequence[PlanRequest]) -> list[PlanOutcome]:
         """Plan what would be done; read what a plan needs, write nothing."""
-        return await each(requests, self._try_plan, self.session.limit)
+        return await each(requests, self._judged_plan, self.session.limit)
 
     async def read(self, requests: Sequence[ReadRequest]) -> list[Outcome]:
         """Read the resources; what cannot be read keeps its state."""
@@ -106,10 +106,15 @@ class BaseLifecycle(ABC):
         if is_sentinel(prior["id"]):
             if PrivateState.decode(request.private).removal_planned:
                 return Outcome(None)
-            refusal = replacement_refused(
+            kept = replacement_refused(
                 self.name(prior), self._import(), request.address, self.session.command
             )
-            return Outcome(prior, request.private, (refusal,))
+            return Outcome(prior, request.private, (kept,))
+        if not self.session.plans_whole:
+            name = self.name(prior, request.address)
+            refusal = self.session.deletions.judge_deletion(self.definition, prior, name)
+            if refusal is not None:
+                return Outcome(prior, request.private, (refusal,))
         try:
             return await self._delete(request)
         except Exception as problem:
@@ -162,6 +167,17 @@ class BaseLifecycle(ABC):
         if not known and address:
             known.append(address)
         return " ".join([title, *known])
+
+    async def _judged_plan(self, request: PlanRequest) -> PlanOutcome:
+        outcome = await self._try_plan(request)
+        if self.session.plans_whole or outcome.failed:
+            return outcome
+        known = request.config if isinstance(request, PlanCreation) else request.prior
+        name = self.name(known, request.address)
+        refusal = self.session.deletions.judge_plan(self.definition, request, outcome, name)
+        if refusal is None:
+            return outcome
+        return outcome._replace(diagnostics=(*outcome.diagnostics, refusal))
 
     async def _try_plan(self, request: PlanRequest) -> PlanOutcome:
         prior = None if isinstance(request, PlanCreation) else request.prior

@@ -56,7 +56,7 @@ def doubtful_plugins(
     found = []
     for item in unseen:
         near = near_ids(item, names)
-        if not near and not (whole and session.reads_first):
+        if not near and not (whole and session.plans_whole):
             continue
         advice = f"Did you mean {near}?" if near else f"They have {_some(sorted(shown))}."
         summary = (

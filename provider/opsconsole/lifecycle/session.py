@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import ApiError, BadRequest, UnexpectedAnswer
+from opsconsole.lifecycle.deletions import DeletionCount
 from opsconsole.lifecycle.interface import WriteRequest
 from opsconsole.resources import AGENT, HOST
 from opsconsole.terraform_binary import engine_of
@@ -137,8 +138,10 @@ class Session:
             gone, by key or id.
         shown_plugins: Id to name of the plugins that the lists of this run have shown, of any
             agent.
-        reads_first: Whether all that state holds is read before anything is planned, unless the
-            user asks for no reading. Terraform reads and plans side by side.
+        plans_whole: Whether the engine reads all that state holds, unless the user asks for no
+            reading, before it plans, and judges and orders a plan as a whole. Terraform reads,
+            plans and applies one resource a call, in no order.
+        deletions: Counts deletions, where the engine does not judge plans as a whole.
     """
 
     console: Console
@@ -158,8 +161,9 @@ class Session:
     first_dry_run: asyncio.Lock = field(default_factory=asyncio.Lock)
     before_write: BeforeWrite = _note_nothing
     command: str = field(default_factory=lambda: engine_of().command)
-    reads_first: bool = False
+    plans_whole: bool = False
     gone_adopted: dict[str, Attributes] = field(default_factory=dict)
+    deletions: DeletionCount = field(init=False)
     import_chunk_size: int = field(init=False)
     limit: int = field(init=False)
     _host_delete_ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -169,6 +173,7 @@ class Session:
     _specialties: SingleFlight = field(default_factory=SingleFlight)
 
     def __post_init__(self) -> None:
+        self.deletions = DeletionCount(self.settings.max_deletions)
         self.import_chunk_size = self.settings.import_chunk_size
         self.limit = self.settings.max_concurrency
 

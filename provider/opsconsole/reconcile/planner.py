@@ -11,6 +11,7 @@ from opsconsole.compare import changed_fields
 from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.language import Evaluator, Graph, Program, build_graph
+from opsconsole.lifecycle.deletions import is_counted, too_many
 from opsconsole.lifecycle.interface import Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.cascade import (
@@ -174,6 +175,7 @@ class Planner:
         changes += _unsettled(known, walk.changes)
         if known and options.mode == "normal":
             self._report(move_notes(changes, console_of))
+        self._report(self._too_many(changes))
         adopted = adopted_by_identity(changes, self.providers)
         for identity, addresses in adopted.items():
             addresses[:0] = by_identity.get(identity, ())
@@ -230,6 +232,19 @@ class Planner:
         )
         self._report(carried)
         return changes
+
+    def _too_many(self, changes: Iterable[Change]) -> Iterator[Diagnostic]:
+        """Yield an error for each provider whose `max_deletions` the plan goes beyond."""
+        going: dict[str, list[str]] = {}
+        for change in changes:
+            removes = change.action in (Action.DELETE, Action.REPLACE)
+            if removes and is_counted(RESOURCES[change.type_name], change.before or {}):
+                going.setdefault(change.provider, []).append(change.address)
+        for provider, addresses in going.items():
+            settings = self.providers.of(provider).session.settings
+            refusal = too_many(addresses, settings.max_deletions)
+            if refusal is not None:
+                yield refusal
 
     def _can_delete(self, item: PriorInstance) -> bool:
         """Return whether its console deletes an instance without another one's deletion."""

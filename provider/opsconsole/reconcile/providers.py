@@ -82,7 +82,7 @@ class Providers:
         if key not in self.opened:
             made = self.make(self.settings(key))
             session = made.session
-            session.command, session.reads_first = "opsconsole", True
+            session.command, session.plans_whole = "opsconsole", True
             for other in self.opened.values():
                 if other.session.settings.base_url == session.settings.base_url:
                     session.holders = other.session.holders

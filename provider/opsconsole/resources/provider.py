@@ -75,6 +75,13 @@ PROVIDER = ProviderDefinition(
             "allow_http", "Allow http to an address off loopback. Default: false.", Kind.BOOLEAN
         ),
         _setting(
+            "max_deletions",
+            "Hosts and specialties that one run may delete or replace: beyond it the plan is an "
+            "error that names them. A `destroy` counts too. Default: unset, any number.",
+            Kind.INTEGER,
+            minimum=0,
+        ),
+        _setting(
             "import_chunk_size",
             "Rows in one bulk import request; halved when the console refuses the size. "
             "Default: 500.",

@@ -59,6 +59,7 @@ class Settings:
         ca_file: Path of a PEM file: the certificates to trust instead of the usual ones.
         insecure_skip_verify: Accept any certificate.
         allow_http: Allow http to an address off loopback.
+        max_deletions: Hosts and specialties that one run may delete or replace; None: any number.
         import_chunk_size: Rows in one bulk import request.
         host_read: `empty_update` or `none`.
         on_existing_host: `fail` or `adopt`.
@@ -85,6 +86,7 @@ class Settings:
     ca_file: str | None = None
     insecure_skip_verify: bool = False
     allow_http: bool = False
+    max_deletions: int | None = None
     import_chunk_size: int = 500
     host_read: str = "empty_update"
     on_existing_host: str = "fail"
