@@ -1,15 +1,12 @@
-"""Attributes of definitions as members, parameters and fields of constructs' source text."""
+"""Attributes of definitions in the words of the constructs' source: names, types, bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from scripts.generate import tables
-from scripts.generate.source import call, indented, paragraph, quoted, text_argument
+from scripts.generate.layout import wrap
 
 from opsconsole.definition import Attribute, Kind
 
-_MEMBERS = {
+MEMBERS = {
     Kind.STRING: "text",
     Kind.INTEGER: "whole",
     Kind.NUMBER: "number",
@@ -17,8 +14,10 @@ _MEMBERS = {
     Kind.STRING_SET: "text_set",
     Kind.STRING_LIST: "texts",
     Kind.STRING_MAP: "text_map",
+    Kind.OBJECT: "ObjectArgument",
+    Kind.OBJECT_LIST: "ObjectsArgument",
 }
-_TYPES = {
+TYPES = {
     Kind.STRING: "str",
     Kind.INTEGER: "int | cdktf.IResolvable",
     Kind.NUMBER: "int | float",
@@ -27,13 +26,21 @@ _TYPES = {
     Kind.STRING_LIST: "Sequence[str]",
     Kind.STRING_MAP: "Mapping[str, str]",
 }
-_FIELD_KINDS = {
-    Kind.STRING: "Kind.TEXT",
-    Kind.INTEGER: "Kind.WHOLE",
-    Kind.NUMBER: "Kind.NUMBER",
-    Kind.BOOLEAN: "Kind.FLAG",
-    Kind.STRING_SET: "Kind.TEXTS",
-    Kind.STRING_LIST: "Kind.TEXTS",
+ROW_TYPES = {
+    Kind.STRING: "str",
+    Kind.INTEGER: "int",
+    Kind.NUMBER: "float",
+    Kind.BOOLEAN: "bool",
+    Kind.STRING_SET: "list[str]",
+    Kind.STRING_LIST: "list[str]",
+}
+RULES = {
+    Kind.STRING: "TEXT",
+    Kind.INTEGER: "WHOLE",
+    Kind.NUMBER: "NUMBER",
+    Kind.BOOLEAN: "FLAG",
+    Kind.STRING_SET: "TEXTS",
+    Kind.STRING_LIST: "TEXTS",
 }
 
 
@@ -57,107 +64,60 @@ def declaration_name(owner: str, attribute: Attribute) -> str:
     return f"{type_name(owner, attribute)}Declaration"
 
 
-def choices(owner: str, attribute: Attribute) -> list[str]:
-    """Return the definition of that type."""
-    allowed = ", ".join(map(quoted, attribute.allowed))
-    return [
-        f"{type_name(owner, attribute)}: TypeAlias = Literal[{allowed}]",
-        f'"""What `{attribute.name}` of `{owner}` may be."""',
-        "",
-    ]
-
-
-def described(attribute: Attribute) -> str:
-    """Return an attribute's description and its bounds."""
-    return " ".join(filter(None, (attribute.description, tables.bounds(attribute))))
-
-
-def bounds(attribute: Attribute) -> str | None:
-    """Return the source of an attribute's `Bounds`, or None where it has none."""
-    facts = {
-        "allowed": f"({', '.join(map(quoted, attribute.allowed))})" if attribute.allowed else None,
-        "minimum": attribute.minimum,
-        "maximum": attribute.maximum,
-        "min_length": attribute.min_length,
-        "max_length": attribute.max_length,
-        "pattern": f'r"{attribute.pattern}"' if attribute.pattern else None,
-        "hint": quoted(attribute.pattern_hint) if attribute.pattern_hint else None,
-    }
-    given = ", ".join(f"{name}={value}" for name, value in facts.items() if value is not None)
-    return f"Bounds({given})" if given else None
-
-
 def declared_type(owner: str, attribute: Attribute) -> str:
     """Return the type of what is declared for an attribute, None aside."""
     if attribute.kind.is_nested:
         return declaration_name(owner, attribute)
     if attribute.allowed:
         return f"{type_name(owner, attribute)} | cdktf.IResolvable"
-    return _TYPES[attribute.kind]
+    return TYPES[attribute.kind]
 
 
-def parameter(owner: str, attribute: Attribute) -> str:
-    """Return an attribute's parameter of a construct's `__init__`."""
-    declared = declared_type(owner, attribute)
-    if attribute.required:
-        return f"{attribute.name}: {declared},"
-    return f"{attribute.name}: {declared} | None = None,"
+def described(attribute: Attribute) -> str:
+    """Return an attribute's description and its bounds."""
+    return " ".join(filter(None, (attribute.description, bounds_in_words(attribute))))
 
 
-def output(owner: str, attribute: Attribute) -> list[str]:
-    """Return the member of an attribute that only the console supplies."""
-    doc = text_argument(described(attribute), 2)
-    if attribute.kind.is_nested:
-        arguments = [doc, [reference_name(owner, attribute)]]
-        return call(f"{attribute.name} = objects.objects_output", arguments, 1)
-    head = f"{attribute.name} = attributes.{_MEMBERS[attribute.kind]}_output"
-    return call(head, [doc], 1)
+def bounds_in_words(attribute: Attribute) -> str:
+    """Say in words what a declared value may be, as far as the description does not."""
+    parts = []
+    values = [f"`{value}`" for value in attribute.allowed]
+    if not all(value in attribute.description for value in values):
+        parts.append(f"One of {', '.join(values)}.")
+    low, high = attribute.minimum, attribute.maximum
+    if low is not None:
+        parts.append(f"{low} to {high}." if high is not None else f"At least {low}.")
+    elif high is not None:
+        parts.append(f"At most {high}.")
+    if attribute.max_length is not None:
+        parts.append(f"{attribute.min_length or 0} to {attribute.max_length} characters.")
+    return " ".join(part for part in parts if part not in attribute.description)
 
 
-def argument(owner: str, attribute: Attribute, suffix: str = "") -> list[str]:
-    """Return the members of an attribute that may be declared: itself, its input, its reset."""
-    doc = text_argument(described(attribute), 2)
-    if attribute.kind.is_nested:
-        head = "ObjectArgument" if attribute.kind is Kind.OBJECT else "ObjectsArgument"
-        arguments = [
-            doc,
-            [type_name(owner, attribute)],
-            [reference_name(owner, attribute)],
-        ]
-        lines = call(f"{attribute.name} = objects.{head}", arguments, 1)
-    else:
-        head = f"{attribute.name} = attributes.{_MEMBERS[attribute.kind]}{suffix}"
-        if attribute.allowed:
-            kind = "ChosenSetting" if suffix else "Choice"
-            head = f"{attribute.name} = attributes.{kind}[{type_name(owner, attribute)}]"
-        limits = bounds(attribute)
-        lines = call(head, [doc, [limits]] if limits else [doc], 1)
-    declared = f"attributes.Declaration[{declared_type(owner, attribute)}]"
-    if attribute.allowed:
-        declared = f"attributes.DeclaredChoice[{type_name(owner, attribute)}]"
-    lines.append(f"{attribute.name}_input = {declared}()")
-    if not attribute.required:
-        lines.append(f"reset_{attribute.name} = attributes.Reset()")
-    return lines
+def bounds(attribute: Attribute) -> str | None:
+    """Return the source of an attribute's `Bounds`, or None where it has none."""
+    facts = {
+        "allowed": attribute.allowed or None,
+        "minimum": attribute.minimum,
+        "maximum": attribute.maximum,
+        "min_length": attribute.min_length,
+        "max_length": attribute.max_length,
+    }
+    given = [f"{name}={value}" for name, value in facts.items() if value is not None]
+    if attribute.pattern:
+        given += [f'pattern=r"{attribute.pattern}"', f"hint={attribute.pattern_hint!r}"]
+    return f"Bounds({', '.join(given)})" if given else None
 
 
-def check(attribute: Attribute) -> list[str]:
-    """Return the entry of a nested attribute in its dataclass's `CHECKS`."""
-    kind, limits = _FIELD_KINDS[attribute.kind], bounds(attribute)
-    if limits is None:
-        return [f"{quoted(attribute.name)}: ({kind}, UNBOUNDED),"]
-    return [f"{quoted(attribute.name)}: (", *indented([f"{kind},", f"{limits},"]), "),"]
+def text(attribute: Attribute) -> str:
+    """Return the string literals of a member's description, which a line of it may hold."""
+    whole = described(attribute)
+    if len(whole) <= 90:
+        return repr(whole)
+    *parts, last = wrap(whole, 12, 12).splitlines()
+    return "\n".join([*(repr(f"{part.strip()} ") for part in parts), repr(last.strip())])
 
 
-def field(attribute: Attribute) -> str:
-    """Return the field of a nested attribute in its dataclass."""
-    return f"{attribute.name}: {_TYPES[attribute.kind]} | None = None"
-
-
-def explained(attributes: Iterable[Attribute], depth: int) -> list[str]:
-    """Return the entries of a docstring that explain `attributes`, without their indentation."""
-    return [
-        line
-        for attribute in attributes
-        for line in paragraph(f"{attribute.name}: {described(attribute)}", depth, "    ")
-    ]
+def explained(attribute: Attribute) -> str:
+    """Return the entry of a class's docstring that explains an attribute."""
+    return wrap(f"{attribute.name}: {described(attribute)}", 8, 12)

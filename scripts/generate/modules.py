@@ -16,7 +16,7 @@ from opsconsole.resources import (
     owners_above,
 )
 
-META_TYPES = {
+_META = {
     "connection": "Connection",
     "count": "Count",
     "depends_on": "Sequence[cdktf.ITerraformDependable]",
@@ -25,7 +25,7 @@ META_TYPES = {
     "provider": "cdktf.TerraformProvider",
     "provisioners": "Provisioners",
 }
-_DATA_META = ("count", "depends_on", "for_each", "lifecycle", "provider")
+_NOT_OF_DATA = ("connection", "provisioners")
 
 
 @dataclass(frozen=True)
@@ -38,21 +38,28 @@ class Module:
     type_name: str | None
     description: str
     attributes: tuple[Attribute, ...]
-    meta: tuple[str, ...]
-    suffix: str = ""
+    meta: Mapping[str, str]
+    """The arguments of every construct of its kind: name to type."""
 
     @property
-    def arguments(self) -> tuple[Attribute, ...]:
-        return tuple(attribute for attribute in self.attributes if attribute.settable)
+    def title(self) -> str:
+        """What the module's first line says of it."""
+        if self.type_name is None:
+            return "the provider: generated from the definitions"
+        origin = " from the definitions" if len(self.type_name) <= 30 else ""
+        return f"`{self.type_name}`: generated{origin}"
 
     @property
-    def chosen(self) -> tuple[Attribute, ...]:
-        """Those that hold one of several strings."""
-        return tuple(attribute for attribute in self.arguments if attribute.allowed)
+    def arguments(self) -> list[Attribute]:
+        return [attribute for attribute in self.attributes if attribute.settable]
 
     @property
-    def nested(self) -> tuple[Attribute, ...]:
-        return tuple(attribute for attribute in self.attributes if attribute.kind.is_nested)
+    def required_first(self) -> list[Attribute]:
+        return sorted(self.arguments, key=lambda attribute: not attribute.required)
+
+    @property
+    def nested(self) -> list[Attribute]:
+        return [attribute for attribute in self.attributes if attribute.kind.is_nested]
 
 
 def _base_in_order(definition: ResourceDefinition) -> str:
@@ -76,7 +83,7 @@ def _resource(definition: ResourceDefinition) -> Module:
         type_name=definition.type_name,
         description=definition.description,
         attributes=definition.attributes,
-        meta=tuple(META_TYPES),
+        meta=_META,
     )
 
 
@@ -88,7 +95,7 @@ def _data_source(definition: DataSourceDefinition) -> Module:
         type_name=definition.type_name,
         description=definition.description,
         attributes=definition.attributes,
-        meta=_DATA_META,
+        meta={name: kind for name, kind in _META.items() if name not in _NOT_OF_DATA},
     )
 
 
@@ -100,8 +107,7 @@ def _provider() -> Module:
         type_name=None,
         description=PROVIDER.description,
         attributes=PROVIDER.attributes,
-        meta=(),
-        suffix="_setting",
+        meta={"alias": "str"},
     )
 
 
