@@ -64,3 +64,57 @@ def test_what_is_not_there_is_not_created_instead(
     assert said in refused.text
     assert native.addresses() == []
     assert native.console.rows("hosts") == []
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"id": "${data.opsconsole_specialty.s.id}"},
+        {"id": "${local.found}", "for_each": "${toset([data.opsconsole_specialty.s.key])}"},
+    ],
+)
+def test_an_id_may_come_from_a_data_source(native: Any, block: dict[str, Any]) -> None:
+    """It is read first, and once; so it works in Terraform too."""
+    native.write(
+        {"opsconsole_specialty": {"x": {"key": "linux-server"}}},
+        data={"opsconsole_specialty": {"s": {"key": "linux-server"}}},
+        locals={"found": "${data.opsconsole_specialty.s.id}"},
+        **{"import": [{"to": "opsconsole_specialty.x", **block}]},
+    )
+    assert native.run("validate").code == 0
+    native.console.reset_log()
+    native.run("apply", "-auto-approve")
+    assert native.addresses() == ["data.opsconsole_specialty.s", "opsconsole_specialty.x"]
+    assert native.run("plan", "-detailed-exitcode").code == 0
+
+
+def test_an_id_may_come_from_what_state_holds(native: Any) -> None:
+    host = native.console.create("hosts", id="hst_there", name="a")
+    agent = {"host_id": "${opsconsole_host.h.id}", "specialty_id": "spc_linux"}
+    hosts = {"opsconsole_host": {"h": {"name": "a"}}}
+    native.write(hosts, **{"import": [{"to": "opsconsole_host.h", "id": host["id"]}]})
+    native.run("apply", "-auto-approve")
+    native.write({**hosts, "opsconsole_agent": {"x": agent}})
+    native.run("apply", "-auto-approve")
+    plugin = {"agent_id": "${opsconsole_agent.x.id}", "plugin_id": "plg_disk"}
+    native.write(
+        {**hosts, "opsconsole_agent": {"x": agent}, "opsconsole_agent_plugin": {"p": plugin}}
+    )
+    native.run("apply", "-auto-approve")
+    native.run("state", "rm", "opsconsole_agent_plugin.p")
+    block = {"to": "opsconsole_agent_plugin.p", "id": "${opsconsole_agent.x.id}/plg_disk"}
+    native.write(
+        {**hosts, "opsconsole_agent": {"x": agent}, "opsconsole_agent_plugin": {"p": plugin}},
+        **{"import": [block]},
+    )
+    assert "1 to import, 0 to add, 0 to change" in native.run("plan").out
+
+
+def test_an_id_of_a_data_source_that_fails_is_one_error(native: Any) -> None:
+    native.write(
+        {"opsconsole_specialty": {"x": {"key": "no"}}},
+        data={"opsconsole_specialty": {"s": {"key": "no"}}},
+        **{"import": [{"to": "opsconsole_specialty.x", "id": "${data.opsconsole_specialty.s.id}"}]},
+    )
+    refused = native.run("plan", expect=1)
+    assert refused.text.count("no") and "must be a known text" not in refused.text

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from opsconsole.definition import Attribute, ProviderDefinition
 from opsconsole.diagnostics import Path
@@ -91,6 +91,10 @@ class OutputValue:
         return type_to_json(self.type)
 
 
+_LATER: Final = "(known when the plan is made)"
+"""What stands for an import id while mistakes are looked for."""
+
+
 class Evaluator:
     """Evaluates one program for one phase."""
 
@@ -120,6 +124,7 @@ class Evaluator:
             workspace: Terraform's workspace; None: the one that is selected for the program.
             planned_at: The time of the plan, for `plantimestamp()`.
         """
+        self._checking = checking
         context = FunctionContext(
             root=program.root,
             applying=applying,
@@ -298,13 +303,10 @@ class Evaluator:
         title = f"{block.origin.path or block.origin.file}: import of {block.to}"
         if not block.repeated:
             return [self._import(title, block, self.scope())]
-        source = evaluated(title, "for_each", block.for_each, self.scope())
+        entries = evaluated(title, "for_each", block.for_each, self.scope(), each_entries)
         repeated = Block("managed", "", "", {}, block.origin, "", repeated=True)
-        entries = (
-            Instance(repeated, "", key, value)
-            for key, value in guarded(title, "for_each", each_entries, source).items()
-        )
-        return [self._import(title, block, ProgramScope(self._resolver, e)) for e in entries]
+        each = (Instance(repeated, "", key, value) for key, value in entries.items())
+        return [self._import(title, block, ProgramScope(self._resolver, item)) for item in each]
 
     def _import(self, title: str, block: Import, scope: ProgramScope) -> ImportTarget:
         target = guarded(title, "to", instance_address, block.to, scope)
@@ -312,6 +314,8 @@ class Evaluator:
             raise OnlyTerraform(f"{title}: it names a module.", f"{title}: a module")
         identifier, marks = unmark_deep(evaluated(title, "id", block.id, scope))
         identifier = guarded(title, "id", convert, identifier, STRING)
+        if identifier is UNKNOWN and self._checking:
+            identifier = _LATER
         if not isinstance(identifier, str) or not identifier or marks:
             raise UserError(
                 f"{title}: the id must be a known text that is neither empty nor sensitive.",

@@ -41,11 +41,13 @@ class Graph:
         order: All addresses; each comes after everything that it depends on. Blocks that do not
             depend on each other are in the order of reading.
         outputs: Name of an output to the addresses that it depends on.
+        imports: The addresses that the import blocks depend on themselves.
     """
 
     direct: Mapping[str, tuple[str, ...]]
     order: tuple[str, ...]
     outputs: Mapping[str, tuple[str, ...]]
+    imports: tuple[str, ...] = ()
     _ancestors: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
 
     def ancestors(self, address: str) -> tuple[str, ...]:
@@ -87,12 +89,19 @@ def build_graph(program: Program) -> Graph:
         )
         for name, output in program.outputs.items()
     }
+    imports = dict.fromkeys(
+        address
+        for item in program.imports
+        for address in finder.of(
+            f"{item.origin.path or item.origin.file}: import of {item.to}", [item.id, item.for_each]
+        )
+    )
     for name in program.locals:
         finder.attempt(Reference(("local", name)), f"local.{name}")
     for key in program.providers:
         finder.of_provider(key)
     raise_any(list(finder.problems.values()))
-    return Graph(direct, _ordered(program, direct), outputs)
+    return Graph(direct, _ordered(program, direct), outputs, tuple(imports))
 
 
 def named_resources(block: Block) -> frozenset[str]:

@@ -124,6 +124,8 @@ class _Search:
         self.found[key] = replace(known, addresses=tuple(addresses))
 
     def _note_targets(self, block: Import) -> None:
+        # Which instances it names may be known only when the plan is made.
+        self._imported.add(block.to.partition("[")[0])
         self._imported.update(str(item.address) for item in self._evaluator.targets_of(block))
 
     def _look_at_block(self, block: Block) -> None:
@@ -143,7 +145,7 @@ class _Search:
             return
         yield from definition.problems(values)
         lacking = definition.undeclared(values)
-        if not lacking or instance.address in self._imported:
+        if not lacking or not self._imported.isdisjoint((block.address, instance.address)):
             return
         if self._present is None:
             yield from (item for item in lacking if item.path[0] not in block.arguments)

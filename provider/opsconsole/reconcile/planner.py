@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -133,6 +134,7 @@ class Planner:
             for path, text in workspace.program.warnings
         ]
         self._wanted_outputs: frozenset[str] | None = None
+        self._early: dict[str, Attributes | None] = {}
         self._unread = self._partly_shown = 0
 
     def _evaluator(self, values: Mapping[str, Attributes]) -> Evaluator:
@@ -168,6 +170,7 @@ class Planner:
             known,
             prior.imports,
             self._values,
+            self._early,
             options.replace,
         )
         await self._run(walk, prior)
@@ -218,9 +221,35 @@ class Planner:
         self._report(diagnostics)
         prior = Prior(known)
         prior.known |= read_deposed(workspace.state, prior.known)
-        if self._options.mode == "normal":
-            self._report(await take_imports(prior, self.providers))
+        if self._options.mode == "normal" and await self._read_for_imports():
+            held = {item.address: item.before for item in prior.known.values()}
+            evaluator = self._evaluator(ChainMap(self._values, held))
+            self._report(await take_imports(prior, self.providers, evaluator))
         return prior
+
+    async def _read_for_imports(self) -> bool:
+        """Read the data sources that `import` blocks depend on; return whether all could be read.
+
+        The walk does not ask for them again. What depends on a resource is left to it: the id is
+        not known then.
+        """
+        graph, blocks = self._workspace.graph, self._workspace.program.blocks
+        wanted = {*graph.imports}.union(*map(graph.ancestors, graph.imports))
+        read = True
+        for address in filter(wanted.__contains__, graph.order):
+            if any(blocks[item].mode != "data" for item in (address, *graph.ancestors(address))):
+                continue
+            for instance in self.evaluator.instances(blocks[address]).values():
+                values = self.evaluator.config(instance).values
+                lifecycle = self.providers.of(instance.block.provider)
+                outcome = await lifecycle.read_data(instance.block.type_name, values)
+                self._report(outcome.diagnostics, instance.address)
+                self._early[instance.address] = outcome.state
+                if outcome.state is None:
+                    read = False
+                else:
+                    self._values[instance.address] = outcome.state
+        return read
 
     def _explained(self, walk: Walk) -> list[Change]:
         """Return the changes of a walk with notes on deletions; report refused deletions."""

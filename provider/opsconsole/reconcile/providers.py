@@ -170,15 +170,20 @@ class Providers:
         self.opened.clear()
 
 
-async def take_imports(prior: Prior, providers: Providers) -> list[Diagnostic]:
+async def take_imports(
+    prior: Prior, providers: Providers, evaluator: Evaluator
+) -> list[Diagnostic]:
     """Take what `import` blocks name among what is known; each is read with the rest.
+
+    Args:
+        evaluator: Knows what the blocks refer to.
 
     Returns:
         Why some could not be imported.
     """
     diagnostics: list[Diagnostic] = []
     named: set[str] = set()
-    for target in providers.evaluator.imports():
+    for target in evaluator.imports():
         address = str(target.address)
         if address in named:
             raise UserError(

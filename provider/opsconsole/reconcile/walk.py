@@ -63,6 +63,7 @@ class Walk:
         known: The instances in state, by address.
         imports: Address to the id that an `import` block gives it.
         values: What instances hold or will hold, by address: the walk adds to it.
+        early: What data sources hold that were read before, by address; None where one failed.
         requested: Addresses of `-replace`.
         changes: The changes decided, by address.
         declared: Addresses that the program declares.
@@ -77,6 +78,7 @@ class Walk:
     known: Mapping[str, PriorInstance]
     imports: Mapping[str, str]
     values: dict[str, Attributes]
+    early: Mapping[str, Attributes | None]
     requested: Collection[str] = ()
     changes: dict[str, Change] = field(default_factory=dict)
     declared: set[str] = field(default_factory=set)
@@ -281,11 +283,15 @@ class Walk:
         if any(map(self._is_pending, named_resources(block))):
             self._put_off(block, address, values, "read_because_dependency_pending")
             return
-        outcome = await self.providers.of(block.provider).read_data(block.type_name, values)
-        self.diagnostics += ((address, item) for item in outcome.diagnostics)
-        if outcome.state is not None:
-            self.values[address] = outcome.state
-            self.data.append(DataRead(address, block.type_name, block.provider, outcome.state))
+        if address in self.early:
+            found = self.early[address]
+        else:
+            outcome = await self.providers.of(block.provider).read_data(block.type_name, values)
+            self.diagnostics += ((address, item) for item in outcome.diagnostics)
+            found = outcome.state
+        if found is not None:
+            self.values[address] = found
+            self.data.append(DataRead(address, block.type_name, block.provider, found))
 
     def _is_pending(self, resource: str) -> bool:
         """Return whether any instance of a resource changes, or is no longer declared."""
