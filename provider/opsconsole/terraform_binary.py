@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,6 +105,17 @@ def real_terraform(
         if found is not None and not _is_standin(found):
             return found
     return None
+
+
+def standin_in_place_of_terraform() -> str:
+    """Return how a shell calls the stand-in where there is no `terraform`; empty: there is one.
+
+    cdktf and cdktn ask `terraform` for its version where an app declares a move.
+    """
+    if shutil.which("terraform"):
+        return ""
+    path = Path(sys.executable).with_name(STANDIN)
+    return shlex.quote(str(path)) if path.exists() else shutil.which(STANDIN) or ""
 
 
 def _is_standin(path: str) -> bool:

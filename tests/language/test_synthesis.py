@@ -240,6 +240,20 @@ def test_context_and_output_of_the_configuration_reach_the_app(
     assert program.blocks["opsconsole_host.h"].arguments == {"name": "blue"}
 
 
+def test_a_move_needs_no_terraform(
+    app: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """cdktf asks for its version; the stand-in answers."""
+    monkeypatch.setenv("JSII_NODE", find_node()[0])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("TERRAFORM_BINARY_NAME", raising=False)
+    body = """
+    Host(TerraformStack(app, "st"), "h", {"name": "n"}).move_from_id("opsconsole_host.older")
+    app.synth()
+    """
+    assert load_program(app(body), resources).moved
+
+
 def test_node_is_found_and_keeps_quiet(
     app: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ from opsconsole.language.model import Program, Schemas
 from opsconsole.language.reading import load_directory, refuse_native
 from opsconsole.optional_packages import missing_package
 from opsconsole.phrases import did_you_mean
+from opsconsole.terraform_binary import standin_in_place_of_terraform
 
 _OLDEST_NODE = 18
 # jsii splits these at commas, and looks for the major version that it runs on.
@@ -272,6 +273,9 @@ def app_environment(app: App) -> dict[str, str]:
     environment["CDKTF_CONTINUE_SYNTH_ON_ERROR_ANNOTATIONS"] = "true"
     environment["SYNTH_HCL_OUTPUT"] = "false"
     environment.setdefault("NODE_OPTIONS", "--max-old-space-size=4096")
+    binary = environment.get("TERRAFORM_BINARY_NAME") or standin_in_place_of_terraform()
+    if binary:
+        environment["TERRAFORM_BINARY_NAME"] = binary
     return environment | jsii_environment()
 
 
