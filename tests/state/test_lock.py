@@ -10,7 +10,6 @@ from subprocess import Popen
 import pytest
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import LocalBackend
 from opsconsole.state.lock import LockInfo, info_file
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.writer import StateSession
@@ -136,7 +135,18 @@ def test_a_damaged_note_names_nobody(tmp_path: Path, content: bytes) -> None:
     assert LockInfo.read(note) is None
 
 
-def test_an_empty_state_file_is_left_for_those_who_wait(session: Open, state_path: Path) -> None:
-    session().close()
-    assert state_path.read_bytes() == b""
-    assert LocalBackend(state_path).read() == b""
+@pytest.mark.parametrize("waiting", [True, False])
+def test_a_run_that_made_nothing_leaves_no_state(
+    session: Open, state_path: Path, host: Host, waiting: bool
+) -> None:
+    with session() as opened:
+        opened.state.put("opsconsole_host.a", host(1))
+        opened.state.remove("opsconsole_host.a")
+        if waiting:
+            # A Terraform that waits for the lock holds the file open, and will write there.
+            descriptor = os.open(state_path, os.O_RDWR)
+    assert state_path.exists() is waiting
+    if waiting:
+        assert state_path.read_bytes() == b""
+        os.close(descriptor)
+    assert [path.name for path in state_path.parent.iterdir()] == [state_path.name] * waiting

@@ -113,7 +113,7 @@ def _delete(args: argparse.Namespace) -> int:
         finally:
             backend.close()
     elif isinstance(backend, LocalBackend):
-        backend.path.unlink()
+        backend.path.unlink(missing_ok=True)
         for file in backend.path.parent.glob(f"{backend.path.name}.*"):
             file.unlink()
         backend.path.parent.rmdir()

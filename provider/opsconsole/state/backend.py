@@ -22,7 +22,14 @@ from opsconsole.errors import UserError
 from opsconsole.journal_files import data_directory, journal_of, unresolved_of
 from opsconsole.named_files import check_no_device, file_error
 from opsconsole.phrases import plural
-from opsconsole.state.lock import DEFAULT_LOCKING, Locking, is_file, lock_file, release_file
+from opsconsole.state.lock import (
+    DEFAULT_LOCKING,
+    Locking,
+    is_file,
+    lock_file,
+    release_file,
+    remove_unwritten,
+)
 from opsconsole.state.model import State, encoded
 
 
@@ -180,6 +187,7 @@ class LocalBackend(Backend):
         self._operation = operation
         self._locking = locking
         self._descriptor = -1
+        self._made_file = False
         self._seen: Stamp | None = None
         self._written: Sequence[str] | None = None
 
@@ -270,14 +278,18 @@ class LocalBackend(Backend):
         return f"Compare it with {self.path}, which is another file now, and keep one of them."
 
     def close(self) -> None:
-        """Release the lock and the file. A file that stayed empty is left for those who wait."""
+        """Release the lock and the file. One that this run made and never wrote goes."""
         if self._descriptor < 0:
             return
-        if self._locking.lock:
-            release_file(self.path, self._descriptor)
-        else:
-            os.close(self._descriptor)
-        self._descriptor = -1
+        descriptor, self._descriptor = self._descriptor, -1
+        try:
+            if self._made_file and is_file(descriptor, self.path) and not self.journal.exists():
+                remove_unwritten(self.path, descriptor)
+        finally:
+            if self._locking.lock:
+                release_file(self.path, descriptor)
+            else:
+                os.close(descriptor)
 
     def _check_place(self) -> None:
         """Check that the state is a file that has one name, unless its journal has a fixed place.
@@ -312,7 +324,12 @@ class LocalBackend(Backend):
     def _open_for_writing(self) -> int:
         with self._translated("open"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            return os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+            try:
+                descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+            except FileExistsError:
+                return os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+            self._made_file = True
+            return descriptor
 
     def _read_open(self, descriptor: int) -> bytes:
         check_no_device(descriptor)

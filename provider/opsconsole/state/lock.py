@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import re
+import signal
 import socket
 import struct
 import time
@@ -191,16 +192,28 @@ def _lock_now(path: Path, operation: str, reopen: Callable[[], int]) -> int:
 
 
 def release_file(path: Path, descriptor: int) -> None:
-    """Release the lock of a file and close the descriptor. The file stays, even an empty one.
-
-    A process that waits for the lock may hold this file open: it would write to a removed file, and
-    the text would be lost.
-    """
+    """Release the lock of a file, and close the descriptor."""
     try:
         with contextlib.suppress(OSError):
             info_file(path).unlink()
     finally:
         os.close(descriptor)
+
+
+def remove_unwritten(path: Path, descriptor: int) -> None:
+    """Remove a locked file that is still empty, unless another process has it open.
+
+    A Terraform that waits for the lock has: what it then wrote to a removed file would be lost.
+    Only a system with leases can tell; on any other the file stays.
+    """
+    if os.fstat(descriptor).st_size or not hasattr(fcntl, "F_SETLEASE"):
+        return
+    with contextlib.suppress(OSError):
+        # Granted only while nobody else has the file open; by default a lease that another process
+        # breaks ends this one.
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        path.unlink()
 
 
 def _note(path: Path, operation: str) -> None:

@@ -415,7 +415,10 @@ class StateSession:
         """Take what is to be written out of the state, which may change while it is written."""
         self.record()
         self.state.changed |= self._placeholders.changed
-        if not self.state.changed:
+        # A first run that made nothing leaves no state: one would say that it was applied.
+        was_stored = self.state.serial or not self._base.empty
+        shows_nothing = self.state.empty and not self._placeholders.open
+        if not self.state.changed or (shows_nothing and not was_stored):
             return None
         count, self._since_write = self._since_write, 0
         before = self.state.serial
