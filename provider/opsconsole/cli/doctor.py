@@ -271,20 +271,19 @@ def _said(problem: ConsoleError) -> str:
 
 
 def _key(status: int, problem: ConsoleError) -> CheckResult:
-    name = "key"
     if status == 404:
         found = f"not judged: there is no v1 API at this address: {problem.message}"
-        return CheckResult(name, WRONG, found, "Check base_url.")
+        return CheckResult("key", WRONG, found, "Check base_url.")
     if not isinstance(problem, ApiError):
         # A proxy, a login page or another service, or an answer that the document does not show.
-        return CheckResult(name, WRONG, f"not judged: {problem.message}", problem.remedy)
-    said = _said(problem)
+        return CheckResult("key", WRONG, f"not judged: {problem.message}", problem.remedy)
     if status == 401:
-        return CheckResult(name, WRONG, f"refused: {said}", problem.remedy)
+        return CheckResult("key", WRONG, f"refused: {_said(problem)}", problem.remedy)
     if status == 403:
-        text = f"accepted, but it may not search specialties: {said}"
-        return CheckResult(name, NOTE, text, problem.remedy)
-    return CheckResult(name, WRONG, f"not judged: {said}", problem.remedy or "Try again later.")
+        text = f"accepted, but it may not search specialties: {_said(problem)}"
+        return CheckResult("key", NOTE, text, problem.remedy)
+    remedy = problem.remedy or "Try again later."
+    return CheckResult("key", WRONG, f"not judged: {_said(problem)}", remedy)
 
 
 def _clock(reply: Reply) -> CheckResult:
