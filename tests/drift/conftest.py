@@ -59,8 +59,7 @@ class Checked:
         return {
             item["address"]
             for item in self.findings
-            if item["bucket"] in ("changed", "missing", "archived", "unmanaged")
-            and "shown only" not in item["reason"]
+            if item["bucket"] in ("changed", "missing", "archived", "unmanaged") and item["counted"]
         }
 
     @property

@@ -177,7 +177,7 @@ def test_what_many_have_in_common_is_said_once(ground: Any, world: World) -> Non
     code, out, _ = ground.run("drift")
     assert code == 2
     assert out.count("no documented operation reads agents") == 1
-    assert "and 10 more opsconsole_agent; the other formats list all" in out
+    assert "and 10 more agents; the other formats list all" in out
     assert out.count("knowledge") == 13
 
 

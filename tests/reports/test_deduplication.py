@@ -7,9 +7,9 @@ import pytest
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, Problem
 from opsconsole.reconcile.changes import Plan
-from opsconsole.reports import diagnostics_text, plan_markdown
+from opsconsole.reports import diagnostics_text, markdown, plan_report
 from opsconsole.reports.diagnostics_text import FEWEST, body_of, dedupe_diagnostics
-from opsconsole.reports.html import plan_page
+from opsconsole.reports.html import page
 
 
 def refused(number: int, *, path: tuple[str, ...] = ()) -> Diagnostic:
@@ -37,9 +37,9 @@ def test_many_are_reported_once_and_named() -> None:
 def test_pages_say_once_what_holds_for_many() -> None:
     """What changes must not stand behind thousands of messages."""
     told = Plan((), diagnostics=tuple(refused(number) for number in range(4000)))
-    assert len(plan_page.page_of(told).diagnostics) == 1
-    assert plan_page.render(told).count("no such thing") == 1
-    assert plan_markdown.render(told).count("no such thing") == 1
+    assert len(plan_report.to_report(told).diagnostics) == 1
+    assert page.render(plan_report.to_report(told)).count("no such thing") == 1
+    assert markdown.render(plan_report.to_report(told)).count("no such thing") == 1
 
 
 def test_what_differs_stays_apart() -> None:

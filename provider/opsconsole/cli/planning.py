@@ -26,6 +26,7 @@ from opsconsole.reconcile.planner import Planner, Workspace
 from opsconsole.reconcile.prior import present_addresses
 from opsconsole.reconcile.runs import guard_objection, make_plan
 from opsconsole.reports import diagnostics_text, plan_text
+from opsconsole.reports.plan_report import to_report
 from opsconsole.state import State, StateSession, workspace_of
 from opsconsole.v1.settings import Settings
 
@@ -139,14 +140,14 @@ def write_reports(args: argparse.Namespace, plan: Plan, title: str) -> None:
         UserError: One cannot be written.
     """
     if args.html is not None:
-        from opsconsole.reports.html import plan_page
+        from opsconsole.reports.html import page  # loads the templates
 
-        at = datetime.now(UTC).isoformat(timespec="seconds")
-        _write(args.html, plan_page.render(plan, title=title, timestamp=at))
+        at = datetime.now(UTC).isoformat()
+        _write(args.html, page.render(to_report(plan, title=title, timestamp=at)))
     if args.markdown is not None:
-        from opsconsole.reports import plan_markdown
+        from opsconsole.reports import markdown
 
-        _write(args.markdown, plan_markdown.render(plan))
+        _write(args.markdown, markdown.render(to_report(plan)))
 
 
 def _write(path: Path, text: str) -> None:

@@ -171,7 +171,6 @@ def _beside(
 ) -> Iterator[Finding]:
     """Yield the entries of one type that no state holds; archived ones are left out."""
     stack = next(_of_type(held, type_name), held[0]).stack
-    reason = "on the console, and in no state of this check"
     for entry in entries:
         if entry["id"] in ids or entry.get("status") == "archived":
             continue
@@ -182,7 +181,7 @@ def _beside(
             Bucket.UNMANAGED,
             entry["id"],
             text_of(entry, RESOURCES[type_name].label),
-            reason=reason if counted else f"{reason}; shown only",
+            reason="on the console, and in no state of this check",
             values={"id": entry["id"]},
             counted=counted,
         )

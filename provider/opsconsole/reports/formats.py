@@ -13,10 +13,15 @@ from opsconsole.drift.report import DriftReport
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of a drift report; its module is imported on use, as templates take time to load."""
+    """A format of a drift report; its module is imported on use, as templates take time to load.
+
+    Attributes:
+        readable: Whether it shows a report for readers, not the values of the check.
+    """
 
     module: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    readable: bool = False
 
     def load(self) -> Callable[..., str]:
         """Import and return the function that renders a report, with the options of its format.
@@ -28,18 +33,22 @@ class Format:
 
     def __call__(self, report: DriftReport, **options: Any) -> str:
         """Return the report as text."""
-        return self.load()(report, **self.options, **options)
+        if not self.readable:
+            return self.load()(report)
+        from opsconsole.reports.drift_report import to_report
+
+        return self.load()(to_report(report), **self.options, **options)
 
 
 FORMATS: Final[Mapping[str, Format]] = MappingProxyType(
     {
-        "terminal": Format("drift_text"),
+        "terminal": Format("terminal", readable=True),
         "json": Format("drift_json"),
-        "markdown": Format("drift_markdown"),
-        "github-issue": Format("drift_markdown", {"limit": 65_000}),
+        "markdown": Format("markdown", readable=True),
+        "github-issue": Format("markdown", {"limit": 65_000}, readable=True),
         "junit": Format("junit"),
         "prometheus": Format("prometheus"),
-        "html": Format("html.drift_page"),
+        "html": Format("html.page", readable=True),
     }
 )
 NOTIFICATIONS: Final = ("json", "slack", "teams")

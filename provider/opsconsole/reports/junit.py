@@ -14,12 +14,11 @@ from xml.etree import ElementTree
 
 from opsconsole.diagnostics import has_error
 from opsconsole.drift.report import Bucket, DriftReport, Finding
-from opsconsole.reports import comparison
 from opsconsole.reports.diagnostics_text import body_of
-from opsconsole.reports.drift_text import difference_lines, entry_text
+from opsconsole.reports.drift_report import difference_lines
 from opsconsole.reports.styles import BUCKET_STYLES
 from opsconsole.reports.text import printable
-from opsconsole.reports.verdict import judge, unseen_text
+from opsconsole.reports.verdict import entry_text, judge, new_text, since_text, unseen_text
 
 _UNTITLED = "opsconsole drift"
 
@@ -52,10 +51,10 @@ def _suite(
     ):
         _named(properties, "property", name, value=f"{round(value, 3):g}")
     if report.comparison is not None:
-        _named(properties, "property", "since", value=comparison.headline(report))
-    for heading, _, entries in comparison.sections(report):
-        for entry in (entry for entry in entries if entry.stack == stack):
-            _named(properties, "property", heading, value=entry_text(entry, stacks=False))
+        _named(properties, "property", "since", value=since_text(report))
+        for entry in report.comparison.resolved:
+            if entry.stack == stack:
+                _named(properties, "property", "resolved", value=entry_text(entry, stacks=False))
     for finding in own.findings:
         _case(suite, finding, report)
     _count(suite)
@@ -99,7 +98,7 @@ def _case(suite: ElementTree.Element, finding: Finding, report: DriftReport) -> 
     tag = _tag(finding, report)
     if tag:
         style = BUCKET_STYLES[finding.bucket]
-        words = ", ".join(filter(None, (style.word, comparison.mark(finding))))
+        words = ", ".join(filter(None, (style.word, new_text(finding))))
         message = f"{words}: {finding.reason or style.meaning}"
         result = ElementTree.SubElement(case, tag, message=_clean(message))
         if tag != "skipped":

@@ -1,19 +1,17 @@
-"""Markdown for a step summary: escaping, diff blocks, and sections cut to a size in bytes.
-
-Other modules decide what is shown; this one writes Markdown and keeps it small.
-"""
+"""A report as Markdown for a step summary or a comment, in sections cut to a size in bytes."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from opsconsole.diagnostics import Diagnostic
+from opsconsole.phrases import plural
 from opsconsole.reports.diagnostics_text import body_of
-from opsconsole.reports.text import printable
+from opsconsole.reports.report import Report, Row
+from opsconsole.reports.text import KNOWN_AFTER_APPLY, printable
 from opsconsole.reports.value_diff import Line
 
 LIMIT: Final = 1_000_000
@@ -119,11 +117,76 @@ def folded(summary: str, body: str) -> str:
     return f"<details><summary>{summary}</summary>\n\n{body}\n</details>\n"
 
 
-def messages(heading: str, diagnostics: Iterable[Diagnostic]) -> MarkdownSection:
-    """Return a section of diagnostics, one line each."""
-    items = [
-        f"- **{item.severity.value.capitalize()}:** "
-        f"{plain('. '.join(filter(None, (item.summary, ' '.join(body_of(item).split())))))}\n"
-        for item in diagnostics
-    ]
-    return MarkdownSection(f"\n### {heading}\n\n", items, "message")
+def render(report: Report, *, limit: int = LIMIT) -> str:
+    """Return a plan or drift as Markdown of at most `limit` bytes.
+
+    Sections are cut from their ends, each with a count of what was cut; quiet ones are counted,
+    not listed.
+    """
+    counts = "".join(
+        f"| {section.title} | {len(section.rows):,} | {section.meaning} |\n"
+        for section in report.sections
+    )
+    table = f"|  | Resources |  |\n|---|--:|---|\n{counts}".rstrip() if counts else ""
+    facts = " · ".join(plain(f"{name} {value}") for name, value in report.facts)
+    head = f"## {report.mark} {report.headline}"
+    parts = (head, plain(report.lede), table, facts, plain(report.method))
+    return fit("\n\n".join(filter(None, parts)) + "\n", list(_sections(report)), limit)
+
+
+def _sections(report: Report) -> Iterator[MarkdownSection]:
+    if report.diagnostics:
+        items = [
+            f"- **{item.severity.value.capitalize()}:** "
+            f"{plain('. '.join(filter(None, (item.summary, ' '.join(body_of(item).split())))))}\n"
+            for item in report.diagnostics
+        ]
+        yield MarkdownSection("\n### Messages\n\n", items, "message")
+    for section in report.sections:
+        if not section.quiet:
+            opening = f"\n### {section.title} ({len(section.rows):,})\n\n"
+            yield MarkdownSection(
+                opening, [item for rows in section.groups for item in _items(rows)]
+            )
+    for title, lines in report.extra:
+        yield MarkdownSection(f"\n### {title}\n\n", [fenced(diff_texts(lines))], "output")
+    if report.notes:
+        notes = [f"- {code(entry)}: {plain(problem)}\n" for entry, problem in report.notes]
+        yield MarkdownSection("\n### Baseline entries to look at\n\n", notes, "problem")
+
+
+def _items(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield resources that have one reason; of several, it stands above the first."""
+    if len(rows) == 1:
+        yield _item(rows[0], rows[0].reason)
+        return
+    first, *rest = rows
+    yield f"\n{plain(first.reason[:1].upper() + first.reason[1:])}:\n\n{_item(first, '')}"
+    yield from (_item(row, "") for row in rest)
+
+
+def _item(row: Row, reason: str) -> str:
+    verb = f"**{plain(row.verb)}**" if row.verb else ""
+    headline = " ".join(filter(None, (code(row.title), plain(row.label), verb)))
+    remarks = [plain(text) for text in (reason, *row.remarks) if text]
+    if not (row.diff or row.children):
+        return f"- {' · '.join([headline, *remarks])}\n"
+    parts = [" · ".join(remarks)]
+    if row.diff:
+        parts.append(fenced(diff_texts(_declared(row.diff))))
+    if row.children:
+        parts.append(f"Archived with it, without a call: {plural(len(row.children), 'resource')}")
+        parts.append("".join(f"- {code(address)}\n" for address, _ in row.children))
+    return folded(headline, "\n\n".join(filter(None, parts)))
+
+
+def _declared(lines: Sequence[Line]) -> Iterator[Line]:
+    """Yield the lines of a diff, but of a new resource count what is known after apply only."""
+    unknown = 0
+    for line in lines:
+        if line.sign == "+" and line.text.endswith(KNOWN_AFTER_APPLY):
+            unknown += 1
+        else:
+            yield line
+    if unknown:
+        yield Line(1, "", "", f"# ({plural(unknown, 'attribute')} known after apply)")

@@ -13,11 +13,9 @@ from urllib.parse import urlsplit
 
 from opsconsole.drift.report import Comparison, DriftReport
 from opsconsole.errors import UserError
-from opsconsole.reports import comparison
 from opsconsole.reports.drift_document import NOTIFICATION, NotificationDocument
 from opsconsole.reports.drift_json import comparison_of, verdict_of
-from opsconsole.reports.drift_text import entry_text
-from opsconsole.reports.verdict import judge, several_stacks
+from opsconsole.reports.verdict import entry_text, judge, several_stacks, since_text
 from opsconsole.v1.addresses import is_loopback
 
 _TIMEOUT: Final = 10.0
@@ -136,13 +134,13 @@ def _title(report: DriftReport) -> str:
 
 
 def _lines(report: DriftReport, found: Comparison) -> Iterator[str]:
-    yield comparison.headline(report)
+    yield since_text(report)
     stacks = several_stacks(report)
     entries = [("New", entry) for entry in found.new]
     entries += [("Resolved", entry) for entry in found.resolved]
     left = _CHARACTERS
     for number, (word, entry) in enumerate(entries):
-        line = f"{word}: {entry_text(entry, stacks)}"
+        line = f"{word}: {entry_text(entry, stacks=stacks)}"
         left -= len(line)
         if left < 0:
             yield f"… and {len(entries) - number:,} more; the report lists all."

@@ -1,6 +1,6 @@
 """How reports show what is planned for a resource and where a check put it, in every format.
 
-A page never shows anything by colour alone: each style has a sign and a word.
+Nothing is shown by colour alone: each style has a sign and a word.
 """
 
 from __future__ import annotations
@@ -16,39 +16,28 @@ from opsconsole.reconcile.changes import Action, Change
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """One meaning, as a page shows it.
+    """One meaning.
 
     Attributes:
         name: Its name in style sheets and scripts.
         sign: The sign beside it.
         word: What it says of a resource.
         rank: The order of attention: the lowest first.
+        colour: Its colour on a terminal, where it is shown there.
+        meaning: What it says of a resource, as one sentence.
     """
 
     name: str
     sign: str
     word: str
     rank: int
+    colour: str = ""
+    meaning: str = ""
 
     @property
     def quiet(self) -> bool:
         """Whether a resource in it needs no attention."""
         return self.name in ("same", "elsewhere")
-
-
-@dataclass(frozen=True, slots=True)
-class BucketStyle(Style):
-    """How one bucket is shown, on a page and elsewhere.
-
-    Attributes:
-        meaning: What it says of a resource, as one sentence.
-        text_sign: Its sign in text.
-        colour: Its colour on a terminal.
-    """
-
-    meaning: str
-    text_sign: str
-    colour: str
 
     @property
     def title(self) -> str:
@@ -68,74 +57,49 @@ PLAN_STYLES: Final = {
     Action.NO_OP: SAME,
 }
 MOVE: Final = Style("info", "→", "move or import", 60)
-ACCEPTED: Final = Style("accepted", "✓", "accepted", 70)
-RESOLVED: Final = Style("add", "✓", "resolved", 80)
+ACCEPTED: Final = Style(
+    "accepted", "✓", "accepted", 70, "green", "Drift that the baseline accepts: it does not count."
+)
+RESOLVED: Final = Style(
+    "add", "✓", "resolved", 80, "green", "Drift of the earlier report that is no more."
+)
 ELSEWHERE: Final = Style("elsewhere", "·", "not managed here", 95)
-BUCKET_STYLES: Final[Mapping[Bucket, BucketStyle]] = MappingProxyType(
+BUCKET_STYLES: Final[Mapping[Bucket, Style]] = MappingProxyType(
     {
-        Bucket.MISSING: BucketStyle(
-            name="remove",
-            sign="\N{MINUS SIGN}",
-            word="missing",
-            rank=10,
-            meaning="In state, gone from the console.",
-            text_sign="-",
-            colour="red",
+        Bucket.MISSING: Style(
+            "remove", "\N{MINUS SIGN}", "missing", 10, "red", "In state, gone from the console."
         ),
-        Bucket.ARCHIVED: BucketStyle(
-            name="leave",
-            sign="↷",
-            word="archived",
-            rank=20,
-            meaning="In state, archived on the console.",
-            text_sign="-",
-            colour="red",
+        Bucket.ARCHIVED: Style(
+            "leave", "↷", "archived", 20, "red", "In state, archived on the console."
         ),
-        Bucket.CHANGED: BucketStyle(
-            name="change",
-            sign="~",
-            word="changed",
-            rank=30,
-            meaning="The console holds other values than state.",
-            text_sign="~",
-            colour="yellow",
+        Bucket.CHANGED: Style(
+            "change",
+            "~",
+            "changed",
+            30,
+            "yellow",
+            "The console holds other values than state.",
         ),
-        Bucket.UNMANAGED: BucketStyle(
-            name="replace",
-            sign="+",
-            word="unmanaged",
-            rank=40,
-            meaning="On the console, and in no state of this check.",
-            text_sign="+",
-            colour="magenta",
+        Bucket.UNMANAGED: Style(
+            "replace",
+            "+",
+            "unmanaged",
+            40,
+            "magenta",
+            "On the console, and in no state of this check.",
         ),
-        Bucket.UNCHECKED: BucketStyle(
-            name="unseen",
-            sign="?",
-            word="unchecked",
-            rank=50,
-            meaning="Not seen by this check, so neither in sync nor drifted.",
-            text_sign="?",
-            colour="cyan",
+        Bucket.UNCHECKED: Style(
+            "unseen",
+            "?",
+            "unchecked",
+            50,
+            "cyan",
+            "Not seen by this check, so neither in sync nor drifted.",
         ),
-        Bucket.PENDING: BucketStyle(
-            name="info",
-            sign="*",
-            word="pending",
-            rank=60,
-            meaning="Declared in the program, not yet applied.",
-            text_sign="*",
-            colour="blue",
+        Bucket.PENDING: Style(
+            "info", "*", "pending", 60, "blue", "Declared in the program, not yet applied."
         ),
-        Bucket.IN_SYNC: BucketStyle(
-            name="same",
-            sign="=",
-            word="in sync",
-            rank=90,
-            meaning="State and console agree.",
-            text_sign="=",
-            colour="green",
-        ),
+        Bucket.IN_SYNC: Style("same", "=", "in sync", 90, "green", "State and console agree."),
     }
 )
 """Every bucket, in the order in which readers want them."""

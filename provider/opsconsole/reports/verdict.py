@@ -1,4 +1,4 @@
-"""The verdict of a drift report: drift, no drift, or that the check could not tell."""
+"""The verdict of a drift report, and the words that all its formats share."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from opsconsole.diagnostics import has_error
-from opsconsole.drift.report import Bucket, DriftReport, Finding
+from opsconsole.drift.report import Bucket, DriftEntry, DriftReport, Finding
 from opsconsole.phrases import plural
+from opsconsole.reports.report import moment
+from opsconsole.reports.text import printable
 
 
 class CheckOutcome(Enum):
@@ -74,7 +76,7 @@ def coverage_text(report: DriftReport) -> str:
     beside = (Bucket.UNMANAGED, Bucket.PENDING)
     if all(finding.bucket in beside for finding in report.findings):
         return ""
-    text = f"Coverage {percent(report.coverage)}"
+    text = percent(report.coverage)
     if any(item.unobserved for item in report.findings if item.bucket is Bucket.IN_SYNC):
         text += f" ({percent(report.attribute_coverage)} of the attributes)"
     return text
@@ -87,16 +89,45 @@ def unseen_text(finding: Finding) -> str:
     return f"not seen by this check: {', '.join(finding.unobserved)}"
 
 
+def since_text(report: DriftReport) -> str:
+    """Return what changed since the earlier report in one sentence; empty: not compared."""
+    found = report.comparison
+    if found is None:
+        return ""
+    if not found.checked_at:
+        return "There is no earlier report, so all drift is new."
+    unseen = sum(not entry.seen for entry in found.open)
+    note = f" ({unseen:,} not seen by this check)" if unseen else ""
+    return (
+        f"Since {printable(moment(found.checked_at))}: {len(found.new):,} new, "
+        f"{len(found.resolved):,} resolved, {len(found.open):,} still open{note}."
+    )
+
+
+def new_text(finding: Finding) -> str:
+    """Return whether the drift of a finding is new; empty: it is none, or was not compared."""
+    if finding.new is None:
+        return ""
+    if finding.new == finding.drifting:
+        return "new"
+    return f"new: {', '.join(finding.new)}" if finding.new else "still open"
+
+
+def entry_text(entry: DriftEntry, *, stacks: bool) -> str:
+    """Return the resource of drift that no finding shows, and what differed, on one line."""
+    label = f" ({printable(entry.label)})" if entry.label else ""
+    return f"{title_of(entry, stacks=stacks)}{label}: {printable(', '.join(entry.what))}"
+
+
+def title_of(item: Finding | DriftEntry, *, stacks: bool) -> str:
+    """Return the address of a resource, with its stack where there are several."""
+    address = printable(item.address)
+    return f"{printable(item.stack)}: {address}" if stacks else address
+
+
 def several_stacks(report: DriftReport) -> bool:
     """Return whether the report speaks of more than one stack."""
     return len({finding.stack for finding in report.findings}) > 1
-
-
-def in_bucket(report: DriftReport, bucket: Bucket) -> list[Finding]:
-    """Return the findings of `bucket` that count: not those that the baseline accepts."""
-    return [
-        finding for finding in report.findings if finding.bucket is bucket and not finding.accepted
-    ]
 
 
 def accepted_drift(report: DriftReport) -> list[Finding]:

@@ -1,5 +1,5 @@
-"""A page as values (sections of rows, facts), and how it is written: the template, its style and
-its script, bound together without outside requests.
+"""A report as an HTML page: the template, its style and its script, bound together without outside
+requests.
 
 The page's own policy names the style and the script by their hashes, so that no script in a value
 can run.
@@ -20,11 +20,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from opsconsole import __version__
-from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.report import Difference
 from opsconsole.reports.diagnostics_text import body_of
-from opsconsole.reports.html.layout import HEIGHT, WIDTH, Picture
-from opsconsole.reports.styles import Style
+from opsconsole.reports.html.graph import HEIGHT, WIDTH, draw
+from opsconsole.reports.report import Report
 from opsconsole.reports.text import SENSITIVE, printable
 from opsconsole.reports.value_diff import Line, steps, whole
 
@@ -44,92 +43,6 @@ class Span:
 
 Pair = tuple[str, tuple[Span, ...], tuple[Span, ...]]
 """One attribute, state and console side by side."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResourceRow:
-    """One resource in a list.
-
-    Attributes:
-        anchor: Its id on the page.
-        kind: Short name of its type.
-        title: Its address.
-        label: Its name for readers.
-        verb: What happens to it.
-        remarks: What else there is to know, one line each.
-        diff: The attribute diff of a plan.
-        pairs: The differences of a drift report.
-        children: Address and label of what goes with it.
-    """
-
-    anchor: str
-    style: Style
-    kind: str
-    title: str
-    label: str = ""
-    verb: str = ""
-    remarks: tuple[str, ...] = ()
-    diff: tuple[Span, ...] = ()
-    pairs: tuple[Pair, ...] = ()
-    children: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def bare(self) -> bool:
-        """Whether there is nothing to unfold."""
-        return not (self.remarks or self.diff or self.pairs or self.children)
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """Rows that belong together; `quiet` ones start folded."""
-
-    anchor: str
-    title: str
-    meaning: str
-    style: Style
-    rows: tuple[ResourceRow, ...]
-    quiet: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Everything that one page shows.
-
-    Attributes:
-        kind: `Plan` or `Drift report`.
-        headline: The most important fact.
-        lede: A sentence or two beneath it.
-        mood: Style name of the headline.
-        facts: Names and values of the page's head.
-        extra: Titled diffs beside the lists, such as outputs.
-    """
-
-    kind: str
-    title: str
-    headline: str
-    lede: str
-    mood: str
-    facts: tuple[tuple[str, str], ...]
-    diagnostics: tuple[Diagnostic, ...]
-    sections: tuple[Section, ...]
-    extra: tuple[tuple[str, tuple[Span, ...]], ...]
-    notes: tuple[tuple[str, str], ...]
-    picture: Picture | None
-
-    @property
-    def kinds(self) -> list[str]:
-        """The short type names that occur, sorted."""
-        return sorted({row.kind for section in self.sections for row in section.rows})
-
-    @property
-    def count(self) -> int:
-        """How many rows there are."""
-        return sum(len(section.rows) for section in self.sections)
-
-    @property
-    def few(self) -> bool:
-        """Whether there is so little to show that it starts unfolded."""
-        return sum(len(section.rows) for section in self.sections if not section.quiet) <= 5
 
 
 def spans(lines: Iterable[Line]) -> tuple[Span, ...]:
@@ -169,8 +82,8 @@ def _span(texts: list[str], css: str) -> Iterator[Span]:
         yield Span("\n".join(texts) + "\n", css)
 
 
-def write(page: Page) -> str:
-    """Return `page` as one HTML document."""
+def render(report: Report) -> str:
+    """Return a report as one self-contained HTML document."""
     style, script = _asset("page.css"), _asset("page.js")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
@@ -178,7 +91,8 @@ def write(page: Page) -> str:
     )
     template = _environment().get_template("page.html")
     return template.render(
-        page=page,
+        page=report,
+        graph=draw(report.items),
         generator=f"opsconsole {__version__}",
         body_of=body_of,
         policy=policy,
@@ -198,7 +112,7 @@ def _safe(value: object) -> object:
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("opsconsole.reports.html", _TEMPLATES),
         autoescape=True,
         finalize=_safe,
@@ -206,6 +120,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters |= {"spans": spans, "pair": pair_of}
+    return environment
 
 
 @cache

@@ -7,7 +7,7 @@
   const groups = [...document.querySelectorAll("[data-group]")].map((el) => ({
     el,
     count: el.querySelector("[data-count]"),
-    chip: bar.querySelector(`[data-section="${el.id}"]`),
+    tile: document.querySelector(`.tile[data-section="${el.id}"]`),
     lots: [...el.querySelectorAll(".lot")].map((lot) => ({
       lot,
       visible: -1,
@@ -44,7 +44,7 @@
     let total = 0;
     // Read nothing of the layout in here: writes only, so that it is laid out once.
     for (const group of groups) {
-      const on = group.chip.getAttribute("aria-pressed") === "true";
+      const on = group.tile.getAttribute("aria-pressed") === "true";
       let visible = 0;
       for (const lot of group.lots) {
         let left = 0;
@@ -90,11 +90,19 @@
   query.addEventListener("input", soon);
   kind.addEventListener("change", soon);
   bar.addEventListener("submit", (event) => event.preventDefault());
-  for (const { chip } of groups) {
-    chip.addEventListener("click", () => {
-      chip.setAttribute("aria-pressed", chip.getAttribute("aria-pressed") !== "true");
+  // Without this script a tile leads to its section.
+  for (const { tile } of groups) {
+    tile.setAttribute("role", "button");
+    tile.setAttribute("aria-pressed", "true");
+    tile.title = "Show or hide";
+    const toggle = (event) => {
+      if (event.type === "keydown" && event.key !== " ") return;
+      event.preventDefault();
+      tile.setAttribute("aria-pressed", tile.getAttribute("aria-pressed") !== "true");
       soon();
-    });
+    };
+    tile.addEventListener("click", toggle);
+    tile.addEventListener("keydown", toggle);
   }
   unfold.addEventListener("click", () => {
     const open = unfold.getAttribute("aria-pressed") !== "true";
@@ -119,7 +127,7 @@
     const group = target.closest("[data-group]");
     if (target.hidden || (group && group.hidden)) {
       query.value = kind.value = "";
-      for (const { chip } of groups) chip.setAttribute("aria-pressed", "true");
+      for (const { tile } of groups) tile.setAttribute("aria-pressed", "true");
       filter();
     }
     if (group && group.tagName === "DETAILS") group.open = true;

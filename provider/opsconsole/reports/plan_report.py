@@ -1,4 +1,4 @@
-"""A plan as an HTML page."""
+"""The report of a plan, for readers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from opsconsole.diagnostics import has_error
 from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Action, Change, Drift, Plan
 from opsconsole.reports.diagnostics_text import dedupe_diagnostics
-from opsconsole.reports.html.layout import picture_of
-from opsconsole.reports.html.page import Page, ResourceRow, Section, spans, write
-from opsconsole.reports.html.topology import GraphItem
 from opsconsole.reports.labels import (
     agreement,
     heading,
@@ -22,7 +19,8 @@ from opsconsole.reports.labels import (
     short_type,
 )
 from opsconsole.reports.plan_text import cascades, diff_of, displayed, output_lines
-from opsconsole.reports.styles import MOVE, PLAN_STYLES, SAME, style_of_change
+from opsconsole.reports.report import GraphItem, Report, Row, Section, moment
+from opsconsole.reports.styles import MOVE, PLAN_STYLES, SAME, Style, style_of_change
 from opsconsole.reports.text import SENSITIVE, printable
 from opsconsole.values import UNKNOWN
 
@@ -37,59 +35,53 @@ _TITLES = {
 }
 
 
-def render(plan: Plan, *, title: str = "", timestamp: str = "") -> str:
-    """Return the plan as one self-contained HTML document.
+def to_report(plan: Plan, *, title: str = "", timestamp: str = "") -> Report:
+    """Return what readers are shown of a plan.
 
     Args:
-        title: The name of the stack or program, for the head of the page.
+        title: The name of the stack or program.
         timestamp: When the plan was made.
     """
-    return write(page_of(plan, title=title, timestamp=timestamp))
-
-
-def page_of(plan: Plan, *, title: str = "", timestamp: str = "") -> Page:
-    """Return what the page shows."""
     anchors = {id(change): f"r{number}" for number, change in enumerate(plan.changes)}
     outputs = [output for output in plan.outputs if output.action is not Action.NO_OP]
     width = max((len(output.name) for output in outputs), default=0)
     lines = [line for output in outputs for line in output_lines(output, width)]
-    headline, lede, mood = _headline(plan)
-    return Page(
+    mark, style, headline, lede = _headline(plan)
+    return Report(
         kind="Plan",
         title=title,
         headline=headline,
         lede=lede,
-        mood=mood,
+        style=style,
+        mark=mark,
         facts=tuple(_facts(plan, timestamp)),
         diagnostics=tuple(dedupe_diagnostics(plan.diagnostics)),
         sections=tuple(_sections(plan, anchors)),
-        extra=(("Outputs", spans(lines)),) if lines else (),
-        notes=(),
-        picture=picture_of(items_of(plan, anchors)),
+        extra=(("Outputs", tuple(lines)),) if lines else (),
+        items=items_of(plan, anchors),
     )
 
 
-def _headline(plan: Plan) -> tuple[str, str, str]:
+def _headline(plan: Plan) -> tuple[str, Style, str, str]:
+    """Return mark, style, headline and lede."""
     if has_error(plan.diagnostics):
-        return "Planning failed", "The changes below were planned before the error.", "remove"
+        lede = "The changes below were planned before the error."
+        return "❌", PLAN_STYLES[Action.DELETE], "Planning failed", lede
     if plan.mode == "refresh-only":
-        found = plural(len(plan.drift), "object")
-        return (
-            f"{found} differ{'s' if len(plan.drift) == 1 else ''} from state",
-            "Applying only updates state.",
-            "info",
-        )
+        objects = plural(len(plan.drift), "object")
+        headline = f"{objects} differ{'s' if len(plan.drift) == 1 else ''} from state"
+        return "📋", MOVE, headline, "Applying only updates state."
     if plan.empty:
-        return "No changes", agreement(plan), "add"
-    first, _, rest = plan_summary(plan.counts, plan.changes).removeprefix("Plan: ").partition(". ")
+        return "✅", PLAN_STYLES[Action.CREATE], "No changes", agreement(plan)
+    first, _, rest = plan_summary(plan.counts, plan.changes).partition(". ")
     styles = map(style_of_change, plan.changes)
     gravest = min(styles, key=lambda style: style.rank, default=SAME)
-    return first.removesuffix("."), rest, gravest.name
+    return "⚠️" if plan.counts.destroy else "📋", gravest, first.removesuffix("."), rest
 
 
 def _facts(plan: Plan, timestamp: str) -> Iterator[tuple[str, str]]:
     if timestamp:
-        yield ("Made", timestamp)
+        yield ("Made", moment(timestamp))
     if plan.mode != "normal":
         yield ("Mode", plan.mode)
     yield ("Resources", f"{len(plan.changes):,}")
@@ -122,7 +114,7 @@ def _sections(plan: Plan, anchors: Mapping[int, str]) -> Iterator[Section]:
     )
     if still:
         rows = [
-            ResourceRow(
+            Row(
                 anchors[id(change)],
                 SAME,
                 short_type(change.type_name),
@@ -135,9 +127,9 @@ def _sections(plan: Plan, anchors: Mapping[int, str]) -> Iterator[Section]:
         yield Section("s-same", "Unchanged", meaning, SAME, tuple(rows), quiet=True)
 
 
-def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> ResourceRow:
+def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> Row:
     head = heading(change)
-    return ResourceRow(
+    return Row(
         anchor=anchor,
         style=style_of_change(change),
         kind=short_type(change.type_name),
@@ -145,20 +137,20 @@ def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> ResourceRow
         label=label_of(change),
         verb=head.verb,
         remarks=head.remarks,
-        diff=spans(diff_of(change).lines()),
+        diff=tuple(diff_of(change).lines()),
         children=tuple((printable(item.address), label_of(item)) for item in cascaded),
     )
 
 
-def _drift_row(drift: Drift, number: int) -> ResourceRow:
+def _drift_row(drift: Drift, number: int) -> Row:
     gone = drift.after is None
-    return ResourceRow(
+    return Row(
         anchor=f"d{number}",
         style=PLAN_STYLES[Action.DELETE if gone else Action.UPDATE],
         kind=short_type(drift.type_name),
         title=printable(drift.address),
         verb="has been deleted" if gone else "has changed",
-        diff=spans(diff_of(drift).lines()),
+        diff=tuple(diff_of(drift).lines()),
     )
 
 

@@ -1,0 +1,147 @@
+"""The report of a plan or of drift as values, which the terminal, Markdown and HTML show."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from opsconsole.diagnostics import Diagnostic
+from opsconsole.drift.report import Difference
+from opsconsole.reports.styles import Style
+from opsconsole.reports.value_diff import Line
+from opsconsole.values import Attributes
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One resource.
+
+    Attributes:
+        anchor: Its id on a page.
+        kind: Short name of its type.
+        title: Its address.
+        label: Its name for readers.
+        verb: What happens to it.
+        reason: Why.
+        remarks: What else there is to know, one line each.
+        id: The console's id.
+        diff: The attributes that differ, as lines.
+        differences: The same of a drift report, state and console side by side.
+        children: Address and label of what goes with it.
+        alike: Rows with an equal one have one reason, which is shown once; None: it stands alone.
+    """
+
+    anchor: str
+    style: Style
+    kind: str
+    title: str
+    label: str = ""
+    verb: str = ""
+    reason: str = ""
+    remarks: tuple[str, ...] = ()
+    id: str = ""
+    diff: tuple[Line, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    children: tuple[tuple[str, str], ...] = ()
+    alike: Hashable = None
+
+    @property
+    def bare(self) -> bool:
+        """Whether there is nothing to unfold."""
+        return not (self.reason or self.remarks or self.id or self.diff or self.children)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Rows that belong together; `quiet` ones need no attention."""
+
+    anchor: str
+    title: str
+    meaning: str
+    style: Style
+    rows: tuple[Row, ...]
+    quiet: bool = False
+
+    @property
+    def groups(self) -> Sequence[Sequence[Row]]:
+        """The rows, those that are alike together behind those that stand alone."""
+        found: dict[Hashable, list[Row]] = {}
+        for row in self.rows:
+            found.setdefault(row.anchor if row.alike is None else row.alike, []).append(row)
+        return sorted(found.values(), key=lambda rows: len(rows) > 1)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphItem:
+    """One resource, as far as the graph needs it."""
+
+    stack: str
+    address: str
+    type_name: str
+    id: str
+    label: str
+    style: Style
+    anchor: str
+    values: Attributes = field(default_factory=dict)
+    depends_on: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """What distinguishes it in a graph."""
+        return f"{self.stack}\0{self.address}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that a reader is shown.
+
+    Attributes:
+        kind: `Plan` or `Drift report`.
+        headline: The most important fact.
+        lede: A sentence or two beneath it.
+        style: That of the headline.
+        mark: The sign before the headline where there are no styles.
+        facts: Names and values.
+        extra: Titled diffs beside the sections, such as outputs.
+        method: How hosts were read.
+        notes: Entries of the baseline, and what is wrong with each.
+        items: The resources for the graph; read once, by the page.
+    """
+
+    kind: str
+    title: str
+    headline: str
+    lede: str
+    style: Style
+    mark: str
+    facts: tuple[tuple[str, str], ...]
+    diagnostics: tuple[Diagnostic, ...]
+    sections: tuple[Section, ...]
+    extra: tuple[tuple[str, tuple[Line, ...]], ...] = ()
+    method: str = ""
+    notes: tuple[tuple[str, str], ...] = ()
+    items: Iterable[GraphItem] = ()
+
+    @property
+    def kinds(self) -> list[str]:
+        """The short type names that occur, sorted."""
+        return sorted({row.kind for section in self.sections for row in section.rows})
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return sum(len(section.rows) for section in self.sections)
+
+    @property
+    def few(self) -> bool:
+        """Whether there is so little to show that it starts unfolded."""
+        return sum(len(section.rows) for section in self.sections if not section.quiet) <= 5
+
+
+def moment(text: str) -> str:
+    """Return a time of ISO 8601 for a reader, in UTC; another text as it is."""
+    try:
+        return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except ValueError:
+        return text
