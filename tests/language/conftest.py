@@ -21,7 +21,8 @@ from opsconsole.language.model import Program
 from opsconsole.language.reading import load_directory
 from opsconsole.language.value_types import type_to_json
 from opsconsole.language.variables import resolve_variables
-from opsconsole.state.notation import Address, WrittenNumber
+from opsconsole.state.address import Address
+from opsconsole.state.document import WrittenNumber
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from opsconsole.errors import UserError
 from opsconsole.language.instances import Trigger
 from opsconsole.resources import AGENT, HOST
-from opsconsole.state.notation import Address
+from opsconsole.state.address import Address
 from opsconsole.values import UNKNOWN
 
 Start = Callable[..., Any]

@@ -293,7 +293,7 @@ def test_an_unknown_outcome_is_found_in_a_state_however_json_writes_it(slash: st
     assert not holds_unsettled(state)
     sentinel = new_sentinel()
     state.put("opsconsole_host.lost", InstanceObject(PROVIDER, {"id": sentinel}))
-    text = "".join(state.snapshot().pieces())
+    text = state.to_bytes().decode()
     written = text.replace(sentinel, sentinel.replace("/", slash))
     assert written.count(f"outcome-unknown{slash}") == 1
     read = State.parse(written.encode(), "a state")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opsconsole.errors import UserError
-from opsconsole.state.notation import Address
+from opsconsole.state.address import Address
 
 LETTERS = st.sampled_from(string.ascii_letters + "_")
 NAMES = st.builds(

@@ -141,11 +141,11 @@ def test_a_full_disk_leaves_state_as_it_was(host: Host, tmp_path: Path) -> None:
         state = State.new()
         state.put("opsconsole_host.a", host(1))
         backend.read()
-        backend.write(state.snapshot().pieces(), SnapshotMeta("l", 1))
+        backend.write(state.to_bytes(), SnapshotMeta("l", 1))
         before = state_path.read_bytes()
         state.put("opsconsole_host.b", host(2, knowledge="x" * 3_000_000))
         with pytest.raises(UserError, match="no room"):
-            backend.write(state.snapshot().pieces(), SnapshotMeta("l", 2))
+            backend.write(state.to_bytes(), SnapshotMeta("l", 2))
         backend.close()
         assert state_path.read_bytes() == before
     finally:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -235,8 +235,8 @@ class Counting(LocalBackend):
         self.each = each
         self.writes: list[tuple[float, int]] = []
 
-    def write(self, pieces: Sequence[str], meta: SnapshotMeta) -> SnapshotMeta:
-        count = sum('"schema_version"' in piece for piece in pieces)
+    def write(self, data: bytes, meta: SnapshotMeta) -> SnapshotMeta:
+        count = data.count(b'"schema_version"')
         self.clock.time += count * self.each
         self.writes.append((self.clock.time, count))
         return meta

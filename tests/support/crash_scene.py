@@ -32,7 +32,7 @@ from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reconcile.changes import Plan, PlanOptions
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.runs import make_plan
-from opsconsole.state.notation import Address
+from opsconsole.state.address import Address
 from opsconsole.state.opening import backend_for, open_state
 
 STEP = int(os.environ.get("OPSCONSOLE_CRASH_STEP", "1"))

@@ -170,7 +170,7 @@ def _push(args: argparse.Namespace) -> int:
             _check_succession(held, pushed)
         if held.serial or not held.empty:
             backend.back_up()
-        backend.write(pushed.snapshot().pieces(), SnapshotMeta(pushed.lineage, pushed.serial))
+        backend.write(pushed.to_bytes(), SnapshotMeta(pushed.lineage, pushed.serial))
     return 0
 
 

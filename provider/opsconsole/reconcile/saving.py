@@ -32,7 +32,7 @@ from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.reconcile.providers import OnStop, Providers, provider_in_state, refresh
 from opsconsole.reconcile.saved import SavedPlan, write_plan
 from opsconsole.resources import RESOURCES
-from opsconsole.state import InstanceObject, State, decode, instance_and_key, render
+from opsconsole.state import InstanceObject, State, decode, encode, instance_and_key, lay_out
 
 _CREDENTIALS = ("api_key", "session_cookie")
 _VALUES = "saved-values.json"
@@ -164,7 +164,7 @@ def _without_credentials(text: str) -> str:
                         if isinstance(value, str) and "${" not in value:
                             del settings[name]
                             found = True
-    return render(document, 0) if found and not says_twice(text) else text
+    return lay_out(encode(document)).decode() if found and not says_twice(text) else text
 
 
 def _bodies(value: Any) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from opsconsole import resources
@@ -181,11 +181,11 @@ def _migrate(
             return
         if not _agreed(given, old, state, there):
             return
-        _write(new, state.snapshot().pieces(), SnapshotMeta(state.lineage, state.serial))
+        _write(new, state.to_bytes(), SnapshotMeta(state.lineage, state.serial))
         say(f"Copied the state to {new.name}.", "")
     if source is None:
         # The default state file is left empty, its content in the backup, as Terraform does.
-        _write(old, [], SnapshotMeta("", 0))
+        _write(old, b"", SnapshotMeta("", 0))
 
 
 def _check_source(directory: Path, source: RecordedBackend | None) -> None:
@@ -223,12 +223,12 @@ def _agreed(given: Arguments, old: Backend, state: State, there: State) -> bool:
     return answer == "yes"
 
 
-def _write(backend: Backend, pieces: Sequence[str], meta: SnapshotMeta) -> None:
+def _write(backend: Backend, data: bytes, meta: SnapshotMeta) -> None:
     """Replace the state that a backend holds, which is backed up."""
     backend.open()
     try:
         if backend.read():
             backend.back_up()
-        backend.write(pieces, meta)
+        backend.write(data, meta)
     finally:
         backend.close()

@@ -12,6 +12,15 @@ these names and no module below.
 from __future__ import annotations
 
 from opsconsole.journal_files import data_directory, noted_backend
+from opsconsole.state.address import (
+    Address,
+    InstanceKey,
+    config_address,
+    deposed_name,
+    instance_and_key,
+    instance_of,
+    print_key,
+)
 from opsconsole.state.backend import (
     DEFAULT_WORKSPACE,
     Backend,
@@ -22,20 +31,9 @@ from opsconsole.state.backend import (
     workspace_of,
 )
 from opsconsole.state.backends.storage_backend import StorageBackend
+from opsconsole.state.document import WrittenNumber, decode, encode, lay_out
 from opsconsole.state.lock import LockInfo, Locking, info_file
 from opsconsole.state.model import State
-from opsconsole.state.notation import (
-    Address,
-    InstanceKey,
-    WrittenNumber,
-    config_address,
-    decode,
-    deposed_name,
-    instance_and_key,
-    instance_of,
-    print_key,
-    render,
-)
 from opsconsole.state.objects import InstanceObject, StateOutput, paths_to_state
 from opsconsole.state.opening import (
     backend_for,
@@ -74,11 +72,13 @@ __all__ = [
     "data_directory",
     "decode",
     "deposed_name",
+    "encode",
     "info_file",
     "instance_and_key",
     "instance_of",
     "is_as_stored",
     "is_native",
+    "lay_out",
     "noted_backend",
     "open_state",
     "paths_to_state",
@@ -87,7 +87,6 @@ __all__ = [
     "read_foreign",
     "read_state",
     "read_stored",
-    "render",
     "replace_durably",
     "workspace_of",
 ]

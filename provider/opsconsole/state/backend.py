@@ -14,7 +14,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -30,7 +30,7 @@ from opsconsole.state.lock import (
     release_file,
     remove_unwritten,
 )
-from opsconsole.state.model import State, encoded
+from opsconsole.state.model import State
 
 
 class SnapshotMeta(NamedTuple):
@@ -86,7 +86,7 @@ class Backend:
     def back_up(self) -> None:
         """Copy the state to `backup`, durably, where there is one."""
 
-    def write(self, pieces: Sequence[str], meta: SnapshotMeta) -> SnapshotMeta:
+    def write(self, data: bytes, meta: SnapshotMeta) -> SnapshotMeta:
         """Replace the state, durably; return what it is stored under, which may differ."""
         raise NotImplementedError
 
@@ -189,7 +189,7 @@ class LocalBackend(Backend):
         self._descriptor = -1
         self._made_file = False
         self._seen: Stamp | None = None
-        self._written: Sequence[str] | None = None
+        self._written: bytes | None = None
 
     def open(self) -> None:
         """Lock the state.
@@ -233,7 +233,7 @@ class LocalBackend(Backend):
         if before:
             replace_durably(self._backup, before)
 
-    def write(self, pieces: Sequence[str], meta: SnapshotMeta) -> SnapshotMeta:
+    def write(self, data: bytes, meta: SnapshotMeta) -> SnapshotMeta:
         """Rewrite the state in place, durably.
 
         Room is reserved before the first byte is overwritten; whatever fails later is undone.
@@ -244,16 +244,15 @@ class LocalBackend(Backend):
         with self._translated("read"):
             self._check_untouched()
             before = self._before()
-        batches = list(encoded(pieces))
         try:
-            self._reserve(sum(len(batch) for batch in batches))
-            _rewrite(self._descriptor, batches)
+            self._reserve(len(data))
+            _rewrite(self._descriptor, data)
             if not before:
                 sync_directory(self.path.parent)
         except OSError as error:
             raise file_error("write", self.path, error, self._undo(before)) from error
         self._seen = _stamp(self._descriptor)
-        self._written = pieces
+        self._written = data
         return meta
 
     def check_name(self) -> None:
@@ -353,18 +352,15 @@ class LocalBackend(Backend):
             "It is as they left it. Run again: what was done here is kept in the journal.",
         )
 
-    def _before(self) -> Sequence[bytes]:
-        if self._written is None:
-            found = read_all(self._descriptor)
-            return [found] if found else []
-        return list(encoded(self._written))
+    def _before(self) -> bytes:
+        return read_all(self._descriptor) if self._written is None else self._written
 
     def _reserve(self, size: int) -> None:
         before = os.fstat(self._descriptor).st_size
         if size > before:
             os.posix_fallocate(self._descriptor, before, size - before)
 
-    def _undo(self, before: Sequence[bytes]) -> str:
+    def _undo(self, before: bytes) -> str:
         """Write what was in the file before; return a sentence that says how that went."""
         try:
             _rewrite(self._descriptor, before)
@@ -431,11 +427,8 @@ def read_all(descriptor: int) -> bytes:
     return b"".join(pieces)
 
 
-def _rewrite(descriptor: int, batches: Sequence[bytes]) -> None:
-    at = 0
-    for batch in batches:
-        at = write_at(descriptor, batch, at)
-    os.ftruncate(descriptor, at)
+def _rewrite(descriptor: int, data: bytes) -> None:
+    os.ftruncate(descriptor, write_at(descriptor, data, 0))
     os.fsync(descriptor)
 
 

@@ -1,7 +1,7 @@
 """A state (Terraform's state version 4), indexed by address and edited in memory.
 
-The model keeps text and decodes what is asked for: unknown fields survive in place and order, and
-50,000 resources stay small. Files, locks and journals live elsewhere.
+Each object is kept as its JSON and decoded when it is asked for: fields that this program does not
+know survive in place, and 50,000 resources stay small. Files, locks and journals live elsewhere.
 """
 
 from __future__ import annotations
@@ -9,27 +9,28 @@ from __future__ import annotations
 import hashlib
 import secrets
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from msgspec import Raw
 
 from opsconsole.errors import UserError
-from opsconsole.state.notation import Address, decode, join_fields, quote, set_field
+from opsconsole.state.address import Address
+from opsconsole.state.document import decode, encode, lay_out
 from opsconsole.state.objects import (
     InstanceObject,
-    ObjectStore,
     StateChange,
     StateOutput,
+    inserted,
     mark,
     object_id,
     read_instance,
-    read_output,
-    with_field,
+    with_fields,
     write_instance,
-    write_output,
 )
-from opsconsole.state.parse import Parts, parse
+from opsconsole.state.parse import ObjectKey, Parts, Resource, ResourceKey, parse
 
-_ORDER = (
+_FIELDS = (
     "version",
     "terraform_version",
     "serial",
@@ -38,7 +39,6 @@ _ORDER = (
     "resources",
     "check_results",
 )
-_CUT = "\0"
 
 
 class State:
@@ -50,7 +50,7 @@ class State:
     def __init__(self, parts: Parts) -> None:
         self._fields = parts.fields
         self._outputs = parts.outputs
-        self._objects = ObjectStore(parts.resources)
+        self._resources = parts.resources
         self.lineage = parts.lineage
         self.serial = parts.serial
         self.changed = False
@@ -63,7 +63,7 @@ class State:
         `terraform_version` is empty, as no release of Terraform has written it: Terraform and
         OpenTofu read that as not known, and compare it with nothing.
         """
-        fields = {"version": "4", "terraform_version": '""', "check_results": "null"}
+        fields = {"version": 4, "terraform_version": "", "check_results": None}
         return cls(Parts(fields, {}, {}, lineage or str(uuid.uuid4()), 0))
 
     @classmethod
@@ -73,49 +73,58 @@ class State:
         Raises:
             UserError: It is not readable as a state of version 4; `source` names it.
         """
-        if not data.strip():
-            return cls.new()
-        return cls(parse(data, source))
+        return cls(parse(data, source)) if data.strip() else cls.new()
 
     @property
     def terraform_version(self) -> str:
         """The release of Terraform or OpenTofu that wrote the state; empty: none has."""
-        found = decode(self._fields.get("terraform_version", '""'))
+        written = self._fields.get("terraform_version", "")
+        found = decode(written) if isinstance(written, Raw) else written
         return found if isinstance(found, str) else ""
 
     @property
     def empty(self) -> bool:
         """Whether there is neither a resource nor an output."""
-        return not self._objects and not self._outputs
+        return not self._resources and not self._outputs
 
     def __len__(self) -> int:
-        return len(self._objects)
+        return sum(len(resource.objects) for resource in self._resources.values())
 
     def __contains__(self, address: Address | str) -> bool:
-        return self._objects.text(_address(address)) is not None
+        return self._text(_address(address)) is not None
 
     def get(self, address: Address | str, deposed: str = "") -> InstanceObject | None:
         """Return the object at `address`, decoded afresh, or None."""
         address = _address(address)
-        text = self._objects.text(address, deposed)
-        return None if text is None else read_instance(text, self._objects.provider(address))
+        text = self._text(address, deposed)
+        return None if text is None else read_instance(text, self._provider(address))
 
     def deposed(self, address: Address | str) -> tuple[str, ...]:
         """Return the deposed keys of an instance, sorted."""
-        return self._objects.deposed(_address(address))
+        address = _address(address)
+        keys = self._objects(address)
+        return tuple(sorted(deposed for key, deposed in keys if deposed and key == address.key))
 
     def addresses(self) -> Iterator[Address]:
-        """Return the address of every instance once, in core's order."""
-        return self._objects.addresses()
+        """Yield the address of every instance once, in core's order."""
+        yield from dict.fromkeys(address for address, _ in self.objects())
 
     def objects(self) -> Iterator[tuple[Address, str]]:
-        """Return address and deposed key (empty: the current object) of every object, in order."""
-        return self._objects.objects()
+        """Yield address and deposed key (empty: the current object) of every object, in order."""
+        for module, mode, type_name, name in sorted(self._resources):
+            resource = self._resources[module, mode, type_name, name]
+            for key, deposed in sorted(resource.objects, key=_rank):
+                yield Address(type_name, name, key, module, mode), deposed
+
+    def image(self, address: Address | str, deposed: str = "") -> str | None:
+        """Return the JSON of an object, or None."""
+        text = self._text(_address(address), deposed)
+        return None if text is None else text.decode()
 
     def put(self, address: Address | str, item: InstanceObject, deposed: str = "") -> None:
         """Set the object at `address`; unknown fields of the one that was there are kept."""
         address = _address(address)
-        old = self._objects.text(address, deposed)
+        old = self._text(address, deposed)
         try:
             text = write_instance(item, address.key, deposed, old)
         except RecursionError as error:
@@ -133,8 +142,8 @@ class State:
             UserError: There is no such object.
         """
         address = _address(address)
-        text, provider = self._known(address)
-        self._set(address, "", provider, with_field(text, "status", "tainted" if tainted else None))
+        text = with_fields(self._known(address), status="tainted" if tainted else None)
+        self._set(address, "", self._provider(address), text)
 
     def depose(self, address: Address | str, deposed: str = "") -> str:
         """Put the current object aside under `deposed`, or a fresh key, which is returned.
@@ -143,20 +152,18 @@ class State:
             UserError: There is no such object.
         """
         address = _address(address)
-        text, provider = self._known(address)
         deposed = deposed or new_deposed_key()
-        self._set(address, deposed, provider, with_field(text, "deposed", deposed))
+        text = with_fields(self._known(address), deposed=deposed)
+        self._set(address, deposed, self._provider(address), text)
         self.remove(address)
         return deposed
 
     def restore(self, address: Address | str, deposed: str) -> None:
         """Make a deposed object the current one again; there must be no current one."""
         address = _address(address)
-        provider = self._objects.provider(address)
-        text = self._objects.text(address, deposed)
-        assert text is not None
+        text = self._objects(address)[address.key, deposed]
         assert address not in self
-        self._set(address, "", provider, with_field(text, "deposed", None))
+        self._set(address, "", self._provider(address), with_fields(text, deposed=None))
         self.remove(address, deposed)
 
     def move(self, source: Address | str, target: Address | str) -> None:
@@ -168,40 +175,36 @@ class State:
         source, target = _address(source), _address(target)
         if target in self:
             raise UserError(f"{target} is in the state already, so {source} cannot move there.")
-        _, provider = self._known(source)
+        self._known(source)
+        provider = self._provider(source)
         for deposed in ("", *self.deposed(source)):
-            text = self._objects.text(source, deposed)
+            text = self._text(source, deposed)
             if text is not None:
-                self._set(target, deposed, provider, with_field(text, "index_key", target.key))
+                self._set(target, deposed, provider, with_fields(text, index_key=target.key))
                 self.remove(source, deposed)
 
     @property
     def outputs(self) -> dict[str, StateOutput]:
         """The root outputs, decoded afresh, sorted by name."""
-        return {name: read_output(self._outputs[name]) for name in sorted(self._outputs)}
+        return {name: _read_output(self._outputs[name]) for name in sorted(self._outputs)}
 
     def set_output(self, name: str, output: StateOutput | None) -> None:
         """Set a root output, or remove it with None."""
-        text = None if output is None else write_output(output)
+        text = None if output is None else _write_output(output).decode()
         self.apply(StateChange("output", name, text))
 
     def apply(self, change: StateChange) -> None:
         """Make a change that was made in another state; making it twice does no harm."""
+        text = None if change.image is None else change.image.encode()
         if change.kind == "instance":
             address = Address.parse(change.address)
-            self._set(address, change.deposed, change.provider, change.image)
-        elif self._outputs.get(change.address) != change.image:
-            if change.image is None:
+            self._set(address, change.deposed, change.provider, text)
+        elif self._outputs.get(change.address) != text:
+            if text is None:
                 del self._outputs[change.address]
             else:
-                self._outputs[change.address] = change.image
-            self.changed = True
-            if self.on_change is not None:
-                self.on_change(change)
-
-    def image(self, address: Address | str, deposed: str = "") -> str | None:
-        """Return the text of an object, or None."""
-        return self._objects.text(_address(address), deposed)
+                self._outputs[change.address] = text
+            self._tell(change)
 
     def raise_serial(self) -> int:
         """Raise the serial if content changed since the last call, and return it."""
@@ -213,46 +216,92 @@ class State:
 
     def copy(self) -> State:
         """Return a state that can be edited without this one or its listener noticing."""
-        twin = State(Parts(dict(self._fields), dict(self._outputs), {}, self.lineage, self.serial))
-        twin._objects = self._objects.copy()
+        resources = {
+            key: Resource(item.provider, item.fields, dict(item.objects))
+            for key, item in self._resources.items()
+        }
+        parts = Parts(self._fields, dict(self._outputs), resources, self.lineage, self.serial)
+        twin = State(parts)
         twin.changed = self.changed
         return twin
 
-    def snapshot(self) -> Snapshot:
-        """Take the text of the file as it is now; later edits do not touch it."""
-        header = dict(self._fields)
-        outputs = [(name, self._outputs[name]) for name in sorted(self._outputs)]
-        for name, raw in (
-            ("serial", str(self.serial)),
-            ("lineage", quote(self.lineage)),
-            ("outputs", join_fields(outputs, 2)),
-            ("resources", "[]"),
-        ):
-            header = set_field(header, name, raw, _ORDER)
-        return Snapshot(header, self._objects.pieces())
-
     def to_bytes(self) -> bytes:
         """Return the text of the file."""
-        return "".join(self.snapshot().pieces()).encode()
+        document = self._fields
+        for name, value in (
+            ("serial", self.serial),
+            ("lineage", self.lineage),
+            ("outputs", {name: Raw(self._outputs[name]) for name in sorted(self._outputs)}),
+            ("resources", self._written_resources()),
+        ):
+            if name in document:
+                document = {**document, name: value}
+            else:
+                document = inserted(document, name, value, _FIELDS)
+        return lay_out(encode(document))
 
     def digest(self) -> str:
         """Return a digest of the content: everything but serial, lineage and release."""
-        return self.snapshot().digest()
+        rest = {name: self._fields[name] for name in sorted(self._fields.keys() - {*_FIELDS[:6]})}
+        outputs = {name: Raw(self._outputs[name]) for name in sorted(self._outputs)}
+        content = encode([rest, outputs, self._written_resources()])
+        return hashlib.blake2b(content, digest_size=16).hexdigest()
 
-    def _known(self, address: Address) -> tuple[str, str]:
-        text = self._objects.text(address)
+    def _written_resources(self) -> list[Any]:
+        found = []
+        for key in sorted(self._resources):
+            resource = self._resources[key]
+            objects = [Raw(resource.objects[item]) for item in sorted(resource.objects, key=_rank)]
+            found.append({**resource.fields, "instances": objects})
+        return found
+
+    def _objects(self, address: Address) -> dict[ObjectKey, bytes]:
+        resource = self._resources.get(_resource_key(address))
+        return resource.objects if resource else {}
+
+    def _text(self, address: Address, deposed: str = "") -> bytes | None:
+        return self._objects(address).get((address.key, deposed))
+
+    def _known(self, address: Address) -> bytes:
+        text = self._text(address)
         if text is None:
             raise UserError(f"{address} is not in the state.")
-        return text, self._objects.provider(address)
+        return text
 
-    def _set(self, address: Address, deposed: str, provider: str, text: str | None) -> None:
-        old = self._objects.text(address, deposed)
-        if not self._objects.set(address, deposed, provider, text):
-            return
+    def _provider(self, address: Address) -> str:
+        return self._resources[_resource_key(address)].provider
+
+    def _set(self, address: Address, deposed: str, provider: str, text: bytes | None) -> None:
+        """Set or, with None, remove an object."""
+        key, object_key = _resource_key(address), (address.key, deposed)
+        old = self._text(address, deposed)
+        resource = self._resources.get(key)
+        if text is None:
+            if resource is None or old is None:
+                return
+            del resource.objects[object_key]
+            if not resource.objects:
+                del self._resources[key]
+        else:
+            if resource is None:
+                resource = self._resources[key] = _new_resource(key, provider)
+            elif resource.provider != provider:
+                resource.provider, fields = provider, {**resource.fields, "provider": provider}
+                resource.fields = fields
+            elif old == text:
+                return
+            resource.objects[object_key] = text
+        image = None if text is None else text.decode()
+        self._tell(
+            StateChange(
+                "instance", str(address), image, provider, deposed, object_id(old), mark(old)
+            )
+        )
+
+    def _tell(self, change: StateChange) -> None:
         self.changed = True
         if self.on_change is not None:
-            known = object_id(old), mark(old)
-            self.on_change(StateChange("instance", str(address), text, provider, deposed, *known))
+            self.on_change(change)
 
 
 def new_deposed_key() -> str:
@@ -260,34 +309,35 @@ def new_deposed_key() -> str:
     return secrets.token_hex(4)
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """The text of a state at one moment: its header, and its resources in pieces."""
-
-    _header: dict[str, str]
-    _resources: list[str]
-
-    def pieces(self) -> list[str]:
-        """Return the text of the file in pieces."""
-        whole = join_fields({**self._header, "resources": _CUT}.items(), 0)
-        before, _, after = whole.partition(_CUT)
-        return [before, *self._resources, f"{after}\n"]
-
-    def digest(self) -> str:
-        """Return a digest of the content: everything but serial, lineage and release."""
-        digest = hashlib.blake2b(digest_size=16)
-        rest = [item for item in sorted(self._header.items()) if item[0] not in _ORDER[:4]]
-        digest.update(join_fields(rest, 0).encode())
-        for batch in encoded(self._resources):
-            digest.update(batch)
-        return digest.hexdigest()
-
-
-def encoded(pieces: Sequence[str]) -> Iterator[bytes]:
-    """Encode pieces in batches: far fewer bytes at once than the whole."""
-    for start in range(0, len(pieces), 4096):
-        yield "".join(pieces[start : start + 4096]).encode()
-
-
 def _address(address: Address | str) -> Address:
     return Address.parse(address) if isinstance(address, str) else address
+
+
+def _resource_key(address: Address) -> ResourceKey:
+    return address.module, address.mode, address.type, address.name
+
+
+def _rank(key: ObjectKey) -> tuple[int, int, str, str]:
+    """Order objects as core does: no key, numbers, texts; the current object first."""
+    index, deposed = key
+    if index is None:
+        return 0, 0, "", deposed
+    return (1, index, "", deposed) if isinstance(index, int) else (2, 0, index, deposed)
+
+
+def _new_resource(key: ResourceKey, provider: str) -> Resource:
+    module, mode, type_name, name = key
+    fields = {"module": module} if module else {}
+    fields |= {"mode": mode, "type": type_name, "name": name, "provider": provider}
+    return Resource(provider, {**fields, "instances": None})
+
+
+def _read_output(text: bytes) -> StateOutput:
+    found = decode(text)
+    return StateOutput(found.get("value"), found.get("type"), bool(found.get("sensitive", False)))
+
+
+def _write_output(output: StateOutput) -> bytes:
+    value = Raw(encode(output.value, sort=True))
+    written = {"value": value, "type": output.type}
+    return encode({**written, "sensitive": True} if output.sensitive else written)

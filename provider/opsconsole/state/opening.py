@@ -398,7 +398,7 @@ def _take_in(
         journal.append(Writing(serial, state.digest()))
         journal.flush_now()
         wanted = SnapshotMeta(state.lineage, serial)
-        stored = backend.write(state.snapshot().pieces(), wanted)
+        stored = backend.write(state.to_bytes(), wanted)
         state.lineage, state.serial = stored
         journal.append(Written(stored.serial, stored.lineage))
     journal.append(Ended())

@@ -15,17 +15,17 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import data_directory
 from opsconsole.named_files import file_error
+from opsconsole.state.address import Address
 from opsconsole.state.backend import Backend, SnapshotMeta, workspace_of
 from opsconsole.state.lock import DEFAULT_LOCKING, Locking, lock_file, release_file
 from opsconsole.state.model import State
-from opsconsole.state.notation import Address
 from opsconsole.terraform_binary import engine_of, real_terraform
 
 _KEPT = "The changes are kept in the journal: run again once the cause is fixed."
@@ -107,7 +107,7 @@ class RemoteBackend(Backend):
         self._stored = SnapshotMeta(state.lineage if found else "", state.serial)
         return found
 
-    def write(self, pieces: Sequence[str], meta: SnapshotMeta) -> SnapshotMeta:
+    def write(self, data: bytes, meta: SnapshotMeta) -> SnapshotMeta:
         """Push the state, and return what Terraform stored it under.
 
         It raises the serial by one more where there was a state before, and chooses the lineage
@@ -123,7 +123,7 @@ class RemoteBackend(Backend):
         arguments = ["-lock=true" if self._locking.lock else "-lock=false"]
         if self._locking.timeout:
             arguments.append(f"-lock-timeout={int(self._locking.timeout * 1000)}ms")
-        pushed = "".join(pieces).encode()
+        pushed = data
         self._run("push", pushed, *arguments, "-")
         found = State.parse(self.read(), self.name)
         mine = State.parse(pushed, "to push")

@@ -26,7 +26,7 @@ from opsconsole.held_signals import held_signals
 from opsconsole.named_files import file_error
 from opsconsole.state.backend import Backend, SnapshotMeta
 from opsconsole.state.journal import Journal, Mirror, read_unresolved, write_unresolved
-from opsconsole.state.model import Snapshot, State, new_deposed_key
+from opsconsole.state.model import State, new_deposed_key
 from opsconsole.state.objects import InstanceObject, StateChange, object_id
 from opsconsole.state.records import (
     PLACEHOLDER_DETAIL,
@@ -424,7 +424,7 @@ class StateSession:
         before = self.state.serial
         serial = self.state.raise_serial()
         journal = self._started()
-        snapshot = self._placeholders.shown_in(self.state).snapshot()
+        snapshot = self._placeholders.shown_in(self.state).copy()
         shown = self._placeholders.open
         return _Draft(journal, snapshot, before, serial, count, journal.appended, shown)
 
@@ -442,7 +442,7 @@ class StateSession:
                 draft.journal.append(Writing(draft.serial, draft.snapshot.digest()))
                 draft.journal.flush_now()
                 wanted = SnapshotMeta(self.state.lineage, draft.serial)
-                stored = self._backend.write(draft.snapshot.pieces(), wanted)
+                stored = self._backend.write(draft.snapshot.to_bytes(), wanted)
                 self.state.lineage, self.state.serial = stored
                 self._placeholders.note_stored(draft.shown)
             except Exception:
@@ -533,7 +533,7 @@ class _Draft:
     """What one write of state needs, fixed when it begins."""
 
     journal: Journal
-    snapshot: Snapshot
+    snapshot: State
     before: int
     serial: int
     count: int

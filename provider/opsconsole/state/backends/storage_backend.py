@@ -6,7 +6,7 @@ holds is also stored beside the state, so that the next run on any machine finds
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -77,7 +77,7 @@ class StorageBackend(Backend):
             self._place.check_nothing_here()
         return data
 
-    def write(self, pieces: Sequence[str], meta: SnapshotMeta) -> SnapshotMeta:
+    def write(self, data: bytes, meta: SnapshotMeta) -> SnapshotMeta:
         """Replace the state.
 
         Raises:
@@ -85,7 +85,7 @@ class StorageBackend(Backend):
             UserError: It cannot be written; it is as it was.
         """
         with self._naming_the_journal():
-            self.storage.write("".join(pieces).encode())
+            self.storage.write(data)
         if self._place is not None:
             self._place.note()
         return meta

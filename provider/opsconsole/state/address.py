@@ -1,0 +1,204 @@
+"""Addresses of resources and instances, as Terraform writes them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from opsconsole.errors import UserError
+
+InstanceKey = str | int | None
+"""The key of an instance: None without `count` and `for_each`, an int or a str with them."""
+
+_NAME = re.compile(r"[^\W\d][\w-]*")
+_INDEX = re.compile(r'\[(?:(\d+)|"((?:[^"\\]|\\.)*)")\]')
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))|(\$\$|%%)(?=\{)", re.DOTALL)
+_DIGITS = 18
+_SIMPLE = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
+_PLAIN_KEY = re.compile(r"[\w ./:@+=,;-]*", re.ASCII)
+
+
+def is_name(text: str) -> bool:
+    """Return whether `text` can be a type or a name in an address."""
+    return _NAME.fullmatch(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A resource instance.
+
+    Attributes:
+        module: The module's path with its keys (`module.a["x"].module.b`), or empty for the root.
+        mode: `managed`, or `data`.
+        key: The instance key.
+    """
+
+    type: str
+    name: str
+    key: InstanceKey = None
+    module: str = ""
+    mode: str = "managed"
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        """Read `text`, such as `module.m.opsconsole_host.a["k"]` or `data.opsconsole_specialty.s`.
+
+        Raises:
+            UserError: It is not an address of a resource or of one of its instances.
+        """
+        return _parsed(text)
+
+    @property
+    def resource(self) -> Address:
+        """The resource, without the instance's key."""
+        return self if self.key is None else replace(self, key=None)
+
+    @property
+    def config(self) -> str:
+        """The address in the configuration, free of every key, as `dependencies` lists it."""
+        module = _INDEX.sub("", self.module) if "[" in self.module else self.module
+        return str(replace(self, key=None, module=module))
+
+    def __str__(self) -> str:
+        prefix = f"{self.module}." if self.module else ""
+        mode = "data." if self.mode == "data" else ""
+        return f"{prefix}{mode}{self.type}.{self.name}{print_key(self.key)}"
+
+
+def print_key(key: InstanceKey) -> str:
+    """Print an instance key with its brackets; nothing for None."""
+    if key is None:
+        return ""
+    if isinstance(key, int):
+        return f"[{key}]"
+    if _PLAIN_KEY.fullmatch(key):
+        return f'["{key}"]'
+    return f'["{"".join(_written(key, place) for place in range(len(key)))}"]'
+
+
+def _written(key: str, place: int) -> str:
+    letter = key[place]
+    if letter in "$%":
+        return letter * 2 if key[place + 1 : place + 2] == "{" else letter
+    for short, long in _SIMPLE.items():
+        if letter == long:
+            return f"\\{short}"
+    if letter.isprintable():
+        return letter
+    return f"\\u{ord(letter):04x}" if ord(letter) < 0x10000 else f"\\U{ord(letter):08x}"
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    short, long, simple, template = match.groups()
+    if template:
+        return str(template[0])
+    if short or long:
+        code = int(short or long, 16)
+        if code > 0x10FFFF or 0xD800 <= code < 0xE000:
+            raise ValueError(f"no character {code:x}")
+        return chr(code)
+    if simple not in _SIMPLE:
+        raise ValueError(f"unknown escape \\{simple}")
+    return _SIMPLE[simple]
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Address:
+    """Read an address; one that is written is asked for several times in a row."""
+    return _Reader(text).address()
+
+
+class _Reader:
+    """Reads one address from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._place = 0
+
+    def address(self) -> Address:
+        module, mode = "", "managed"
+        start = 0
+        name = self._name()
+        while name == "module":
+            self._dot()
+            self._name()
+            self._key()
+            module = self._text[start : self._place]
+            self._dot()
+            name = self._name()
+        if name == "data":
+            mode = "data"
+            self._dot()
+            name = self._name()
+        self._dot()
+        address = Address(sys.intern(name), self._name(), self._key(), module, mode)
+        if self._place != len(self._text):
+            raise self._error()
+        return address
+
+    def _name(self) -> str:
+        match = _NAME.match(self._text, self._place)
+        if match is None:
+            raise self._error()
+        self._place = match.end()
+        return match.group()
+
+    def _dot(self) -> None:
+        if not self._text.startswith(".", self._place):
+            raise self._error()
+        self._place += 1
+
+    def _key(self) -> InstanceKey:
+        match = _INDEX.match(self._text, self._place)
+        if match is None:
+            return None
+        self._place = match.end()
+        number, quoted = match.groups()
+        if number is not None:
+            if len(number) > _DIGITS:
+                raise self._error()
+            return int(number)
+        try:
+            return _ESCAPE.sub(_unescaped, quoted)
+        except ValueError as error:
+            raise self._error() from error
+
+    def _error(self) -> UserError:
+        return UserError(
+            f"{self._text!r} is not a resource address (character {self._place + 1}).",
+            "Write it as Terraform does, such as opsconsole_host.web, x.web[0] or 'x.web[\"k\"]'.",
+        )
+
+
+_DEPOSED = re.compile(r"(.+) \(deposed ([0-9a-f]{8})\)", re.DOTALL)
+
+
+def deposed_name(address: str, key: str) -> str:
+    """Return what plans call the object that waits under `key` beside an instance."""
+    return f"{address} (deposed {key})"
+
+
+def instance_and_key(address: str) -> tuple[str, str]:
+    """Return the address of an instance and, where `address` names a deposed object, its key."""
+    if address.endswith(")"):
+        found = _DEPOSED.fullmatch(address)
+        if found is not None:
+            return found[1], found[2]
+    return address, ""
+
+
+def instance_of(address: str) -> Address:
+    """Return the parts of an instance's address, also where a deposed object is named.
+
+    Raises:
+        UserError: It is not an address.
+    """
+    return Address.parse(instance_and_key(address)[0])
+
+
+def config_address(address: str) -> str:
+    """Return an instance's address without its key; of a deposed object, that of its instance."""
+    address, _ = instance_and_key(address)
+    return Address.parse(address).config if address.endswith("]") else address

@@ -1,0 +1,112 @@
+"""JSON as Terraform writes it: keys in order, two spaces, and Go's escapes.
+
+A state holds fields that this program does not know, and numbers that no float can hold. So text
+is decoded only where a value is asked for: `fields_of` and `items_of` return the parts of an object
+or an array as `Raw`, undecoded, and `encode` writes a `Raw` as it stands.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+from msgspec import DecodeError, Raw
+
+_INVALID = (DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class WrittenNumber(float):
+    """A number with a fraction or an exponent, which remembers how it was written."""
+
+    text: str
+
+    def __new__(cls, text: str) -> WrittenNumber:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+_VALUES = msgspec.json.Decoder(float_hook=WrittenNumber)
+_FIELDS = msgspec.json.Decoder(dict[str, Raw])
+_ITEMS = msgspec.json.Decoder(list[Raw])
+_ENCODER = msgspec.json.Encoder(enc_hook=lambda number: Raw(number.text.encode()))
+# Go's encoder escapes these; in JSON they occur within strings alone.
+_GO_ESCAPES = tuple((c.encode(), f"\\u{ord(c):04x}".encode()) for c in "<>&\u2028\u2029")
+
+
+def decode(text: bytes | str) -> Any:
+    """Decode JSON; a number with a fraction keeps the form it was written in.
+
+    Raises:
+        ValueError: It is not JSON, or nested beyond what can be read.
+    """
+    try:
+        return _VALUES.decode(text)
+    except _INVALID:
+        # The standard library says where it is wrong. It also reads half a surrogate pair, as Go.
+        return _decode_slowly(text)
+
+
+def _decode_slowly(text: bytes | str) -> Any:
+    try:
+        return json.loads(text, parse_float=WrittenNumber, parse_constant=_no_constant)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def fields_of(text: bytes | Raw) -> dict[str, Raw]:
+    """Return the fields of a JSON object by name, undecoded.
+
+    Raises:
+        ValueError: It is not an object.
+    """
+    return _FIELDS.decode(text)
+
+
+def items_of(text: bytes | Raw) -> list[Raw]:
+    """Return the items of a JSON array, undecoded; raises as `fields_of`."""
+    return _ITEMS.decode(text)
+
+
+def compact(text: bytes) -> bytes:
+    """Return JSON without spaces; raises as `decode`."""
+    try:
+        return msgspec.json.format(text, indent=-1)
+    except _INVALID:
+        return encode(_decode_slowly(text))
+
+
+def encode(value: Any, *, sort: bool = False) -> bytes:
+    """Return a value as compact JSON with Go's escapes.
+
+    Args:
+        sort: Sort the keys of every object, as core does for attributes.
+    """
+    return escape_as_go(_ENCODER.encode(_sorted(value) if sort else value))
+
+
+def escape_as_go(text: bytes) -> bytes:
+    """Write as escapes in JSON what Go's encoder does."""
+    for letter, escape in _GO_ESCAPES:
+        text = text.replace(letter, escape)
+    return text
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        # Core writes a value of dynamic type in this order, and everything else sorted.
+        names = value if list(value) == ["value", "type"] else sorted(value)
+        return {name: _sorted(value[name]) for name in names}
+    if isinstance(value, list | tuple):
+        return [_sorted(item) for item in value]
+    return value
+
+
+def lay_out(text: bytes) -> bytes:
+    """Return compact JSON in the layout of a state file: two spaces a level, a final line break."""
+    return msgspec.json.format(text, indent=2) + b"\n"
