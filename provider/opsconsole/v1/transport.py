@@ -63,7 +63,7 @@ class Transport:
     def __init__(self, settings: Settings, tls: ssl.SSLContext, headers: Mapping[str, str]) -> None:
         """Make no connection yet; `headers` go with every request."""
         self._settings = settings
-        self._headers = dict(headers)
+        self._headers = httpx.Headers(dict(headers))
         self._most_bytes = settings.max_response_bytes
         connect = min(_LONGEST_CONNECT, settings.request_timeout / 2)
         self._extensions = {"timeout": {"connect": connect, "pool": connect}}
@@ -81,16 +81,7 @@ class Transport:
             AnswerLost: it was sent, but no whole answer came.
             UnexpectedAnswer: what came back is not HTTP, or too long.
         """
-        headers = self._headers
-        body: bytes | AsyncIterator[bytes] | None = content
-        if content is not None:
-            headers = {**headers, "Content-Type": content_type}
-            if len(content) > _SENT_AT_ONCE:
-                headers["Content-Length"] = str(len(content))
-                body = _pieces(content)
-        request = httpx.Request(
-            method, url, headers=headers, content=body, extensions=self._extensions
-        )
+        request = self._request(method, url, content_type, content)
         # Errors are raised outside of `except`: a lower library's error holds the request, and
         # the request holds the key.
         failure: ConsoleError
@@ -114,12 +105,38 @@ class Transport:
             failure = AnswerLost(f"The answer of {self._origin} broke off ({_named(problem)}).")
         raise failure
 
+    def _request(
+        self, method: str, url: str, content_type: str, content: bytes | None
+    ) -> httpx.Request:
+        headers = self._headers
+        if content is not None:
+            headers = httpx.Headers(headers)
+            headers["Content-Type"] = content_type
+            if len(content) > _SENT_AT_ONCE:
+                headers["Content-Length"] = str(len(content))
+                return httpx.Request(
+                    method,
+                    url,
+                    headers=headers,
+                    content=_pieces(content),
+                    extensions=self._extensions,
+                )
+        # With a stream in place of content, httpx adds no headers: aiohttp does.
+        body = httpx.ByteStream(content or b"")
+        request = httpx.Request(
+            method, url, headers=headers, stream=body, extensions=self._extensions
+        )
+        request.read()
+        return request
+
     async def _received(self, response: httpx.Response, turn: Turn) -> Reply:
+        stream = response.stream
+        assert isinstance(stream, httpx.AsyncByteStream)
         try:
             coding = response.headers.get("content-encoding", "")
-            content = await whole_body(response.aiter_raw(), coding, self._most_bytes, turn)
+            content = await whole_body(stream, coding, self._most_bytes, turn)
         finally:
-            await response.aclose()
+            await stream.aclose()
         return Reply(response.status_code, response.headers, content)
 
     @property
