@@ -7,7 +7,8 @@ readers ignore members that they do not know.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal, Self
+from dataclasses import replace
+from typing import Annotated, Any, Final, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -21,8 +22,11 @@ from pydantic import (
 )
 from pydantic.config import JsonDict
 
+from opsconsole.diagnostics import Diagnostic, Severity
 from opsconsole.document_models import schema_of
-from opsconsole.drift.report import Bucket
+from opsconsole.drift.report import Bucket, Difference
+from opsconsole.errors import Cause
+from opsconsole.reports.json_values import cause_json
 
 FORMAT: Final = "opsconsole-drift"
 FORMAT_VERSION: Final = "1.3"
@@ -52,10 +56,20 @@ _Version = Annotated[
     WithJsonSchema({"type": "string", "pattern": r"^1\.[0-9]+$"}),
 ]
 _Bucket = Annotated[Bucket, Field(strict=False)]
+_Type = Annotated[Text, Field(validation_alias=AliasChoices("type", "type_name"))]
+
+
+Item = TypeVar("Item")
+List = Annotated[list[Item], Field(strict=False)]
+"""Takes a tuple too: those are what the values of a report hold."""
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(strict=True, extra="ignore", frozen=True, allow_inf_nan=False)
+    """A part of a document, made of JSON or of a value of the report."""
+
+    model_config = ConfigDict(
+        strict=True, extra="ignore", frozen=True, allow_inf_nan=False, from_attributes=True
+    )
 
 
 class Generator(_Part):
@@ -81,7 +95,7 @@ class Coverage(_Part):
     attributes_percent: Percent | None = Field(
         default=None, description="Since 1.2: attributes of the resources in state that were seen."
     )
-    required_types: list[Text]
+    required_types: List[Text]
     required_percent: Percent = Field(
         description="The same, of the required types only; of all where none is named."
     )
@@ -115,6 +129,11 @@ class CauseDocument(_Part):
     request_id: Text = Field("", description="The id by which the console knows the request.")
     details: dict[Text, Any] = Field({}, description="The details of that error.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _flat(cls, value: Any) -> Any:
+        return cause_json(value) if isinstance(value, Cause) else value
+
 
 _NULLS: Final[JsonDict] = {"state": {"type": "null"}, "console": {"type": "null"}}
 
@@ -133,6 +152,12 @@ class DifferenceDocument(_Part):
     state: Any = Field(description="The value in state; null where sensitive.")
     console: Any = Field(description="The value on the console; null where sensitive.")
     accepted: Text = Field("", description="Since 1.3: the reason that the baseline gives.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _masked(cls, value: Any) -> Any:
+        is_secret = isinstance(value, Difference) and value.sensitive
+        return replace(value, state=None, console=None) if is_secret else value
 
     @model_validator(mode="after")
     def _hidden(self) -> Self:
@@ -155,7 +180,7 @@ class FindingDocument(_Part):
     address: Text = Field(
         description="Its address; for an unmanaged one the id that the console shows."
     )
-    type: Text = Field(description="Terraform type name.")
+    type: _Type = Field(description="Terraform type name.")
     bucket: _Bucket
     id: Text = Field(description="The console's id, or empty.")
     label: Text = Field(description="Its name, key, pattern or plugin.")
@@ -166,8 +191,8 @@ class FindingDocument(_Part):
     )
     construct_path: Text
     location: Text = Field(description="FILE:LINE of its declaration, or empty.")
-    differences: list[DifferenceDocument]
-    unobserved: list[Text] = Field(description="Attributes that this check could not see.")
+    differences: List[DifferenceDocument]
+    unobserved: List[Text] = Field(description="Attributes that this check could not see.")
     cause: CauseDocument | None = Field(
         None, description="Since 1.2: the error that made it unchecked, where there is one."
     )
@@ -180,7 +205,7 @@ class FindingDocument(_Part):
         "",
         description="Since 1.1, beside `undecided`: which console it is on, as in `shard.managed`.",
     )
-    new: list[Text] | None = Field(
+    new: List[Text] | None = Field(
         None,
         description="Since 1.3, of drift, with --since only: the attributes whose drift is new, or "
         "the bucket. Empty: all of it is still open.",
@@ -203,14 +228,22 @@ class BaselineProblemDocument(_Part):
 class DiagnosticDocument(_Part):
     """What could not be checked, and why."""
 
-    severity: Literal["error", "warning"]
+    severity: Annotated[Severity, Field(strict=False)]
     summary: Text
     detail: Text
-    path: list[Text | int]
-    addresses: list[Text] = Field([], description="Since 1.2: the resources that it is about.")
+    path: List[Text | int]
+    addresses: List[Text] = Field(
+        (),  # type: ignore[arg-type]  # an empty list is written: it must not equal the default
+        description="Since 1.2: the resources that it is about.",
+    )
     cause: CauseDocument | None = Field(
         None, description="Since 1.2: the error behind it, where there is one."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole(cls, value: Any) -> Any:
+        return replace(value, detail=value.text) if isinstance(value, Diagnostic) else value
 
 
 class ShardDocument(_Part):
@@ -218,11 +251,11 @@ class ShardDocument(_Part):
 
     number: int = Field(ge=1)
     count: int = Field(ge=1)
-    managed: list[Annotated[list[Text], Field(min_length=3, max_length=3)]] = Field(
+    managed: List[Annotated[list[Text], Field(min_length=3, max_length=3)]] = Field(
         description="What its states manage: a digest of the console's address (empty: not "
         "known), the type, and the id."
     )
-    baseline_unused: list[Text] = Field(
+    baseline_unused: List[Text] = Field(
         description="Entries of the baseline that nothing of this shard matched."
     )
     stacks: Count
@@ -232,8 +265,8 @@ class ShardDocument(_Part):
 class ScopeDocument(_Part):
     """What the check can tell of, for the merge of shards."""
 
-    stacks: list[Text] = Field(description="The stacks whose states were read.")
-    listed: list[Text] = Field(
+    stacks: List[Text] = Field(description="The stacks whose states were read.")
+    listed: List[Text] = Field(
         description="The types whose unmanaged objects count, if every list was read to its end."
     )
 
@@ -243,11 +276,9 @@ class DriftEntryDocument(_Part):
 
     stack: Text
     address: Text
-    type: Text = Field(validation_alias=AliasChoices("type", "type_name"))
+    type: _Type
     label: Text
-    what: list[Text] = Field(
-        strict=False, description="The attributes that differ, or the bucket that it is in."
-    )
+    what: List[Text] = Field(description="The attributes that differ, or the bucket that it is in.")
     seen: bool = Field(True, description="False: it was open, and this check could not see it.")
 
 
@@ -255,9 +286,9 @@ class ComparisonDocument(_Part):
     """What changed since an earlier report."""
 
     checked_at: Text = Field(description="When that check ended; empty: there is none.")
-    new: list[DriftEntryDocument] = Field(strict=False)
-    resolved: list[DriftEntryDocument] = Field(strict=False)
-    open: list[DriftEntryDocument] = Field(strict=False)
+    new: List[DriftEntryDocument]
+    resolved: List[DriftEntryDocument]
+    open: List[DriftEntryDocument]
 
 
 class DriftDocument(_Part):
@@ -274,9 +305,9 @@ class DriftDocument(_Part):
     method: Text = Field(description="How hosts were read, in one sentence.")
     verdict: VerdictDocument
     summary: Summary
-    findings: list[FindingDocument] = Field(description="One for each resource.")
-    baseline: list[BaselineProblemDocument]
-    diagnostics: list[DiagnosticDocument]
+    findings: List[FindingDocument] = Field(description="One for each resource.")
+    baseline: List[BaselineProblemDocument]
+    diagnostics: List[DiagnosticDocument]
     calls: dict[Text, Count] = Field(description="Requests sent, by operation.")
     shard: ShardDocument | None = Field(None, description="Since 1.1, with --shard only.")
     scope: ScopeDocument | None = Field(None, description="Since 1.3.")

@@ -6,14 +6,13 @@ Sensitive values are left out, on both sides.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
 from opsconsole import __version__
-from opsconsole.diagnostics import Diagnostic, Severity
+from opsconsole.diagnostics import Diagnostic
 from opsconsole.document_models import what_is_wrong
 from opsconsole.drift.report import (
     BaselineProblem,
@@ -36,11 +35,9 @@ from opsconsole.reports.drift_document import (
     ComparisonDocument,
     DiagnosticDocument,
     DriftDocument,
-    DriftEntryDocument,
     FindingDocument,
     ShardDocument,
 )
-from opsconsole.reports.json_values import cause_json
 from opsconsole.reports.verdict import accepted_drift, judge
 
 _MAX_BYTES: Final = 1 << 30
@@ -48,9 +45,7 @@ _MAX_BYTES: Final = 1 << 30
 
 def render(report: DriftReport) -> str:
     """Return the report as indented JSON: that of a `DriftDocument`."""
-    shard = {} if report.share is None else {"shard": _shard(report.share)}
-    since = {} if report.comparison is None else {"since": comparison_of(report.comparison)}
-    document = _checked(
+    document = _written(
         DriftDocument,
         {
             "format": FORMAT,
@@ -63,23 +58,21 @@ def render(report: DriftReport) -> str:
             "verdict": verdict_of(report),
             "summary": _summary(report),
             "findings": [],
-            "baseline": [
-                {"entry": item.entry, "problem": item.problem} for item in report.baseline
-            ],
-            "diagnostics": [_diagnostic(item) for item in report.diagnostics],
+            "baseline": report.baseline,
+            "diagnostics": report.diagnostics,
             "calls": dict(report.calls),
-            **shard,
-            "scope": {"stacks": list(report.scope.stacks), "listed": list(report.scope.listed)},
-            **since,
+            "shard": report.share and _shard(report.share),
+            "scope": report.scope,
+            "since": report.comparison,
         },
     )
     # One at a time: models of all findings would be held in memory beside what they are made of.
-    document["findings"] = [_checked(FindingDocument, _finding(item)) for item in report.findings]
+    document["findings"] = [_written(FindingDocument, item) for item in report.findings]
     return json.dumps(document, indent=2) + "\n"
 
 
-def _checked(model: type[BaseModel], content: Mapping[str, Any]) -> dict[str, Any]:
-    return model.model_validate(content).model_dump(mode="json", exclude_unset=True)
+def _written(model: type[BaseModel], content: object) -> dict[str, Any]:
+    return model.model_validate(content).model_dump(mode="json", exclude_defaults=True)
 
 
 def verdict_of(report: DriftReport) -> dict[str, Any]:
@@ -91,11 +84,6 @@ def verdict_of(report: DriftReport) -> dict[str, Any]:
         "headline": verdict.headline,
         "explanation": verdict.explanation,
     }
-
-
-def comparison_of(found: Comparison) -> dict[str, Any]:
-    """Return a comparison as JSON."""
-    return ComparisonDocument.model_validate(found, from_attributes=True).model_dump(mode="json")
 
 
 def _shard(share: Share) -> dict[str, Any]:
@@ -124,51 +112,6 @@ def _summary(report: DriftReport) -> dict[str, Any]:
             "minimum_percent": report.min_coverage,
         },
     }
-
-
-def _finding(finding: Finding) -> dict[str, Any]:
-    return {
-        "stack": finding.stack,
-        "address": finding.address,
-        "type": finding.type_name,
-        "bucket": finding.bucket,
-        "id": finding.id,
-        "label": finding.label,
-        "reason": finding.reason,
-        "accepted": finding.accepted,
-        "counted": finding.counted,
-        "construct_path": finding.construct_path,
-        "location": finding.location,
-        "differences": [
-            {
-                "attribute": item.attribute,
-                "sensitive": item.sensitive,
-                "state": None if item.sensitive else item.state,
-                "console": None if item.sensitive else item.console,
-                **({"accepted": item.accepted} if item.accepted else {}),
-            }
-            for item in finding.differences
-        ],
-        "unobserved": list(finding.unobserved),
-        **_cause(finding.cause),
-        **({"undecided": True, "console": finding.console} if finding.undecided else {}),
-        **({} if finding.new is None else {"new": list(finding.new)}),
-    }
-
-
-def _diagnostic(item: Diagnostic) -> dict[str, Any]:
-    return {
-        "severity": item.severity.value,
-        "summary": item.summary,
-        "detail": item.text,
-        "path": list(item.path),
-        "addresses": list(item.addresses),
-        **_cause(item.cause),
-    }
-
-
-def _cause(cause: Cause | None) -> Mapping[str, Any]:
-    return {"cause": cause_json(cause)} if cause else {}
 
 
 def read_report(path: Path) -> DriftReport:
@@ -246,15 +189,14 @@ def report_of(found: DriftDocument) -> DriftReport:
 
 
 def _comparison_of(found: ComparisonDocument) -> Comparison:
-    def entries(items: Sequence[DriftEntryDocument]) -> tuple[DriftEntry, ...]:
-        return tuple(
+    new, resolved, still_open = (
+        tuple(
             DriftEntry(item.stack, item.address, item.type, item.label, tuple(item.what), item.seen)
-            for item in items
+            for item in entries
         )
-
-    return Comparison(
-        found.checked_at, entries(found.new), entries(found.resolved), entries(found.open)
+        for entries in (found.new, found.resolved, found.open)
     )
+    return Comparison(found.checked_at, new, resolved, still_open)
 
 
 def _share_of(shard: ShardDocument) -> Share:
@@ -269,7 +211,7 @@ def _share_of(shard: ShardDocument) -> Share:
 
 def _diagnostic_of(item: DiagnosticDocument) -> Diagnostic:
     return Diagnostic(
-        Severity(item.severity),
+        item.severity,
         item.summary,
         item.detail,
         tuple(item.path),
@@ -279,29 +221,16 @@ def _diagnostic_of(item: DiagnosticDocument) -> Diagnostic:
 
 
 def _finding_of(item: FindingDocument) -> Finding:
-    return Finding(
-        stack=item.stack,
-        address=item.address,
-        type_name=item.type,
-        bucket=item.bucket,
-        id=item.id,
-        label=item.label,
-        differences=tuple(
-            Difference(part.attribute, part.state, part.console, part.sensitive, part.accepted)
-            for part in item.differences
-        ),
-        reason=item.reason,
-        accepted=item.accepted,
-        construct_path=item.construct_path,
-        location=item.location,
-        values={"id": item.id} if item.id else {},
-        unobserved=tuple(item.unobserved),
-        counted=item.counted,
-        console=item.console,
-        undecided=item.undecided,
-        cause=_cause_of(item.cause),
-        new=None if item.new is None else tuple(item.new),
-    )
+    known = dict(item)
+    known |= {
+        "type_name": known.pop("type"),
+        "differences": tuple(Difference(**dict(part)) for part in item.differences),
+        "values": {"id": item.id} if item.id else {},
+        "unobserved": tuple(item.unobserved),
+        "cause": _cause_of(item.cause),
+        "new": None if item.new is None else tuple(item.new),
+    }
+    return Finding(**known)
 
 
 def _cause_of(item: CauseDocument | None) -> Cause | None:

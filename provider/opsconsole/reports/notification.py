@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from opsconsole.drift.report import Comparison, DriftReport
 from opsconsole.errors import UserError
 from opsconsole.reports.drift_document import NOTIFICATION, NotificationDocument
-from opsconsole.reports.drift_json import comparison_of, verdict_of
+from opsconsole.reports.drift_json import verdict_of
 from opsconsole.reports.verdict import entry_text, judge, several_stacks, since_text
 from opsconsole.v1.addresses import is_loopback
 
@@ -87,7 +87,7 @@ def _as_json(report: DriftReport, found: Comparison) -> dict[str, Any]:
             "resolved": len(found.resolved),
             "open": len(found.open),
         },
-        "since": comparison_of(cut),
+        "since": cut,
     }
     return NotificationDocument.model_validate(document).model_dump(mode="json")
 
