@@ -184,7 +184,7 @@ def test_a_bound_is_not_caught_by_try(start: Start) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "path"), [("a number", "[1e99999]"), ("deep", "[" * 9000 + "]" * 9000)]
+    ("name", "path"), [("a number", "[1e99999]"), ("deep", "[" * 100_000 + "]" * 100_000)]
 )
 def test_numbers_and_depth_of_files_have_bounds(
     start: Start, write_program: Callable[..., Path], name: str, path: str
