@@ -114,8 +114,10 @@ def test_a_file_that_cannot_be_written_is_an_error(drifted: Any) -> None:
 
 def test_a_file_is_replaced_whole_and_keeps_nothing_beside_it(drifted: Any) -> None:
     folder = drifted.folder / "metrics"
-    for _ in range(2):
-        drifted.run("drift", "--format", f"prometheus={folder / 'drift.prom'}")
+    file = folder / "drift.prom"
+    for words in ((f"prometheus={file}",), ("prometheus", "--out", str(file))):
+        code, out, _ = drifted.run("drift", "--format", *words)
+        assert (code, out) == (2, "")
     assert [item.name for item in folder.iterdir()] == ["drift.prom"]
 
 

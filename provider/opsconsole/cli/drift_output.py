@@ -82,6 +82,9 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(FORMATS)}; to stdout without FILE or with -; may be repeated",
     )
     flag(group, "json", "the same as --format json")
+    group.add_argument(
+        "--out", type=Path, metavar="FILE", help="the file for the format that names none itself"
+    )
     flag(group, "no-color", "print without colour")
     group = parser.add_argument_group("since an earlier report")
     group.add_argument(
@@ -139,6 +142,8 @@ def read_output(args: argparse.Namespace) -> Output:
         ModuleNotFoundError: A format needs an extra that is not installed.
     """
     targets = [*args.format, *([Target("json")] if args.json else [])] or [Target("terminal")]
+    if args.out is not None:
+        targets = [item if item.file else Target(item.format, args.out) for item in targets]
     _check_targets(targets)
     if args.notify and args.since is None:
         raise UserError(
