@@ -4,7 +4,7 @@
 BIN := .venv/bin
 TESTS ?= tests
 
-.PHONY: help setup test lint types imports pytest format demo bench crash backends parity faults profiles fuzz generate lock newest wheel release clean
+.PHONY: help setup test lint types imports pytest format demo bench crash backends parity faults meetings profiles fuzz generate lock newest wheel release clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -47,6 +47,9 @@ backends: setup ## Test every promise of a remote state on every backend and kin
 
 faults: setup ## Run every cell of the fault matrix: each operation, each fault, both engines
 	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -m faults -n 2 tests/faults
+
+meetings: setup ## Run every generated meeting of two features, not the share that fits make test
+	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -m meetings -n 2 $(TESTS)
 
 profiles: setup ## Run a whole program by Terraform and by the stand-in on a console of every profile
 	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -n 2 tests/acceptance/test_profiles.py tests/standin/test_every_profile.py
