@@ -223,3 +223,26 @@ def test_what_the_console_keeps_otherwise_is_reported(
     [error] = engine.apply(plan.saved, expect={1}).errors
     assert "The console kept another value for knowledge" in error["summary"]
     assert "' spaced '" in error["detail"] and "'spaced'" in error["detail"]
+
+
+@pytest.mark.parametrize("policy", ["fail", "adopt"])
+def test_a_host_of_one_name_at_another_address_comes_after_the_old_one(
+    policy: str, project: Callable[..., Terraform], console: Emulator
+) -> None:
+    def named(address: str) -> dict[str, Any]:
+        agent = {"name": "ops", "specialty_id": "spc_linux"}
+        host_id = f"${{opsconsole_host.{address}.id}}"
+        return program(
+            host={address: {"name": "web"}},
+            agent={f"{address}_agent": agent | {"host_id": host_id}},
+        )
+
+    engine = project(named("old"), console, {"on_existing_host": policy})
+    engine.apply()
+    engine.write(named("new"))
+    [moved] = warned(engine.plan_run(expect={2}), "look like one host that moved")
+    assert "declare a moved block" in moved
+    engine.apply()
+    engine.plan_run(expect={0})
+    assert [row["name"] for row in console.rows("hosts")] == ["web"]
+    assert "opsconsole_host.new" in held(engine)

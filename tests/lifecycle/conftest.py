@@ -11,6 +11,7 @@ from console import in_process
 from consoles import CONSOLES
 from creations import created
 from opsconsole.emulator.handle import Emulator
+from opsconsole.lifecycle import session
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
@@ -27,6 +28,12 @@ from opsconsole.lifecycle.interface import ReadRequest as Read
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.resources import RESOURCES
 from opsconsole.v1.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse a host that exists at once: no deletion of a test's makes room for it."""
+    monkeypatch.setattr(session, "_PATIENCE", 0)
 
 
 @pytest.fixture

@@ -56,6 +56,22 @@ def test_many_are_told_once(native: Any) -> None:
     assert "and 2 more." in said
 
 
+def test_a_name_that_is_declared_twice_and_a_plan_without_a_request_are_told(native: Any) -> None:
+    native.write({"opsconsole_host": {"a": {"name": "web"}}})
+    said = native.run("plan", "-markdown=plan.md").text
+    for shown in (said, (native.folder / "plan.md").read_text()):
+        assert "No request was sent to the console for this plan" in shown
+    native.run("apply", "-auto-approve")
+    native.write({"opsconsole_host": {name: {"name": "web"} for name in "ab"}})
+    said = native.run("plan").text
+    assert '2 hosts are named "web"' in said
+    assert "opsconsole_host.a, opsconsole_host.b: a console may" in said
+    assert "No request was sent" not in said
+    orgs = {name: {"name": "web", "org_id": f"org_{name}"} for name in "cd"}
+    native.write({"opsconsole_host": orgs})
+    assert "are named" not in native.run("plan", "-force").text
+
+
 @pytest.mark.parametrize("profile", ["extended"])
 def test_an_agent_moves_before_its_old_host_is_deleted(native_on: Any, profile: str) -> None:
     """The deletion would archive it, so the new host is refused: nothing is lost."""

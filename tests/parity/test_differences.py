@@ -95,6 +95,20 @@ def jump_host(native: World, terraform: World) -> None:
     assert terraform.find("hosts", "jump") is not None
 
 
+@scene("a host goes, and one of the same name comes at another address")
+def moved(native: World, terraform: World) -> None:
+    for world in (native, terraform):
+        world.write({"resource": {"opsconsole_host": {"old": {"name": "web"}}}})
+        world.native_apply()
+        world.write({"resource": {"opsconsole_host": {"new": {"name": "web"}}}})
+        world.console.reset_log()
+    native.native_apply()
+    terraform.terraform.apply()
+    deleted_first = ["host_delete", "host_import", "host_import"]
+    assert order(native, "host_import", "host_delete") == deleted_first
+    assert order(terraform, "host_import", "host_delete")[-3:] == deleted_first
+
+
 @scene("a host is replaced under an agent, on a console with `agent_update`", "extended")
 def replaced(native: World, terraform: World) -> None:
     for world in (native, terraform):

@@ -103,6 +103,7 @@ class BaseLifecycle(ABC):
     async def delete(self, request: DeleteRequest) -> Outcome:
         """Delete a resource, or let it leave management."""
         prior = request.prior
+        self.session.note_delete()
         if is_sentinel(prior["id"]):
             if PrivateState.decode(request.private).removal_planned:
                 return Outcome(None)

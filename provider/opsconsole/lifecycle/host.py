@@ -53,7 +53,11 @@ class HostLifecycle(HostCreation):
         return found
 
     def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
-        return (abandoned(self.name(request.prior)),) if HOST.is_abandoned(request.prior) else ()
+        if HOST.is_abandoned(request.prior):
+            return (abandoned(self.name(request.prior)),)
+        if self.session.plans_whole:
+            return ()
+        return tuple(self.session.host_names.add_deletion(request.prior))
 
     async def _read(self, request: ReadRequest) -> Outcome:
         host_id = request.prior["id"]
@@ -124,7 +128,15 @@ class HostLifecycle(HostCreation):
             # No deletion needs to wait for its agents.
             self.session.end_host_delete(host_id, deleted=False)
             return Outcome(None, diagnostics=(abandoned(self.name(prior)),))
+        if host_id in self.session.adopted_hosts:
+            self.session.end_host_delete(host_id, deleted=False)
+            stays = warning(
+                f"The {self.name(prior)} is not deleted",
+                "Another resource of this run has adopted it. This one leaves management.",
+            )
+            return Outcome(None, diagnostics=(stays,))
         await self.session.before_write("delete", [request])
+        self.session.deleting_hosts.add(host_id)
         there: bool | None = True
         try:
             ended = await delete_once(

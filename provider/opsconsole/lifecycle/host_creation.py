@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from opsconsole.diagnostics import Diagnostic, error, warning
@@ -102,7 +103,12 @@ class HostCreation(BaseLifecycle):
         return found
 
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
-        return PlanOutcome(propose_creation(self.definition, request.config))
+        planned = propose_creation(self.definition, request.config)
+        # With private bytes it is the second half of a replacement.
+        if self.session.plans_whole or request.private:
+            return PlanOutcome(planned)
+        found = self.session.host_names.add_creation(planned)
+        return PlanOutcome(planned, diagnostics=tuple(found))
 
 
 class GuardedImports:
@@ -133,6 +139,7 @@ class GuardedImports:
 
     async def _judged_and_imported(self, rows: Sequence[HostRow]) -> None:
         """Send one chunk as a dry run, and what passes it for real."""
+        ended = frozenset(self._session.ended_host_deletes)
         try:
             result = await self._dry_run(rows)
         except DryRunIgnored:
@@ -144,12 +151,21 @@ class GuardedImports:
         if not result.dry_run:
             await self._unguarded(rows, result)
             return
-        await self._judge(rows, result)
-        passing = [row for row in rows if row.outcome is None]
+        waiting, ids = await self._judge(rows, result)
+        passing = [row for row in rows if row.outcome is None and row not in waiting]
         if self._session.dry_run_ignored:
             await self._fail(passing, _NO_MORE)
         elif passing and not self._rehearsal:
             await self._for_real(passing)
+
+        async def judge_again(row: HostRow) -> None:
+            verdict = waiting[row]
+            if await self._session.wait_for_host_to_leave(verdict.id, ended):
+                await self._judged_and_imported([row])
+            else:
+                await self._end_refused(row, verdict, ids)
+
+        await each(list(waiting), judge_again, max(1, len(waiting)))
 
     async def _for_real(self, rows: Sequence[HostRow]) -> None:
         """Import rows that passed the dry run."""
@@ -188,37 +204,64 @@ class GuardedImports:
         await step(rows[:half])
         await step(rows[half:])
 
-    async def _judge(self, rows: Sequence[HostRow], result: ImportResult) -> None:
-        """Report the rows that a dry run does not pass: they exist, or they fail."""
+    async def _judge(
+        self, rows: Sequence[HostRow], result: ImportResult
+    ) -> tuple[dict[HostRow, RowVerdict], Mapping[str | None, int]]:
+        """Report the rows that a dry run does not pass: they exist, or they fail.
+
+        Returns:
+            Those in whose way a host may be that Terraform is about to delete, and how many rows
+            have each id.
+        """
         judged = verdicts(result, len(rows))
         passed = all_created(result, len(rows))
         passing = {
             row for row, verdict in zip(rows, judged, strict=True) if passed or verdict.created
         }
-        adopting = self._session.settings.on_existing_host == "adopt"
         found = zip(rows, judged, strict=True)
         ids = Counter(verdict.id for row, verdict in found if row not in passing)
+        waiting: dict[HostRow, RowVerdict] = {}
 
         async def report_one(pair: tuple[HostRow, RowVerdict]) -> None:
             row, verdict = pair
             row.dry_run_status = verdict.status if verdict.matched else None
             if row in passing or row.outcome is not None:
                 return
-            if not adopting or verdict.id is None:
-                await self._fail([row], self._not_created(row, verdict, rehearsed=True))
-            elif refusal := self._claim(row, verdict.id, ids):
-                await self._fail([row], refusal)
-            elif not self._rehearsal:
-                await self._end(row, await adopt(self._steps, row, verdict.id))
+            if self._waits:
+                waiting[row] = verdict
             else:
-                would_adopt = warning(
-                    f"The {self._name(row)} exists already and would be adopted",
-                    f"Its id is {verdict.id}; attributes that are declared otherwise would be "
-                    "changed there.",
-                )
-                await self._fail([row], would_adopt)
+                await self._end_refused(row, verdict, ids)
 
         await each(list(zip(rows, judged, strict=True)), report_one, self._session.limit)
+        return waiting, ids
+
+    async def _end_refused(
+        self, row: HostRow, verdict: RowVerdict, ids: Mapping[str | None, int]
+    ) -> None:
+        """Adopt the host that keeps a row from being created, or report what does.
+
+        Args:
+            ids: How many rows of the answer have each id.
+        """
+        adopting = self._session.settings.on_existing_host == "adopt"
+        if not adopting or verdict.id is None:
+            await self._fail([row], self._not_created(row, verdict, rehearsed=True))
+        elif refusal := self._claim(row, verdict.id, ids):
+            await self._fail([row], refusal)
+        elif not self._rehearsal:
+            await self._end(row, await adopt(self._steps, row, verdict.id))
+        else:
+            would_adopt = warning(
+                f"The {self._name(row)} exists already and would be adopted",
+                f"Its id is {verdict.id}; attributes that are declared otherwise would be "
+                "changed there.",
+            )
+            await self._fail([row], would_adopt)
+
+    @property
+    def _waits(self) -> bool:
+        """Whether a host of the same name may be deleted yet: natively it is deleted before."""
+        return not (self._session.plans_whole or self._rehearsal or self._session.stopped)
 
     async def _imported(self, rows: Sequence[HostRow], result: ImportResult) -> None:
         """Report rows by the verdicts of a real import."""
@@ -312,9 +355,13 @@ class GuardedImports:
     def _not_created(self, row: HostRow, verdict: RowVerdict, *, rehearsed: bool) -> Diagnostic:
         holder = self._session.holders.get((HOST.type_name, verdict.id or ""))
         twins = (item for item in self._named[row.fields["name"]] if item != row.holder)
-        return not_created(
+        found = not_created(
             self._name(row), verdict, holder, rehearsed=rehearsed, twin=next(twins, "")
         )
+        if self._session.plans_whole or not self._session.deletes_begun:
+            return found
+        again = "If it is a host that this run deletes, apply again: it is gone by then."
+        return replace(found, detail=f"{found.detail} {again}")
 
     def _claim(
         self, row: HostRow, host_id: str, ids: Mapping[str | None, int]

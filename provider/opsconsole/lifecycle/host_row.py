@@ -305,6 +305,7 @@ async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
                 (unseen[0],),
             )
             diagnostics = (*diagnostics, not_verified)
+        steps.session.adopted_hosts.add(host_id)
         return taken(steps, row, host_id, answer, diagnostics)
     except Stopped as problem:
         return steps.failed("adopt", row.request, problem)

@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import ApiError, BadRequest, UnexpectedAnswer
 from opsconsole.lifecycle.deletions import DeletionCount
+from opsconsole.lifecycle.host_names import PlannedHostNames
 from opsconsole.lifecycle.interface import WriteRequest
 from opsconsole.resources import AGENT, HOST
 from opsconsole.terraform_binary import engine_of
@@ -25,6 +26,8 @@ from opsconsole.v1.operations import UPDATE_HOST
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 
+_PATIENCE = 3
+"""Seconds without a request after which Terraform is taken to begin no further deletion."""
 _REFUSALS = 2
 """Hosts whose empty update must be refused before reading by it counts as impossible."""
 
@@ -141,6 +144,10 @@ class Session:
         plans_whole: Whether the engine reads all that state holds, unless the user asks for no
             reading, before it plans, and judges and orders a plan as a whole. Terraform reads,
             plans and applies one resource a call, in no order.
+        adopted_hosts: Ids of hosts that creations of this run have taken under management.
+        deletes_begun: How many deletions have begun, of whatever resource.
+        deleting_hosts: Ids of hosts whose deletion is under way.
+        host_names: The names of hosts in plans, where the engine does not judge them as a whole.
         deletions: Counts deletions, where the engine does not judge plans as a whole.
     """
 
@@ -148,6 +155,9 @@ class Session:
     settings: Settings
     gone: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     ended_host_deletes: set[str] = field(default_factory=set)
+    adopted_hosts: set[str] = field(default_factory=set)
+    deleting_hosts: set[str] = field(default_factory=set)
+    host_names: PlannedHostNames = field(default_factory=PlannedHostNames)
     released: dict[str, KnownAgent] = field(default_factory=dict)
     agents: dict[str, KnownAgent] = field(default_factory=dict)
     plugin_sets: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -166,6 +176,8 @@ class Session:
     deletions: DeletionCount = field(init=False)
     import_chunk_size: int = field(init=False)
     limit: int = field(init=False)
+    deletes_begun: int = 0
+    _quiet_seconds: int = 0
     _host_delete_ended: asyncio.Event = field(default_factory=asyncio.Event)
     shown_plugins: dict[str, str] = field(default_factory=dict)
     _on_host: dict[str, set[str]] = field(default_factory=dict)
@@ -327,6 +339,7 @@ class Session:
     def end_host_delete(self, host_id: str, *, deleted: bool) -> None:
         """Note that a host's deletion was tried, and wake the callers that wait for its agents."""
         self.ended_host_deletes.add(host_id)
+        self.deleting_hosts.discard(host_id)
         if deleted:
             self.gone_hosts.add(host_id)
             self.release_host(host_id)
@@ -348,6 +361,40 @@ class Session:
                 while not self.stopped and self.ended_host_deletes == known:
                     await self._host_delete_ended.wait()
         return not self.stopped and self.ended_host_deletes != known
+
+    async def wait_for_host_to_leave(self, host_id: str | None, known: Collection[str]) -> bool:
+        """Wait for the deletion of a host in whose place another is to be created.
+
+        Terraform tells nothing of what it has not begun yet, and may begin nothing while as many
+        creations wait as it makes at a time. So one gives up after each second without a request,
+        and all after three, until another deletion begins.
+
+            create web (new) refused -> delete web (old) ends -> True: judge the new one again
+
+        Args:
+            host_id: Its id; None: it is not known which host it is.
+            known: The deletions that had ended before.
+        """
+        clock = asyncio.get_running_loop().time
+        while not self.stopped and self._quiet_seconds < _PATIENCE:
+            ended = self.ended_host_deletes.difference(known)
+            if host_id in ended or (host_id is None and ended):
+                return True
+            before = self._activity()
+            deadline = clock() + 1.0
+            again = await self.wait_for_host_delete(set(self.ended_host_deletes), deadline)
+            if not again and not self.deleting_hosts and self._activity() == before:
+                self._quiet_seconds += 1
+                return False
+        return False
+
+    def _activity(self) -> tuple[int, int, int]:
+        return sum(self.console.calls.values()), self.deletes_begun, self._quiet_seconds
+
+    def note_delete(self) -> None:
+        """Note that a deletion begins, of whatever resource."""
+        self.deletes_begun += 1
+        self._quiet_seconds = 0
 
     def note_stop(self) -> None:
         """Note that the run was told to stop, and wake the callers that wait."""

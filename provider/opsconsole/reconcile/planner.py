@@ -55,7 +55,7 @@ from opsconsole.reconcile.providers import (
     take_imports,
     undeclared_imports,
 )
-from opsconsole.reconcile.same_names import move_notes
+from opsconsole.reconcile.same_names import declared_twice, move_notes
 from opsconsole.reconcile.unknown_outcomes import unsettled_warnings
 from opsconsole.reconcile.walk import Walk, left_alone
 from opsconsole.resources import DATA_SOURCES, RESOURCES
@@ -178,6 +178,7 @@ class Planner:
         changes += _unsettled(known, walk.changes)
         if known and options.mode == "normal":
             self._report(move_notes(changes, console_of))
+        self._report(declared_twice(changes, console_of))
         self._report(self._too_many(changes))
         adopted = adopted_by_identity(changes, self.providers)
         for identity, addresses in adopted.items():

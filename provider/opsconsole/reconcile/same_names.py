@@ -1,7 +1,7 @@
-"""Objects of one name of which a plan deletes one and creates another, at two addresses. Pure.
+"""Objects of one name at two addresses of a plan, at least one of them new. Pure.
 
-A console may recognise the new one as the old one, so the deletion comes first (`order`), and the
-plan says that they look like one that moved.
+A console may recognise the new one as the old one. If the old one is deleted, its deletion comes
+first (`order`), and the plan says that they look like one that moved.
 """
 
 from __future__ import annotations
@@ -68,6 +68,30 @@ def move_notes(changes: Iterable[Change], console_of: Callable[[str], str]) -> I
         "one is created. If they are the same, declare the move, and nothing is "
         f"deleted:\n\n{shown}{more}",
     )
+
+
+def declared_twice(
+    changes: Iterable[Change], console_of: Callable[[str], str]
+) -> Iterator[Diagnostic]:
+    """Yield a warning for each name that an object to be created shares with another that stays."""
+    holders: dict[Name, list[Change]] = {}
+    for change in changes:
+        key = name_of(console_of(change.provider), change.type_name, change.after)
+        if key is not None:
+            holders.setdefault(key, []).append(change)
+    for (_, type_name, name), several in holders.items():
+        orgs = {(change.after or {}).get("org_id") for change in several}
+        apart = len(orgs) == len(several) and all(isinstance(org, str) for org in orgs)
+        if apart or len(several) == 1:
+            continue
+        if any(change.action is Action.CREATE for change in several):
+            addresses = ", ".join(change.address for change in several[:_SHOWN])
+            more = f" and {len(several) - _SHOWN:,} more" if len(several) > _SHOWN else ""
+            yield warning(
+                f'{len(several):,} {RESOURCES[type_name].plural} are named "{name}"',
+                f"{addresses}{more}: a console may take one for the other, and refuse it. Declare "
+                "each machine once.",
+            )
 
 
 def _block(old: Change, new: Change) -> str:

@@ -145,6 +145,19 @@ def agreement(plan: Plan) -> str:
     return " ".join(sentences)
 
 
+def unasked(plan: Plan) -> str:
+    """Say that a plan asked nothing of the console; empty where it did, or has nothing to create.
+
+    A wrong key and names that are there already show only in answers.
+    """
+    if plan.calls or not any(change.action is Action.CREATE for change in plan.changes):
+        return ""
+    return (
+        "No request was sent to the console for this plan: neither the key nor the names of new "
+        "hosts were tried. --preflight tries both."
+    )
+
+
 def _counted(count: int) -> str:
     return f"{plural(count, 'resource')} in it {'was' if count == 1 else 'were'}"
 

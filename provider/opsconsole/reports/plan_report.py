@@ -17,6 +17,7 @@ from opsconsole.reports.labels import (
     plan_summary,
     sensitive_of,
     short_type,
+    unasked,
 )
 from opsconsole.reports.plan_text import cascades, diff_of, displayed, output_lines
 from opsconsole.reports.report import GraphItem, Report, Row, Section, moment
@@ -76,7 +77,8 @@ def _headline(plan: Plan) -> tuple[str, Style, str, str]:
     first, _, rest = plan_summary(plan.counts, plan.changes).partition(". ")
     styles = map(style_of_change, plan.changes)
     gravest = min(styles, key=lambda style: style.rank, default=SAME)
-    return "⚠️" if plan.counts.destroy else "📋", gravest, first.removesuffix("."), rest
+    lede = " ".join(filter(None, (rest, unasked(plan))))
+    return "⚠️" if plan.counts.destroy else "📋", gravest, first.removesuffix("."), lede
 
 
 def _facts(plan: Plan, timestamp: str) -> Iterator[tuple[str, str]]:

@@ -21,6 +21,7 @@ from opsconsole.reports.labels import (
     plan_summary,
     sensitive_of,
     symbol,
+    unasked,
 )
 from opsconsole.reports.text import SENSITIVE, SIGN_COLOURS, Pen, printable, scalar, wrapped
 from opsconsole.reports.value_diff import TO_NULL, Diff, Line, changed_value, whole
@@ -53,6 +54,8 @@ def render(plan: Plan, *, colour: bool = False, width: int = 0, compact: bool = 
         parts.insert(1, _nothing(plan, pen))
     elif plan.unsettled:
         parts.append(_unsettled(plan, pen))
+    if note := unasked(plan):
+        parts.append("\n".join(wrapped(note, _WIDTH)) + "\n")
     parts.append(diagnostics_text.render(plan.diagnostics, colour=colour, width=width))
     return "\n".join(part for part in parts if part)
 

@@ -48,6 +48,7 @@ class Console:
 
     def __init__(self, client: Client, settings: Settings) -> None:
         self._client = client
+        self.calls: Mapping[str, int] = client.calls
         self._settings = settings
         self._named = {operation.name: operation for operation in DOCUMENTED} | {
             name: extra_operation(name, declared)
