@@ -6,9 +6,11 @@ Making a construct costs a single jsii call, which takes its attributes to Node,
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import FrameType
@@ -18,6 +20,7 @@ import cdktf
 import jsii
 from constructs import Construct
 
+from opsconsole.phrases import did_you_mean
 from opsconsole_cdktf._attributes import Declarable
 from opsconsole_cdktf._elements import NPM_PACKAGE, PROVIDER_NAME, load
 from opsconsole_cdktf._trees import Tree, tree_of
@@ -52,6 +55,24 @@ def _no_such_attribute(construct: Declared, name: str) -> str:
     hint = f", did you mean {close[0]}?" if close else ""
     where = construct.node.path if isinstance(construct, Construct) else type(construct).__name__
     return f"{where}: {type(construct).__name__} has no attribute {name}{hint}"
+
+
+def _naming_what_is_meant(construct: Callable[..., None]) -> Callable[..., None]:
+    """Return a constructor that names the argument which a misspelt one is like."""
+    known = inspect.signature(construct).parameters
+    if any(item.kind is item.VAR_KEYWORD for item in known.values()):
+        return construct
+
+    @functools.wraps(construct)
+    def wrapped(self: Any, *values: Any, **arguments: Any) -> None:
+        for name in arguments:
+            if name not in known:
+                made = f"{type(self).__name__}.__init__()"
+                hint = did_you_mean(name, [item for item in known if item != "self"])
+                raise TypeError(f"{made} got an unexpected keyword argument {name!r}. {hint}")
+        construct(self, *values, **arguments)
+
+    return wrapped
 
 
 def _place() -> str | None:
@@ -100,6 +121,8 @@ class Declared:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        if "__init__" in vars(cls):
+            cls.__init__ = _naming_what_is_meant(cls.__init__)  # type: ignore[method-assign]
         cls._arguments = {
             name: member
             for parent in reversed(cls.__mro__)
@@ -191,14 +214,25 @@ class Resource(
     """A resource of the console."""
 
     TF_RESOURCE_TYPE: ClassVar[str]
+    NEEDED: ClassVar[Sequence[str]] = ()
+    """Arguments that must be given, and may be None: it was imported, and they were never shown."""
 
     def __init__(self, scope: Construct, id_: str, arguments: Mapping[str, Any]) -> None:
         self._declare(scope, id_, arguments)
         self._place = _place()
         self._meta = _meta_of(arguments)
-        made_of = [self.TF_RESOURCE_TYPE, _text(self._values), self._place]
+        made_of = [self.TF_RESOURCE_TYPE, _text(self._with_nulls()), self._place]
         self._create(Resource, id_, [*made_of, _made_with(self._meta)])
         self._tree.add(self, scope)
+
+    def _with_nulls(self) -> dict[str, Any]:
+        """Return the declared values, and a null that is written out where one must be given.
+
+        The framework leaves out what is None. What must be given and is left out of a program
+        would be taken for forgotten.
+        """
+        nulls = {name: "${null}" for name in self.NEEDED if name not in self._values}
+        return {**self._values, **nulls}
 
     @classmethod
     def generate_config_for_import(

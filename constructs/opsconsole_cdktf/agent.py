@@ -150,10 +150,10 @@ class Agent(CarriesSpecialty, AgentAttributes):
     Args:
         scope: The construct that it belongs to.
         id_: Its name within `scope`.
-        org_id: The org that the agent belongs to; the provider's `org_id` where none is set.
-        name: The agent's name.
         host_id: Id of the host that the agent works on.
         specialty_id: Id of the specialty that the agent carries.
+        org_id: The org that the agent belongs to; the provider's `org_id` where none is set.
+        name: The agent's name.
         main_engine: Identifier of the main engine.
         secondary_engine: Identifier of the secondary engine.
         remote_execution: Whether the agent executes on the remote machine.
@@ -173,16 +173,17 @@ class Agent(CarriesSpecialty, AgentAttributes):
     """
 
     TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_agent"
+    NEEDED: ClassVar[Sequence[str]] = ["host_id", "specialty_id"]
 
     def __init__(
         self,
         scope: Construct,
         id_: str,
         *,
+        host_id: str | None,
+        specialty_id: str | None,
         org_id: str | None = None,
         name: str | None = None,
-        host_id: str | None = None,
-        specialty_id: str | None = None,
         main_engine: str | None = None,
         secondary_engine: str | None = None,
         remote_execution: bool | cdktf.IResolvable | None = None,

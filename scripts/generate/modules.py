@@ -54,12 +54,21 @@ class Module:
         return [attribute for attribute in self.attributes if attribute.settable]
 
     @property
-    def required_first(self) -> list[Attribute]:
-        return sorted(self.arguments, key=lambda attribute: not attribute.required)
+    def demanded_first(self) -> list[Attribute]:
+        return sorted(self.arguments, key=_rank)
+
+    @property
+    def needed(self) -> list[str]:
+        """The names of the arguments that must be given, though None is allowed."""
+        return [attribute.name for attribute in self.arguments if attribute.needed_to_create]
 
     @property
     def nested(self) -> list[Attribute]:
         return [attribute for attribute in self.attributes if attribute.kind.is_nested]
+
+
+def _rank(attribute: Attribute) -> int:
+    return 0 if attribute.required else 1 if attribute.needed_to_create else 2
 
 
 def _base_in_order(definition: ResourceDefinition) -> str:

@@ -50,7 +50,9 @@ _SETTABLE = [
 
 
 def _required(definition: Any) -> dict[str, Any]:
-    return {item.name: _example(item) for item in definition if item.required}
+    return {
+        item.name: _example(item) for item in definition if item.required or item.needed_to_create
+    }
 
 
 @pytest.mark.parametrize(("definition", "construct", "block", "type_name", "attribute"), _SETTABLE)
@@ -130,7 +132,7 @@ def test_every_setting_of_the_provider(synth) -> None:
 def test_fields_of_objects_can_be_referred_to(stack, synth) -> None:
     specialties = opsconsole_cdktf.DataSpecialties(stack, "all")
     plugins = opsconsole_cdktf.DataAgentPlugins(stack, "of", agent_id="agt_1")
-    agent = opsconsole_cdktf.Agent(stack, "agent")
+    agent = opsconsole_cdktf.Agent(stack, "agent", host_id=None, specialty_id=None)
     specialty = opsconsole_cdktf.Specialty(stack, "one", key="one")
     values = {
         "key": specialties.specialties.get(0).key,
@@ -153,7 +155,11 @@ def test_fields_of_objects_can_be_referred_to(stack, synth) -> None:
 def test_objects_are_declared_as_objects_or_mappings(stack, synth) -> None:
     entry = opsconsole_cdktf.AgentCredentialConfig(credential_id="crd_1", order=1)
     agent = opsconsole_cdktf.Agent(
-        stack, "a", credential_config=[entry, {"credential_id": "crd_2", "is_required": True}]
+        stack,
+        "a",
+        host_id=None,
+        specialty_id=None,
+        credential_config=[entry, {"credential_id": "crd_2", "is_required": True}],
     )
     specialty = opsconsole_cdktf.Specialty(stack, "s", key="k")
     specialty.put_timeouts(delete="5m")

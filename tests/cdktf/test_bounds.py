@@ -50,8 +50,24 @@ _WRONG_TYPES = [
 ]
 
 
+_NEEDED = {Host: {"name": "it"}, Agent: {"host_id": None, "specialty_id": None}}
+
+
 def _arguments(construct, values):
-    return {"name": "it", **values} if construct is Host else values
+    return {**_NEEDED.get(construct, {}), **values}
+
+
+def test_what_is_needed_is_demanded_and_what_is_misspelt_is_named(stack, synth) -> None:
+    with pytest.raises(TypeError, match="missing 2 required keyword-only arguments: 'host_id' and"):
+        Agent(stack, "it", name="x")
+    with pytest.raises(TypeError, match=r"argument 'nmae'\. Did you mean \"name\"\?"):
+        Host(stack, "it", nmae="x")
+    with pytest.raises(TypeError, match=r"'spec_id'\. Did you mean \"specialty_id\"\?"):
+        Agent(stack, "it", host_id="hst_1", spec_id="x")
+    # An agent that was imported, and never shown its host: null is written, and taken as meant.
+    Agent(stack, "it", host_id=None, specialty_id="spc_1")
+    written = {"host_id": "${null}", "specialty_id": "spc_1"}
+    assert synth(stack)["resource"]["opsconsole_agent"]["it"] == written
 
 
 @pytest.mark.parametrize(("construct", "values", "problem"), _WRONG_VALUES)
@@ -191,8 +207,8 @@ def test_a_python_set_is_sorted(stack, synth) -> None:
 
 def test_an_object_that_is_a_token(stack, synth) -> None:
     credentials = cdktf.TerraformVariable(stack, "credentials", type="any")
-    Agent(stack, "all", credential_config=credentials.value)
-    Agent(stack, "some", credential_config=[credentials.value])
+    Agent(stack, "all", **_NEEDED[Agent], credential_config=credentials.value)
+    Agent(stack, "some", **_NEEDED[Agent], credential_config=[credentials.value])
     agents = synth(stack)["resource"]["opsconsole_agent"]
     assert agents["all"]["credential_config"] == "${var.credentials}"
     assert agents["some"]["credential_config"] == ["${var.credentials}"]

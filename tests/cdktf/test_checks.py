@@ -34,7 +34,7 @@ def test_all_problems_are_reported_at_once(stack) -> None:
         BlacklistedCommand(stack, f"{name}-row", id="blk_1")
     host = Host(stack, "plain", name="plain", is_jump_host=False)
     Host(stack, "behind", name="behind", jump_host_ids=[host.id])
-    agent = Agent(stack, "agent", host_id=host.id, plugin_ids=["plg_disk"])
+    agent = Agent(stack, "agent", host_id=host.id, specialty_id="s", plugin_ids=["plg_disk"])
     for name, plugin in (("first", "plg_logs"), ("second", "plg_logs"), ("third", "plg_disk")):
         AgentPlugin(stack, name, agent_id=agent.id, plugin_id=plugin)
     assert [PLACE.sub("", line) for line in _problems(stack)] == [
@@ -78,7 +78,7 @@ def test_what_only_terraform_knows_passes(stack, synth) -> None:
         Specialty(stack, name, key=text)
         AgentPlugin(stack, f"{name}-plugin", agent_id="agt_1", plugin_id=text)
     many = cdktf.TerraformVariable(stack, "many", type="list(string)")
-    agent = Agent(stack, "agent", plugin_ids=many.list_value)
+    agent = Agent(stack, "agent", host_id=None, specialty_id=None, plugin_ids=many.list_value)
     AgentPlugin(stack, "attached", agent_id=agent.id, plugin_id="plg_disk")
     assert len(synth(stack)["resource"]["opsconsole_specialty"]) == 2
 

@@ -29,12 +29,13 @@ def _hosts(synthesised):
 def test_references_order_what_terraform_does(stack, synth) -> None:
     jump = Host(stack, "jump", name="jump")
     host = Host(stack, "web", name="web", jump_host_ids=[jump.id])
-    agent = Agent(stack, "agent", host_id=host.id, name=f"on-{host.name}")
+    agent = Agent(stack, "agent", host_id=host.id, specialty_id="s", name=f"on-{host.name}")
     AgentPlugin(stack, "disk", agent_id=agent.id, plugin_id="plg_disk")
     resources = synth(stack)["resource"]
     assert resources["opsconsole_host"]["web"]["jump_host_ids"] == ["${opsconsole_host.jump.id}"]
     assert resources["opsconsole_agent"]["agent"] == {
         "host_id": "${opsconsole_host.web.id}",
+        "specialty_id": "s",
         "name": "on-${opsconsole_host.web.name}",
     }
     attachment = resources["opsconsole_agent_plugin"]["disk"]
@@ -47,7 +48,13 @@ def test_count_and_iterators(stack, synth) -> None:
     Host(stack, "three", name="web", count=3)
     names = cdktf.TerraformIterator.from_list(["a", "b"])
     each = Host(stack, "each", name=names.value, for_each=names)
-    Agent(stack, "agents", for_each=names, host_id="${opsconsole_host.each[each.key].id}")
+    Agent(
+        stack,
+        "agents",
+        for_each=names,
+        host_id="${opsconsole_host.each[each.key].id}",
+        specialty_id="s",
+    )
     cdktf.TerraformOutput(stack, "ids", value=each.id)
     synthesised = synth(stack)
     assert _hosts(synthesised)["counted"] == {"count": 3, "name": "web-${count.index}"}
@@ -61,7 +68,7 @@ def test_count_and_iterators(stack, synth) -> None:
 
 def test_a_list_of_objects_can_be_iterated(stack, synth) -> None:
     iterator = DataSpecialties(stack, "all").specialties.all_with_map_key("key")
-    Agent(stack, "each", for_each=iterator, specialty_id=iterator.get_string("id"))
+    Agent(stack, "each", for_each=iterator, host_id=None, specialty_id=iterator.get_string("id"))
     agent = synth(stack)["resource"]["opsconsole_agent"]["each"]
     assert agent["specialty_id"] == '${each.value["id"]}' or agent["specialty_id"] == (
         "${each.value.id}"
@@ -232,7 +239,7 @@ def test_a_subclass_of_a_construct(stack, synth) -> None:
             super().__init__(scope, id_, tags=["role:web"], **values)
 
     web = WebHost(stack, "web", name="web")
-    Agent(stack, "agent", host_id=web.id)
+    Agent(stack, "agent", host_id=web.id, specialty_id="s")
     assert _hosts(synth(stack))["web"] == {"name": "web", "tags": ["role:web"]}
 
 
@@ -263,7 +270,7 @@ def test_references_between_stacks() -> None:
     for stack in (first, second):
         OpsconsoleProvider(stack, "opsconsole")
     host = Host(first, "host", name="host")
-    Agent(second, "agent", host_id=host.id)
+    Agent(second, "agent", host_id=host.id, specialty_id="s")
     app.synth()
     read = {
         name: json.loads(Path(app.outdir, "stacks", name, "cdk.tf.json").read_text("utf-8"))
@@ -280,7 +287,13 @@ def test_references_between_stacks() -> None:
 def test_hcl_output(stack) -> None:
     host = Host(stack, "it", name="it", tags=["a:1"], target_port=22, skip_tls_verify=True)
     Specialty(stack, "s", key="k", timeouts={"delete": "2m"})
-    Agent(stack, "a", host_id=host.id, credential_config=[{"credential_id": "crd_1", "order": 1}])
+    Agent(
+        stack,
+        "a",
+        host_id=host.id,
+        specialty_id="s",
+        credential_config=[{"credential_id": "crd_1", "order": 1}],
+    )
     DataSpecialty(stack, "d", key="k")
     hcl = " ".join(cdktf.Testing.synth_hcl(stack).split())
     for part in (

@@ -94,7 +94,7 @@ def wrong(stack: cdktf.TerraformStack, host: Host) -> None:
     Host(stack, "h", name="h", target_type="telnet")  # refused: arg-type
     Host(stack, "i", name="i", target_port=22.5)  # refused: arg-type
     Host(stack, "j", name="j", jump_host_ids=[host])  # refused: list-item
-    Agent(stack, "k", host_id=host)  # refused: arg-type
+    Agent(stack, "k", host_id=host, specialty_id="s")  # refused: arg-type
     OpsconsoleProvider(stack, "l", host_read="guess")  # refused: arg-type
     host.tagz = ["a:1"]  # refused: attr-defined
     ManagedHost(stack, "m", target_port="22")  # refused: arg-type
@@ -105,11 +105,12 @@ def wrong(stack: cdktf.TerraformStack, host: Host) -> None:
     HostRow(name="x", target_type="telnet")  # refused: arg-type
     host.ip_connect_mode = "nearest"  # refused: assignment
     Host(stack, "a")  # refused: call-arg
+    Agent(stack, "a")  # refused: call-arg
     Host(stack, "b", name=7)  # refused: arg-type
     Host(stack, "c", name="c", colour="red")  # refused: call-arg
     Host(stack, "d", name="d", tags=[1])  # refused: list-item
     host.created_at = "now"  # refused: assignment
     host.target_port = "22"  # refused: assignment
-    Agent(stack, "e", credential_config=[7])  # refused: list-item
+    Agent(stack, "e", host_id=None, specialty_id=None, credential_config=[7])  # refused: list-item
     AgentPlugin(stack, "f", plugin_id="plg_disk")  # refused: call-arg
     Specialty(stack, "g").put_timeouts(create="2m")  # refused: call-arg

@@ -156,10 +156,11 @@ def _construct(item: AdoptedObject) -> tuple[str, list[str]]:
         if credentials is not None:
             own.append(f"credentials={_value(credentials)}")
         return f"{host.item.variable}.add_agent", [*own, *_keywords(values)]
-    class_name = "".join(
-        part.capitalize() for part in RESOURCES[item.found.type_name].name.split("_")
-    )
-    return class_name, [*arguments, *_keywords(values)]
+    definition = RESOURCES[item.found.type_name]
+    class_name = "".join(part.capitalize() for part in definition.name.split("_"))
+    # What must be given, and was never shown, is written as None.
+    unseen = {attribute.name: None for attribute in definition if attribute.needed_to_create}
+    return class_name, [*arguments, *_keywords({**values, **unseen, **values})]
 
 
 def _keywords(values: Mapping[str, Any]) -> list[str]:

@@ -21,6 +21,7 @@ def _shown(attribute: Attribute) -> Attribute:
         attribute,
         description=attribute.shown_description or attribute.description,
         required=False,
+        needed_to_create=False,
         optional=False,
         computed=True,
         attributes=tuple(map(_shown, attribute.attributes)),
