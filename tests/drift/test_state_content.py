@@ -73,7 +73,7 @@ def test_a_newer_schema_is_an_error(ground: Any) -> None:
     path.write_text(path.read_text().replace('"schema_version": 0', '"schema_version": 1'))
     found = ground.drift("terraform.tfstate")
     assert found.code == 1
-    assert "a newer release of opsconsole wrote it" in found.told
+    assert "A newer release of opsconsole wrote it" in found.told
     # It has a bucket like any other, so no coverage claims that all was seen.
     assert found.bucket(LINUX) == "unchecked"
     assert found.document["summary"]["coverage"]["required_percent"] == 0

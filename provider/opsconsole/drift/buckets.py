@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from opsconsole.compare import same
 from opsconsole.definition import ChangeRule, ResourceDefinition
+from opsconsole.diagnostics import error
 from opsconsole.drift.report import Bucket, Difference, Finding
 from opsconsole.drift.stack import StateObject
 from opsconsole.lifecycle.answers import PrivateState
@@ -19,6 +20,30 @@ from opsconsole.resources import RESOURCES, owner_of
 from opsconsole.values import Attributes
 
 _NEVER_READ = "it was not read"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRead:
+    """One object of a state, and what a read of it showed.
+
+    Attributes:
+        console: The key of its console; empty: not known.
+    """
+
+    item: StateObject
+    console: str
+    outcome: Outcome
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether it, or a part of it, could not be read."""
+        return self.outcome.seen is Seen.UNCHECKED or self.outcome.cause is not None
+
+
+def not_read(why: str) -> Outcome:
+    """Return the outcome for an object that could not be asked for, which is an error."""
+    reason = why or _NEVER_READ
+    return Outcome(None, diagnostics=(error(reason),), seen=Seen.UNCHECKED, reason=reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +59,9 @@ class Neighbours:
     gone: Mapping[str, Container[str]] = field(default_factory=dict)
 
 
-def finding_of(
-    held: StateObject, outcome: Outcome | None, neighbours: Neighbours, why: str = ""
-) -> Finding:
-    """Return the verdict on one resource in state.
-
-    Args:
-        outcome: What the read showed; None: it was not read.
-        why: Why it was not read.
-    """
-    if outcome is None:
-        return _made(held, Bucket.UNCHECKED, reason=why or _NEVER_READ)
+def finding_of(read: ObjectRead, neighbours: Neighbours) -> Finding:
+    """Return the verdict on one resource in state."""
+    held, outcome = read.item, read.outcome
     if outcome.seen is Seen.UNCHECKED:
         reason = outcome.why_unchecked or _NEVER_READ
         return _made(held, Bucket.UNCHECKED, reason=reason, cause=outcome.cause)

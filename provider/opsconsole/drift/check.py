@@ -6,19 +6,18 @@ an operator has named.
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from opsconsole.diagnostics import Diagnostic, error
+from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.baseline import Baseline
-from opsconsole.drift.buckets import Neighbours, finding_of
+from opsconsole.drift.buckets import Neighbours, ObjectRead, finding_of, not_read
 from opsconsole.drift.consoles import Consoles, method_of, why_unread
 from opsconsole.drift.declared import Declarations
-from opsconsole.drift.problems import is_unread, problems
+from opsconsole.drift.problems import problems
 from opsconsole.drift.report import (
     BaselineProblem,
     DriftReport,
@@ -32,9 +31,8 @@ from opsconsole.drift.stack import (
     Stack,
     StackState,
     StateObject,
-    absent,
     has_no_state,
-    read_stack,
+    read_states,
     rewritten,
 )
 from opsconsole.drift.unmanaged import (
@@ -45,7 +43,7 @@ from opsconsole.drift.unmanaged import (
     unmanaged,
     unmanaged_kinds,
 )
-from opsconsole.errors import Stopped, UserError
+from opsconsole.errors import Stopped
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.lifecycle.session import Session
 from opsconsole.reconcile.prior import PriorInstance
@@ -103,257 +101,219 @@ async def check(
     Raises:
         Stopped: The check was stopped: what was read is not whole.
     """
-    run = _Check(stacks, options, environ)
-    on_stop(run.consoles.stop)
+    consoles = Consoles(environ, options.read_only)
+    on_stop(consoles.stop)
     try:
-        return await run.report()
+        return await _check(stacks, options, consoles)
     finally:
-        await run.consoles.close()
+        await consoles.close()
 
 
-class _Check:
-    def __init__(
-        self, stacks: Sequence[Stack], options: CheckOptions, environ: Mapping[str, str]
-    ) -> None:
-        self._stacks = stacks
-        self._options = options
-        self._diagnostics: list[Diagnostic] = []
-        self._why: dict[str, str] = {}
-        self._listed: dict[str, Inventory] = {}
-        self._cut = False
-        self._shown: set[tuple[str, str, str]] = set()
-        self.consoles = Consoles(environ, options.read_only)
+async def _check(stacks: Sequence[Stack], options: CheckOptions, consoles: Consoles) -> DriftReport:
+    started = time.monotonic()
+    states, diagnostics = read_states(stacks, whole=options.shard is None)
+    objects = await _read_objects(states, consoles)
+    inventories, unlisted = await _read_inventories(objects, consoles, options.counted)
+    if consoles.stopped:
+        raise Stopped("The check was stopped.")
+    unmanaged, cut = _find_unmanaged(objects, inventories, consoles, options)
+    findings = [*_classify(objects, consoles), *unmanaged]
+    findings, undetermined = _add_declarations(findings, states, options.root)
+    listed = not unlisted and not cut and _lists_were_read(objects)
+    now = datetime.now(UTC)
+    certain = len(states) == len(stacks)
+    findings, baseline, unused = _accept(
+        findings, options, now.date(), certain=certain, listed=listed
+    )
+    drifted = any(finding.is_drift for finding in findings)
+    counted = sorted(unmanaged_kinds()[kind] for kind in options.counted)
+    return DriftReport(
+        tuple(sorted(findings, key=lambda finding: finding.stack)),
+        now.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        options.read_only,
+        method_of(_sessions_with_hosts(objects, consoles), read_only=options.read_only),
+        (
+            *diagnostics,
+            *unlisted,
+            *cut,
+            *undetermined,
+            *(item for state in states if drifted for item in rewritten(state)),
+            *(item for read in objects if _is_seen(read) for item in read.outcome.diagnostics),
+            *problems(objects, tolerant=options.min_coverage < 100.0),
+        ),
+        baseline,
+        consoles.calls,
+        time.monotonic() - started,
+        required_types(),
+        options.min_coverage,
+        _share(options.shard, objects, consoles, unused, stacks, states),
+        Scope(
+            tuple(state.stack.name for state in states if not state.absent),
+            tuple(counted) if listed else (),
+        ),
+    )
 
-    async def report(self) -> DriftReport:
-        started = time.monotonic()
-        options = self._options
-        read = self._read_states()
-        held = [item for found in read for item in found.held]
-        outcomes = await self._refreshed(read)
-        for key in dict.fromkeys(self._console_of[item.known.address] for item in held):
-            await self._list(key)
-        if self.consoles.stopped:
-            raise Stopped("The check was stopped.")
-        findings = self._with_declarations(self._findings(held, outcomes), read)
-        now = datetime.now(UTC)
-        listed = self._all_listed(held, outcomes)
-        findings, baseline, unused = self._accepted(findings, read, now.date(), listed=listed)
-        if any(finding.is_drift for finding in findings):
-            self._diagnostics += (item for found in read for item in rewritten(found))
-        seen = (i for i in outcomes.values() if i and i.seen is Seen.PRESENT and not is_unread(i))
-        self._diagnostics += (diagnostic for item in seen for diagnostic in item.diagnostics)
-        diagnostics = problems(
-            (
-                (item, outcomes[item.known.address], self._why.get(item.known.address, ""))
-                for item in held
-            ),
-            tolerant=options.min_coverage < 100.0,
+
+async def _read_objects(states: Iterable[StackState], consoles: Consoles) -> list[ObjectRead]:
+    """Read everything at once, hosts of all stacks first."""
+    objects: list[tuple[StateObject, PriorInstance, str]] = []
+    for state in states:
+        keys, unopened = consoles.open_stack(
+            state.stack,
+            {item.address: item.known.before for item in state.held},
+            {item.provider for item in state.held},
         )
-        return DriftReport(
-            tuple(sorted(findings, key=lambda item: item.stack)),
-            now.isoformat(timespec="seconds").replace("+00:00", "Z"),
-            options.read_only,
-            method_of(self._sessions_with_hosts(held), read_only=options.read_only),
-            (*self._diagnostics, *diagnostics),
-            baseline,
-            self.consoles.calls,
-            time.monotonic() - started,
-            required_types(),
-            options.min_coverage,
-            self._share(held, unused, read),
-            self._scope(read, listed=listed),
+        for item in state.held:
+            why = item.unreadable or unopened.get(item.provider, "")
+            slim = item.known.held._replace(provider="" if why else keys[item.provider])
+            objects.append((item, replace(item.known, held=slim), why))
+    done = await refresh([known for _, known, _ in objects], consoles.lifecycles)
+    return [
+        ObjectRead(
+            item,
+            known.held.provider,
+            _explain(done[known.address], item.address, consoles) or not_read(why),
         )
+        for item, known, why in objects
+    ]
 
-    def _sessions_with_hosts(self, held: Sequence[StateObject]) -> list[Session]:
-        keys = (
-            self._console_of[item.known.address]
-            for item in held
-            if item.known.type_name == HOST.type_name
+
+def _explain(item: PriorInstance, address: str, consoles: Consoles) -> Outcome | None:
+    """Return what the read showed; of a host that the settings hide, which settings do.
+
+    Args:
+        address: Its address in its own state, which commands take.
+    """
+    read = item.read
+    if read is not None and item.unsettled:
+        [(_, unsettled)] = unsettled_warnings([address])
+        return read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
+    if read is None or read.seen is not Seen.UNCHECKED or item.type_name != HOST.type_name:
+        return read
+    session = consoles.lifecycles[item.held.provider].session
+    why = why_unread(session, read_only=consoles.read_only)
+    return read._replace(reason=why) if why and read.cause is None else read
+
+
+async def _read_inventories(
+    objects: Iterable[ObjectRead], consoles: Consoles, counted: Collection[str]
+) -> tuple[dict[str, Inventory], list[Diagnostic]]:
+    """Read the lists that are asked for, of each console that something is on."""
+    types = {unmanaged_kinds()[kind] for kind in counted}
+    inventories: dict[str, Inventory] = {}
+    diagnostics: list[Diagnostic] = []
+    for key in dict.fromkeys(read.console for read in objects):
+        if key in consoles.lifecycles:
+            session = consoles.lifecycles[key].session
+            inventories[key], problems_found = await inventory(session, types)
+            diagnostics += problems_found
+    return inventories, diagnostics
+
+
+def _classify(objects: Sequence[ObjectRead], consoles: Consoles) -> Iterator[Finding]:
+    """Yield the verdict on each resource in state."""
+    addresses: dict[str, dict[tuple[str, str], str]] = {}
+    for read in objects:
+        own = addresses.setdefault(read.console, {})
+        own[read.item.known.type_name, read.item.id] = read.item.address
+    neighbours = {
+        key: Neighbours(
+            known, consoles.lifecycles[key].session.gone if key in consoles.lifecycles else {}
         )
-        lifecycles = self.consoles.lifecycles
-        return [lifecycles[key].session for key in dict.fromkeys(keys) if key in lifecycles]
+        for key, known in addresses.items()
+    }
+    return (finding_of(read, neighbours[read.console]) for read in objects)
 
-    def _scope(self, read: Sequence[StackState], *, listed: bool) -> Scope:
-        counted = sorted(unmanaged_kinds()[kind] for kind in self._options.counted)
-        there = (found.stack.name for found in read if not found.absent)
-        return Scope(tuple(there), tuple(counted) if listed else ())
 
-    def _accepted(
-        self, findings: Sequence[Finding], read: Sequence[StackState], today: date, *, listed: bool
-    ) -> tuple[list[Finding], tuple[BaselineProblem, ...], tuple[str, ...]]:
-        """Return the findings with what is accepted marked, and the entries to look at.
+def _find_unmanaged(
+    objects: Sequence[ObjectRead],
+    inventories: Mapping[str, Inventory],
+    consoles: Consoles,
+    options: CheckOptions,
+) -> tuple[list[Finding], list[Diagnostic]]:
+    """Return what consoles show beside what this check found in any state of them.
 
-        The last are entries that this shard does not use: another one may, so that the merge of
-        all decides.
-        """
-        baseline = self._options.baseline
-        certain = len(read) == len(self._stacks)
-        marked, problems_found = baseline.applied(findings, today, certain=certain, listed=listed)
-        if self._options.shard is None:
-            return marked, problems_found, ()
-        _, sure = baseline.applied(findings, today, certain=False)
-        return marked, sure, tuple(item.entry for item in problems_found if item not in sure)
-
-    def _share(
-        self, held: Sequence[StateObject], unused: tuple[str, ...], read: Sequence[StackState]
-    ) -> Share | None:
-        """Return what the merge with other shards needs of this one; None: there are no others."""
-        shard = self._options.shard
-        if shard is None:
-            return None
-        managed = tuple(
-            Managed(
-                self._digest_of(self._console_of[item.known.address]),
-                item.known.type_name,
-                _id_of(item),
-            )
-            for item in held
-        )
-        return Share(shard, managed, unused, len(self._stacks), sum(map(has_no_state, read)))
-
-    def _digest_of(self, key: str) -> str:
-        """Return a digest of a console's address; a report must not hold the address."""
-        lifecycle = self.consoles.lifecycles.get(key)
-        if lifecycle is None:
-            return ""
-        base_url = lifecycle.session.settings.base_url
-        return hashlib.sha256(base_url.encode()).hexdigest()[:16]
-
-    def _read_states(self) -> list[StackState]:
-        found: list[StackState] = []
-        for stack in self._stacks:
-            try:
-                read, diagnostics = read_stack(stack)
-            except UserError as problem:
-                self._diagnostics.append(
-                    error(f"{stack.name}: its state was not read", cause=problem.cause)
-                )
-                continue
-            found.append(read)
-            self._diagnostics += diagnostics
-        self._diagnostics += absent(found, whole=self._options.shard is None)
-        return found
-
-    async def _refreshed(self, read: Sequence[StackState]) -> dict[str, Outcome | None]:
-        """Read everything at once, hosts of all stacks first; return outcomes by unique address."""
-        known: list[PriorInstance] = []
-        for found in read:
-            keys, problems_of = self.consoles.open_stack(
-                found.stack,
-                {item.address: item.known.before for item in found.held},
-                {item.provider for item in found.held},
-            )
-            for item in found.held:
-                why = item.unreadable or problems_of.get(item.provider, "")
-                if why:
-                    self._why[item.known.address] = why
-                slim = item.known.held._replace(provider="" if why else keys[item.provider])
-                known.append(replace(item.known, held=slim))
-        done = await refresh(known, self.consoles.lifecycles)
-        self._console_of = {item.address: item.held.provider for item in known}
-        own = {item.known.address: item.address for found in read for item in found.held}
-        return {address: self._explained(item, own[address]) for address, item in done.items()}
-
-    async def _list(self, key: str) -> None:
-        """Read the lists of a console that are asked for."""
-        lifecycle = self.consoles.lifecycles.get(key)
-        if lifecycle is not None:
-            asked = {unmanaged_kinds()[kind] for kind in self._options.counted}
-            self._listed[key], diagnostics = await inventory(lifecycle.session, asked)
-            self._diagnostics += diagnostics
-            self._cut = self._cut or bool(diagnostics)
-
-    def _explained(self, item: PriorInstance, address: str) -> Outcome | None:
-        """Return what the read showed; of a host that the settings hide, which settings do.
-
-        Args:
-            address: Its address in its own state, which commands take.
-        """
-        read = item.read
-        if read is not None and item.unsettled:
-            [(_, unsettled)] = unsettled_warnings([address])
-            return read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
-        if read is None or read.seen is not Seen.UNCHECKED or item.type_name != HOST.type_name:
-            return read
-        session = self.consoles.lifecycles[item.held.provider].session
-        why = why_unread(session, read_only=self._options.read_only)
-        return read._replace(reason=why) if why and read.cause is None else read
-
-    def _findings(
-        self, held: Sequence[StateObject], outcomes: Mapping[str, Outcome | None]
-    ) -> list[Finding]:
-        found: list[Finding] = []
-        by_console: dict[str, list[StateObject]] = {}
-        for item in held:
-            by_console.setdefault(self._console_of[item.known.address], []).append(item)
-        for key, items in by_console.items():
-            lifecycle = self.consoles.lifecycles.get(key)
-            neighbours = Neighbours(
-                {(item.known.type_name, _id_of(item)): item.address for item in items},
-                lifecycle.session.gone if lifecycle else {},
-            )
-            for item in items:
-                address = item.known.address
-                why = self._why.get(address, "")
-                found.append(finding_of(item, outcomes[address], neighbours, why))
-            if lifecycle is not None:
-                found += self._unmanaged(items, held, key)
-        return found
-
-    def _all_listed(
-        self, held: Sequence[StateObject], outcomes: Mapping[str, Outcome | None]
-    ) -> bool:
-        """Return whether no list was left out or cut short that may show unmanaged objects."""
-        lists = _read_by_lists()
-        read = (outcomes[item.known.address] for item in held if item.known.type_name in lists)
-        return not self._cut and all(
-            outcome is not None and not is_unread(outcome) for outcome in read
-        )
-
-    def _unmanaged(
-        self, items: Sequence[StateObject], held: Sequence[StateObject], key: str
-    ) -> list[Finding]:
-        """Return what a console shows beside what this check found in any state of it."""
-        session = self.consoles.lifecycles[key].session
-        there = {
-            other
-            for other, lifecycle in self.consoles.lifecycles.items()
-            if lifecycle.session.settings.base_url == session.settings.base_url
-        }
+    With that the lists that were not read to their end.
+    """
+    findings: dict[tuple[str, str, str], Finding] = {}
+    cut: list[Diagnostic] = []
+    sharded = options.shard is not None
+    for key, listed in inventories.items():
+        session = consoles.lifecycles[key].session
         # An object whose console is not known may belong to this one.
-        there.add("")
-        managed = [item for item in held if self._console_of[item.known.address] in there]
-        counted, listed = self._options.counted, self._listed.get(key, {})
-        cut = [*cut_short(session, counted, listed)]
-        self._diagnostics += cut
-        self._cut = self._cut or bool(cut)
-        sharded = self._options.shard is not None
-        where = self._digest_of(key) if sharded else ""
-        found: list[Finding] = []
-        for finding in unmanaged(items, managed, session, counted, listed):
-            what = (session.settings.base_url, finding.type_name, finding.id)
+        there = {*consoles.sharing(key), ""}
+        managed = [read.item for read in objects if read.console in there]
+        own = [read.item for read in objects if read.console == key]
+        cut += cut_short(session, options.counted, listed)
+        where = consoles.digest_of(key) if sharded else ""
+        for finding in unmanaged(own, managed, session, options.counted, listed):
             # It may have been shown before, under other settings of its console.
-            if what not in self._shown:
-                self._shown.add(what)
-                found.append(replace(finding, undecided=sharded, console=where))
-        return found
-
-    def _with_declarations(
-        self, findings: Sequence[Finding], read: Sequence[StackState]
-    ) -> list[Finding]:
-        """Add what is declared and not applied yet, and where each resource is declared."""
-        found = list(findings)
-        declared: dict[str, Declarations] = {}
-        for item in read:
-            own = declared[item.stack.name] = Declarations(item.stack, self._options.root)
-            pending, diagnostics = own.pending(
-                {held.address: held.known.before for held in item.held}
-            )
-            found += pending
-            self._diagnostics += diagnostics
-        return [declared[finding.stack].located(finding) for finding in found]
+            what = (session.settings.base_url, finding.type_name, finding.id)
+            findings.setdefault(what, replace(finding, undecided=sharded, console=where))
+    return list(findings.values()), cut
 
 
-def _id_of(item: StateObject) -> str:
-    """Return the console's id of an object, in the form in which unmanaged ones are reported."""
-    return str(item.known.before["id"])
+def _lists_were_read(objects: Iterable[ObjectRead]) -> bool:
+    """Return whether every list was read that shows unmanaged objects beside managed ones."""
+    lists = _read_by_lists()
+    return not any(read.is_unread and read.item.known.type_name in lists for read in objects)
+
+
+def _add_declarations(
+    findings: Iterable[Finding], states: Iterable[StackState], root: Path
+) -> tuple[list[Finding], list[Diagnostic]]:
+    """Add what is declared and not applied yet, and where each resource is declared."""
+    declared = {state.stack.name: Declarations(state.stack, root) for state in states}
+    pending: list[Finding] = []
+    diagnostics: list[Diagnostic] = []
+    for state in states:
+        values = {item.address: item.known.before for item in state.held}
+        more, undetermined = declared[state.stack.name].pending(values)
+        pending += more
+        diagnostics += undetermined
+    located = [declared[finding.stack].located(finding) for finding in (*findings, *pending)]
+    return located, diagnostics
+
+
+def _accept(
+    findings: Sequence[Finding], options: CheckOptions, today: date, *, certain: bool, listed: bool
+) -> tuple[list[Finding], tuple[BaselineProblem, ...], tuple[str, ...]]:
+    """Return the findings with what is accepted marked, and the entries to look at.
+
+    The last are entries that this shard does not use: another one may, so that the merge of all
+    decides.
+    """
+    baseline = options.baseline
+    marked, entries = baseline.applied(findings, today, certain=certain, listed=listed)
+    if options.shard is None:
+        return marked, entries, ()
+    _, sure = baseline.applied(findings, today, certain=False)
+    return marked, sure, tuple(item.entry for item in entries if item not in sure)
+
+
+def _share(
+    shard: Shard | None,
+    objects: Iterable[ObjectRead],
+    consoles: Consoles,
+    unused: tuple[str, ...],
+    stacks: Sequence[Stack],
+    states: Iterable[StackState],
+) -> Share | None:
+    """Return what the merge with other shards needs of this one; None: there are no others."""
+    if shard is None:
+        return None
+    managed = tuple(
+        Managed(consoles.digest_of(read.console), read.item.known.type_name, read.item.id)
+        for read in objects
+    )
+    return Share(shard, managed, unused, len(stacks), sum(map(has_no_state, states)))
+
+
+def _is_seen(read: ObjectRead) -> bool:
+    return read.outcome.seen is Seen.PRESENT and not read.is_unread
+
+
+def _sessions_with_hosts(objects: Iterable[ObjectRead], consoles: Consoles) -> list[Session]:
+    keys = (read.console for read in objects if read.item.known.type_name == HOST.type_name)
+    found = (consoles.lifecycles.get(key) for key in dict.fromkeys(keys))
+    return [lifecycle.session for lifecycle in found if lifecycle is not None]

@@ -6,6 +6,7 @@ restricted here to what a check may do, and nowhere else.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -102,6 +103,22 @@ class Consoles:
         for lifecycle in self.lifecycles.values():
             total.update(lifecycle.calls)
         return dict(sorted(total.items()))
+
+    def sharing(self, key: str) -> list[str]:
+        """Return the keys under which the same console is read, under whatever settings."""
+        base_url = self.lifecycles[key].session.settings.base_url
+        return [
+            other
+            for other, lifecycle in self.lifecycles.items()
+            if lifecycle.session.settings.base_url == base_url
+        ]
+
+    def digest_of(self, key: str) -> str:
+        """Return a digest of a console's address, which no report may hold; empty: not known."""
+        if key not in self.lifecycles:
+            return ""
+        base_url = self.lifecycles[key].session.settings.base_url
+        return hashlib.sha256(base_url.encode()).hexdigest()[:16]
 
     def stop(self) -> None:
         """Begin no further request; those in flight are finished."""

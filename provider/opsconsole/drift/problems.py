@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from opsconsole.diagnostics import Diagnostic, Severity, has_error
-from opsconsole.drift.stack import StateObject
+from opsconsole.drift.buckets import ObjectRead
 from opsconsole.errors import Cause, ProblemKind
-from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.resources import RESOURCES
 
 
@@ -23,45 +22,31 @@ class _Group:
     types: Counter[str] = field(default_factory=Counter)
 
 
-def problems(
-    read: Iterable[tuple[StateObject, Outcome | None, str]], *, tolerant: bool
-) -> tuple[Diagnostic, ...]:
+def problems(objects: Iterable[ObjectRead], *, tolerant: bool) -> tuple[Diagnostic, ...]:
     """Return why resources were not checked: one diagnostic a cause.
 
     A failed call (401, 5xx, HTML, no answer) is an error. Where the console shows no more
     (truncated lists, hosts that cannot be read) it is a warning, and coverage decides. A 403 is an
     error too, unless `tolerant`: a coverage below 100 % was asked for.
-
-    Args:
-        read: Each resource, what the read showed, and why there is no outcome where there is none.
     """
     groups: dict[tuple[object, ...], _Group] = {}
-    for held, outcome, why in read:
-        if outcome is None:
-            group = groups.setdefault((why,), _Group(grave=True))
-            group.details.append((why, None))
-        elif is_unread(outcome):
-            cause = outcome.cause
-            group = groups.setdefault((outcome.reason, cause and cause.gist), _Group())
-            refused = cause is not None and cause.kind is ProblemKind.FORBIDDEN
-            failed = has_error(outcome.diagnostics) or refused
-            group.grave = group.grave or (failed and not (refused and tolerant))
-            group.details.append((_sentence(outcome.reason), cause))
-            group.details += (
-                (item.detail, item.cause)
-                for item in outcome.diagnostics
-                if cause is None or item.cause != cause
-            )
-        else:
+    for read in objects:
+        if not read.is_unread:
             continue
-        group.addresses.append(held.known.address)
-        group.types[held.known.type_name] += 1
+        outcome, cause, known = read.outcome, read.outcome.cause, read.item.known
+        group = groups.setdefault((outcome.reason, cause and cause.gist), _Group())
+        refused = cause is not None and cause.kind is ProblemKind.FORBIDDEN
+        failed = has_error(outcome.diagnostics) or refused
+        group.grave = group.grave or (failed and not (refused and tolerant))
+        group.details.append((_sentence(outcome.reason), cause))
+        group.details += (
+            (item.detail, item.cause)
+            for item in outcome.diagnostics
+            if cause is None or item.cause != cause
+        )
+        group.addresses.append(known.address)
+        group.types[known.type_name] += 1
     return tuple(map(_diagnostic, groups.values()))
-
-
-def is_unread(outcome: Outcome) -> bool:
-    """Return whether a resource, or a part of it, could not be read."""
-    return outcome.seen is Seen.UNCHECKED or outcome.cause is not None
 
 
 def _diagnostic(group: _Group) -> Diagnostic:

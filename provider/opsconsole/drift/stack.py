@@ -6,7 +6,7 @@ Reads without a lock, and writes nothing; waits for a write in progress, or repo
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -77,6 +77,11 @@ class StateObject:
     sensitive: frozenset[str] = frozenset()
     unreadable: str = ""
 
+    @property
+    def id(self) -> str:
+        """The console's id, in the form in which unmanaged objects are reported."""
+        return str(self.known.before["id"])
+
 
 def read_held(stack: str, state: State) -> tuple[list[StateObject], list[Diagnostic]]:
     """Return the objects of a state that this provider manages, and what was passed over.
@@ -138,7 +143,28 @@ class StackState:
     absent: bool
 
 
-def read_stack(stack: Stack) -> tuple[StackState, list[Diagnostic]]:
+def read_states(
+    stacks: Iterable[Stack], *, whole: bool
+) -> tuple[list[StackState], list[Diagnostic]]:
+    """Return what the states hold that can be read, and diagnostics about them and the others.
+
+    Args:
+        whole: Whether these are all stacks, not the part of one shard.
+    """
+    found: list[StackState] = []
+    diagnostics: list[Diagnostic] = []
+    for stack in stacks:
+        try:
+            state, remarks = _read_state(stack)
+        except UserError as problem:
+            remarks = [error(f"{stack.name}: its state was not read", cause=problem.cause)]
+        else:
+            found.append(state)
+        diagnostics += remarks
+    return found, [*diagnostics, *_absent(found, whole=whole)]
+
+
+def _read_state(stack: Stack) -> tuple[StackState, list[Diagnostic]]:
     """Return what a state holds, and diagnostics about it.
 
     Raises:
@@ -175,7 +201,7 @@ def has_no_state(found: StackState) -> bool:
     return found.absent and stack.program is not None and not stack.pending
 
 
-def absent(read: Sequence[StackState], *, whole: bool = True) -> Iterator[Diagnostic]:
+def _absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagnostic]:
     """Report states that do not exist; where a program has none at all, that is an error.
 
     For a part of a program's stacks (not `whole`) the merge of all parts reports that.
