@@ -18,7 +18,7 @@ import pytest
 
 from backend_places import Place, on
 from opsconsole.standin.main import main as stand_in
-from opsconsole.state.backends.storage import Storage
+from opsconsole.state.backends.base import SharedBackend
 from opsconsole.state.lock import LockHeld, LockInfo
 from opsconsole.state.model import State
 
@@ -285,7 +285,7 @@ def test_a_run_whose_lock_is_taken_away_stops(kind: str, app: Any, make_place: M
     assert len(names) == 200 or "obody knows" in told, told[-2000:]
 
 
-def held(storage: Storage, type_name: str) -> int:
+def held(storage: SharedBackend, type_name: str) -> int:
     """Return how many objects of a type are in the stored state."""
     state = State.parse(storage.read())
     return sum(address.type == type_name for address in state.addresses())

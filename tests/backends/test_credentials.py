@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from google.auth.compute_engine import _metadata
 
-from opsconsole.state.opening import storage_for
+from opsconsole.state.opening import native_backend
 from pretended_clouds import Clouds, pretended_clouds
 
 LATER = (datetime.now(UTC) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -53,7 +53,7 @@ def clouds(_clouds: Clouds, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 def read_as(kind: str, block: dict[str, Any], clouds: Clouds) -> str:
     """Read a state that is not there; return the Authorization that the storage was shown."""
-    storage = storage_for(kind, block, "default")
+    storage = native_backend(kind, block, "default")
     try:
         assert storage.read() == b""
     finally:

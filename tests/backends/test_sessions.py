@@ -10,7 +10,7 @@ import pytest
 
 from backend_places import ONE_OBJECT, SEVERAL_OBJECTS, Place, on
 from opsconsole.errors import UserError
-from opsconsole.state.backends.storage import Companion, LockLost
+from opsconsole.state.backends.base import Companion, LockLost
 from opsconsole.state.lock import LockHeld
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject

@@ -12,7 +12,7 @@ import pytest
 from backend_places import FIVE, Place, on
 from extent import EVERYTHING
 from opsconsole.errors import UserError
-from opsconsole.state.backends.storage import Companion, LockLost
+from opsconsole.state.backends.base import Companion, LockLost
 from opsconsole.state.lock import LockHeld, LockInfo
 
 Make = Callable[[str], Place]

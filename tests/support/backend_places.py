@@ -24,8 +24,8 @@ from connect_proxy import connect_proxy, write_certificate
 from extent import EVERYTHING
 from http_state import serve_state
 from opsconsole.state import DEFAULT_WORKSPACE
-from opsconsole.state.backends.storage import Storage
-from opsconsole.state.opening import storage_for
+from opsconsole.state.backends.base import SharedBackend
+from opsconsole.state.opening import native_backend
 from postgres_server import running_postgres
 
 _NUMBERS = itertools.count(1)
@@ -51,9 +51,9 @@ class Place:
     has_workspaces: bool = True
     server: Any = None
 
-    def storage(self, workspace: str = DEFAULT_WORKSPACE) -> Storage:
+    def storage(self, workspace: str = DEFAULT_WORKSPACE) -> SharedBackend:
         """Return a storage of its own on this place, as another machine would have it."""
-        return storage_for(self.kind, self.block, workspace)
+        return native_backend(self.kind, self.block, workspace)
 
 
 Make = Callable[..., Place]

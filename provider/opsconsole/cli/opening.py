@@ -37,8 +37,8 @@ from opsconsole.state import (
     LockInfo,
     Locking,
     RemoteBackend,
+    SharedBackend,
     StateSession,
-    StorageBackend,
     backend_for,
     noted_backend,
     read_backend_config,
@@ -214,8 +214,8 @@ def _check_lockable(args: argparse.Namespace, backend: Backend, operation: str) 
     """Say that a backend cannot be locked for the run; to write there, the user must agree."""
     if operation not in (*_WRITES, "plan") or not getattr(args, "lock", True):
         return
-    if isinstance(backend, StorageBackend):
-        if backend.storage.lockable:
+    if isinstance(backend, SharedBackend):
+        if backend.lockable:
             return
         why = f"The settings of {backend.name} name no lock."
     elif isinstance(backend, RemoteBackend):

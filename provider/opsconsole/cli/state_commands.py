@@ -25,10 +25,10 @@ from opsconsole.state import (
     Address,
     LocalBackend,
     LockInfo,
+    SharedBackend,
     SnapshotMeta,
     State,
     StateSession,
-    StorageBackend,
     info_file,
     open_state,
     read_state,
@@ -360,7 +360,7 @@ def run_force_unlock(args: argparse.Namespace) -> int:
     backend = opening.state_backend(args, "force-unlock")
     if isinstance(backend, LocalBackend):
         raise _lock_of_file(backend)
-    if not isinstance(backend, StorageBackend):
+    if not isinstance(backend, SharedBackend):
         raise UserError(
             f"{backend.name} is reached through {engine_of().name}.",
             f"Run `{engine_of().command} force-unlock {args.id}` there.",
@@ -369,9 +369,9 @@ def run_force_unlock(args: argparse.Namespace) -> int:
         sys.stdout.write("Nothing was released.\n")
         return 1
     try:
-        backend.storage.force_unlock(args.id)
+        backend.force_unlock(args.id)
     finally:
-        backend.storage.close()
+        backend.close()
     sys.stdout.write(f"The state {backend.name} is not locked any more.\n")
     return 0
 

@@ -15,8 +15,8 @@ from opsconsole.phrases import plural
 from opsconsole.state import (
     DEFAULT_WORKSPACE,
     LocalBackend,
+    SharedBackend,
     State,
-    StorageBackend,
     data_directory,
     open_state,
     read_state,
@@ -106,10 +106,10 @@ def _delete(args: argparse.Namespace) -> int:
             f'The workspace "{name}" holds {plural(len(state), "object")}.',
             "Destroy them first; --force forgets them, and the console keeps them.",
         )
-    if isinstance(backend, StorageBackend):
+    if isinstance(backend, SharedBackend):
         backend.open()
         try:
-            backend.storage.delete()
+            backend.delete()
         finally:
             backend.close()
     elif isinstance(backend, LocalBackend):
@@ -124,11 +124,11 @@ def _delete(args: argparse.Namespace) -> int:
 def _names(args: argparse.Namespace) -> list[str]:
     """Return all workspaces, `default` first."""
     backend = opening.state_backend(args, "workspace list", workspace=_ANY)
-    if isinstance(backend, StorageBackend):
+    if isinstance(backend, SharedBackend):
         try:
-            return backend.storage.workspaces()
+            return backend.workspaces()
         finally:
-            backend.storage.close()
+            backend.close()
     if not isinstance(backend, LocalBackend):
         raise UserError(
             f"{backend.name} is reached through {engine_of().name}.",

@@ -30,7 +30,7 @@ from opsconsole.state.backend import (
     replace_durably,
     workspace_of,
 )
-from opsconsole.state.backends.storage_backend import StorageBackend
+from opsconsole.state.backends.base import SharedBackend
 from opsconsole.state.document import WrittenNumber, decode, encode, lay_out
 from opsconsole.state.lock import LockInfo, Locking, info_file
 from opsconsole.state.model import State
@@ -60,11 +60,11 @@ __all__ = [
     "LockInfo",
     "Locking",
     "RemoteBackend",
+    "SharedBackend",
     "SnapshotMeta",
     "State",
     "StateOutput",
     "StateSession",
-    "StorageBackend",
     "Unreadable",
     "WrittenNumber",
     "backend_for",

@@ -31,8 +31,7 @@ from opsconsole.state.backend import (
     replace_durably,
     workspace_of,
 )
-from opsconsole.state.backends.storage import Storage
-from opsconsole.state.backends.storage_backend import StorageBackend
+from opsconsole.state.backends.base import Run, SharedBackend
 from opsconsole.state.fold import fold
 from opsconsole.state.journal import Journal, read_unresolved, write_unresolved
 from opsconsole.state.lock import DEFAULT_LOCKING, Locking
@@ -62,8 +61,10 @@ _PLACE: Final = {
 }
 """Kind: the settings that say where a state is. Others may change without moving it.
 
-Each kind has a module of its name in `backends`, with a class such as `GcsStorage`.
+Each kind has a module of its name in `backends`, with a class such as `GcsBackend`.
 """
+
+_NO_RUN: Final = Run()
 
 
 def merged_settings(
@@ -147,8 +148,10 @@ def is_native(kind: str) -> bool:
     return kind in _PLACE
 
 
-def storage_for(kind: str, block: Mapping[str, Any], workspace: str = DEFAULT_WORKSPACE) -> Storage:
-    """Return the storage of a kind of backend; its libraries are imported only now.
+def native_backend(
+    kind: str, block: Mapping[str, Any], workspace: str = DEFAULT_WORKSPACE, run: Run = _NO_RUN
+) -> SharedBackend:
+    """Return a backend of a kind that is spoken to natively; its libraries are imported only now.
 
     Args:
         block: The backend's settings, merged.
@@ -157,7 +160,7 @@ def storage_for(kind: str, block: Mapping[str, Any], workspace: str = DEFAULT_WO
         UserError: A setting or a library is missing.
     """
     module = import_module(f"opsconsole.state.backends.{kind}")
-    made: Storage = getattr(module, f"{kind.capitalize()}Storage")(block, workspace)
+    made: SharedBackend = getattr(module, f"{kind.capitalize()}Backend")(block, workspace, run)
     return made
 
 
@@ -171,7 +174,7 @@ def backend_for(
     workspace: str | None = None,
     journal: Path | None = None,
     given: Mapping[str, Any] | None = None,
-) -> LocalBackend | RemoteBackend | StorageBackend:
+) -> LocalBackend | RemoteBackend | SharedBackend:
     """Choose the backend of a program.
 
     Args:
@@ -200,15 +203,8 @@ def backend_for(
     if given is not None:
         settings = merged_settings(directory, kind, settings or {}, given)
     if is_native(kind):
-        storage = storage_for(kind, settings or {}, workspace)
-        place = LastPlace(directory, workspace, kind, storage.name, storage.identity)
-        if checks_last_place:
-            place.check()
-        own = hashlib.sha256(storage.identity.encode()).hexdigest()[:12]
-        marker = (journals or directory).absolute() / f"{kind}.{workspace}.{own}"
-        return StorageBackend(
-            storage, marker, operation, locking, place if checks_last_place else None, journal
-        )
+        run = Run(directory, operation, locking, journals, journal, checks_last_place)
+        return native_backend(kind, settings or {}, workspace, run)
     if checks_last_place:
         LastPlace(directory, workspace, kind).check()
     if kind != "local":

@@ -13,13 +13,14 @@ from dataclasses import replace
 from typing import Any
 
 from opsconsole.state.backend import DEFAULT_WORKSPACE
-from opsconsole.state.backends.settings import BackendSettings, need_extra
-from opsconsole.state.backends.storage import (
+from opsconsole.state.backends.base import (
     Companion,
     LockLost,
-    ObjectStorage,
+    ObjectBackend,
+    Run,
     one_line,
 )
+from opsconsole.state.backends.settings import BackendSettings, need_extra
 from opsconsole.state.lock import LockInfo
 
 try:
@@ -59,23 +60,20 @@ _LEASE_LOST = (
 _LEASED = ("LeaseAlreadyPresent", "LeaseIdMissing", "LeaseIsBreakingAndCannotBeAcquired")
 
 
-class AzurermStorage(ObjectStorage):
+class AzurermBackend(ObjectBackend):
     """One blob of a container."""
 
     _errors = (AzureError,)
 
-    def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT_WORKSPACE) -> None:
+    def __init__(self, block: Mapping[str, Any], workspace: str, run: Run) -> None:
         settings = BackendSettings("azurerm", block)
-        super().__init__(settings)
         self._account = settings.need("storage_account_name")
         self._container = settings.need("container_name")
         self._base = settings.need("key")
-        self._workspace = workspace
-        self._object = (
-            self._base if workspace == DEFAULT_WORKSPACE else f"{self._base}env:{workspace}"
-        )
+        self._object = self._base + (f"env:{workspace}" if workspace != DEFAULT_WORKSPACE else "")
         self._snapshots = settings.flag("snapshot", "ARM_SNAPSHOT")
-        self.identity = self.name = f"{self._account}/{self._container}/{self._object}"
+        name = f"{self._account}/{self._container}/{self._object}"
+        super().__init__(settings, workspace, run, name)
 
     def _write(self, data: bytes) -> None:
         """Replace the blob under its lease, if it is the one that was read."""

@@ -18,13 +18,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import DEFAULT_WORKSPACE
-from opsconsole.state.backends.settings import BackendSettings, need_extra, trusted_file
-from opsconsole.state.backends.storage import (
+from opsconsole.state.backends.base import (
     Companion,
-    ObjectStorage,
+    ObjectBackend,
+    Run,
     one_line,
 )
+from opsconsole.state.backends.settings import BackendSettings, need_extra, trusted_file
 from opsconsole.state.lock import LockInfo
 
 try:
@@ -49,14 +49,13 @@ _TIMEOUT = (15, 600)
 _RETRY = DEFAULT_RETRY.with_timeout(30.0)
 
 
-class GcsStorage(ObjectStorage):
+class GcsBackend(ObjectBackend):
     """One object of a bucket."""
 
     _errors = (GoogleAuthError, RequestException, exceptions.GoogleAPIError, OSError)
 
-    def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT_WORKSPACE) -> None:
+    def __init__(self, block: Mapping[str, Any], workspace: str, run: Run) -> None:
         settings = BackendSettings("gcs", block)
-        super().__init__(settings)
         self._bucket_name = settings.need("bucket")
         prefix = settings.text("prefix").strip("/")
         self._folder = f"{prefix}/" if prefix else ""
@@ -65,8 +64,8 @@ class GcsStorage(ObjectStorage):
         self._lock_name = f"{self._stem}.tflock"
         self._kms = settings.text("kms_encryption_key", "GOOGLE_KMS_ENCRYPTION_KEY") or None
         self._secret = _encryption_key(settings)
-        self.identity = self.name = f"gs://{self._bucket_name}/{self._object}"
         self._bucket_seen = False
+        super().__init__(settings, workspace, run, f"gs://{self._bucket_name}/{self._object}")
 
     def _write(self, data: bytes) -> None:
         """Replace the object if its generation is the one that was read."""

@@ -14,8 +14,8 @@ import httpx
 
 from opsconsole.errors import UserError
 from opsconsole.state.backend import DEFAULT_WORKSPACE
+from opsconsole.state.backends.base import LockLost, Run, SharedBackend
 from opsconsole.state.backends.settings import BackendSettings
-from opsconsole.state.backends.storage import LockLost, Storage
 from opsconsole.state.lock import LockHeld, LockInfo
 
 _HELD = (409, 423)
@@ -30,7 +30,7 @@ _REMEDIES = {
 """By the status of an answer."""
 
 
-class HttpStorage(Storage):
+class HttpBackend(SharedBackend):
     """One state behind an address.
 
     Methods and addresses are settings, as Terraform has them; without `lock_address` there is no
@@ -38,19 +38,19 @@ class HttpStorage(Storage):
     """
 
     keeps_companions = False
+    shows_creates = True
 
-    def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT_WORKSPACE) -> None:
+    def __init__(self, block: Mapping[str, Any], workspace: str, run: Run) -> None:
         if workspace != DEFAULT_WORKSPACE:
             raise _no_workspaces()
         settings = BackendSettings("http", block)
-        super().__init__(settings)
         self._address = settings.need("address", "TF_HTTP_ADDRESS")
         self._update = settings.text("update_method", "TF_HTTP_UPDATE_METHOD", default="POST")
-        self._locking = (
+        self._lock_request = (
             settings.text("lock_method", "TF_HTTP_LOCK_METHOD", default="LOCK"),
             settings.text("lock_address", "TF_HTTP_LOCK_ADDRESS"),
         )
-        self._unlocking = (
+        self._unlock_request = (
             settings.text("unlock_method", "TF_HTTP_UNLOCK_METHOD", default="UNLOCK"),
             settings.text("unlock_address", "TF_HTTP_UNLOCK_ADDRESS"),
         )
@@ -59,10 +59,10 @@ class HttpStorage(Storage):
             settings.number("retry_wait_min", "TF_HTTP_RETRY_WAIT_MIN", default=1),
             settings.number("retry_wait_max", "TF_HTTP_RETRY_WAIT_MAX", default=30),
         )
-        self.name = str(httpx.URL(self._address).copy_with(username=None, password=None))
-        self.identity = self.name
-        self.lockable = bool(self._locking[1])
+        self.lockable = bool(self._lock_request[1])
         self._lost: LockLost | None = None
+        name = str(httpx.URL(self._address).copy_with(username=None, password=None))
+        super().__init__(settings, workspace, run, name)
 
     def check_lock(self) -> None:
         """Do nothing while the lock is held; once it is lost, it stays lost.
@@ -98,7 +98,7 @@ class HttpStorage(Storage):
 
     def _lock(self, info: LockInfo) -> None:
         """Take the lock. A lost answer of an earlier try is known again by the lock's ID."""
-        answer = self._request(*self._locking, info.to_json())
+        answer = self._request(*self._lock_request, info.to_json())
         if answer.status_code in _HELD:
             holder = LockInfo.parse(answer.content)
             if holder is None or holder.id != info.id:
@@ -108,7 +108,7 @@ class HttpStorage(Storage):
         self._info, self._lost = info, None
 
     def _release(self, info: LockInfo) -> None:
-        if self._lost is None and self._unlocking[1]:
+        if self._lost is None and self._unlock_request[1]:
             self._unlock(info.to_json())
 
     def _check_lock(self, info: LockInfo) -> None:
@@ -117,15 +117,15 @@ class HttpStorage(Storage):
         A server that grants it to the holder again grants it here as well. One that had released it
         grants it too; a further request distinguishes the two.
         """
-        answer = self._request(*self._locking, info.to_json())
+        answer = self._request(*self._lock_request, info.to_json())
         if answer.status_code in _HELD:
             holder = LockInfo.parse(answer.content)
             if holder is not None and holder.id and holder.id != info.id:
                 raise self._losing(self._lost_to(holder))
         elif not answer.is_success:
             raise self._refused("check the lock of", answer)
-        elif not self._request(*self._locking, info.to_json()).is_success:
-            self._request(*self._unlocking, info.to_json())
+        elif not self._request(*self._lock_request, info.to_json()).is_success:
+            self._request(*self._unlock_request, info.to_json())
             raise self._losing(self._lost_to(None))
 
     def _force_unlock(self, holder: LockInfo) -> None:
@@ -148,7 +148,7 @@ class HttpStorage(Storage):
         raise _no_workspaces()
 
     def _unlock(self, body: bytes) -> None:
-        answer = self._request(*self._unlocking, body)
+        answer = self._request(*self._unlock_request, body)
         if not answer.is_success:
             raise self._refused("unlock", answer)
 

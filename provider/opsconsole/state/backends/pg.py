@@ -16,14 +16,14 @@ from dataclasses import replace
 from typing import Any, LiteralString
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import DEFAULT_WORKSPACE
-from opsconsole.state.backends.settings import BackendSettings, need_extra
-from opsconsole.state.backends.storage import (
+from opsconsole.state.backends.base import (
     Companion,
     LockLost,
-    Storage,
+    Run,
+    SharedBackend,
     one_line,
 )
+from opsconsole.state.backends.settings import BackendSettings, need_extra
 from opsconsole.state.lock import LockInfo
 
 try:
@@ -56,21 +56,21 @@ _WRONG_CREDENTIALS = (
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 
-class PgStorage(Storage):
+class PgBackend(SharedBackend):
     """One row of `SCHEMA.states`."""
 
     _errors = (psycopg.Error,)
 
-    def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT_WORKSPACE) -> None:
+    def __init__(self, block: Mapping[str, Any], workspace: str, run: Run) -> None:
         settings = BackendSettings("pg", block)
-        super().__init__(settings)
         self._conninfo = settings.text("conn_str", "PG_CONN_STR")
         self._schema = settings.text(
             "schema_name", "PG_SCHEMA_NAME", default="terraform_remote_state"
         )
-        self._workspace = workspace
-        self.name = f"{workspace} in the schema {self._schema} of PostgreSQL"
-        self.identity = f"{self._server()} {self._schema} {workspace}"
+        name = f"{workspace} in the schema {self._schema} of PostgreSQL"
+        super().__init__(
+            settings, workspace, run, name, f"{self._server()} {self._schema} {workspace}"
+        )
         self._first: Connection | None = None
         self._second: Connection | None = None
         self._beside = threading.Lock()
@@ -87,7 +87,7 @@ class PgStorage(Storage):
         with self._translating("write"):
             self._store(which, data)
 
-    def close(self) -> None:
+    def _disconnect(self) -> None:
         """Close the connections: a lock that is still held ends with them."""
         for connection in (self._first, self._second):
             if connection is not None:

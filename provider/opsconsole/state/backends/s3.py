@@ -17,13 +17,14 @@ from typing import Any
 
 from opsconsole.errors import UserError
 from opsconsole.state.backend import DEFAULT_WORKSPACE
-from opsconsole.state.backends.settings import BackendSettings, need_extra
-from opsconsole.state.backends.storage import (
+from opsconsole.state.backends.base import (
     Companion,
-    ObjectStorage,
+    ObjectBackend,
+    Run,
     no_such_lock,
     one_line,
 )
+from opsconsole.state.backends.settings import BackendSettings, need_extra
 from opsconsole.state.lock import LockInfo
 
 try:
@@ -52,32 +53,27 @@ _CREDENTIALS = (
 )
 
 
-class S3Storage(ObjectStorage):
+class S3Backend(ObjectBackend):
     """One object of a bucket."""
 
     _errors = (ClientError, BotoCoreError)
 
-    def __init__(self, block: Mapping[str, Any], workspace: str = DEFAULT_WORKSPACE) -> None:
+    def __init__(self, block: Mapping[str, Any], workspace: str, run: Run) -> None:
         settings = BackendSettings("s3", block)
-        super().__init__(settings)
         self._bucket = settings.need("bucket")
         self._base = settings.need("key").lstrip("/")
         self._prefix = settings.text("workspace_key_prefix", default="env:").strip("/")
-        at = (
-            self._base
-            if workspace == DEFAULT_WORKSPACE
-            else f"{self._prefix}/{workspace}/{self._base}"
-        )
-        self._object = at.lstrip("/")
+        folder = f"{self._prefix}/{workspace}/" if workspace != DEFAULT_WORKSPACE else ""
+        self._object = f"{folder}{self._base}".lstrip("/")
         self._table = settings.text("dynamodb_table")
         self._row = f"{self._bucket}/{self._object}"
         self._lockfile = f"{self._object}.tflock" if settings.flag("use_lockfile") else ""
         self._locks = [lock for lock in (self._lockfile, self._table and self._row) if lock]
         self.lockable = bool(self._locks)
-        self.name = f"s3://{self._row}"
-        endpoint = settings.block("endpoints").get("s3") or settings.text("endpoint")
-        self.identity = f"{endpoint} {self.name}"
         self._encryption = _encryption(settings)
+        name = f"s3://{self._row}"
+        endpoint = settings.block("endpoints").get("s3") or settings.text("endpoint")
+        super().__init__(settings, workspace, run, name, f"{endpoint} {name}")
 
     def force_unlock(self, lock_id: str) -> None:
         """Release the lock of this ID: object and row, as far as they carry it."""
@@ -89,8 +85,7 @@ class S3Storage(ObjectStorage):
                 if _has_id(info, lock_id):
                     self._drop(lock)
 
-    def close(self) -> None:
-        """Close the connections. A later call opens them again."""
+    def _disconnect(self) -> None:
         if self._client is not None:
             for client in self._client:
                 client.close()

@@ -1,21 +1,33 @@
-"""What a kind of backend does: read, write, lock, unlock, and say who holds the lock.
+"""A state that a team shares: locked for the whole run, and fenced at each write.
 
-A storage holds one state of one workspace. It has no journal and no pace: `storage_backend` has
-them. Every lower library's exception becomes a `UserError` in the storage's own module.
+The journal of a run is a file of this machine. Where a kind of backend holds companions, what the
+journal holds is also stored beside the state, so that the next run on any machine finds it. Every
+lower library's exception becomes a `UserError` in the module of the kind.
 """
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Any
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import DEFAULT_WORKSPACE
+from opsconsole.state.backend import (
+    DEFAULT_WORKSPACE,
+    Backend,
+    LastPlace,
+    SnapshotMeta,
+    replace_durably,
+)
 from opsconsole.state.backends.settings import BackendSettings
-from opsconsole.state.lock import LockHeld, LockInfo
+from opsconsole.state.lock import DEFAULT_LOCKING, LockHeld, LockInfo, Locking, take_lock
+
+_PAUSES: Final = (0.25, 0.5, 1.0, 2.0)
+_NO_META: Final = SnapshotMeta("", 0)
 
 
 class Companion(StrEnum):
@@ -37,8 +49,27 @@ class LockLost(UserError):
         )
 
 
-class Storage(ABC):
-    """One state in one backend.
+class Run(NamedTuple):
+    """What a run does, and on which terms.
+
+    Attributes:
+        directory: The working directory: where Terraform would run.
+        operation: What it does, for another that waits for the lock: `plan`, `apply`.
+        journals: The folder for the journal; None is the working directory.
+        journal: The journal's own file, where the user named one.
+        checks_place: Whether the state must be where the last run in `directory` wrote it.
+    """
+
+    directory: Path = Path()
+    operation: str = "apply"
+    locking: Locking = DEFAULT_LOCKING
+    journals: Path | None = None
+    journal: Path | None = None
+    checks_place: bool = False
+
+
+class SharedBackend(Backend, ABC):
+    """One state of one workspace, from `open` to `close`.
 
     `read` and `write` remember which version was last seen; a write over another version is
     refused. All methods may be called from any thread, but `read`, `write`, `lock` and `unlock`
@@ -46,32 +77,74 @@ class Storage(ABC):
     or refuses.
 
     Attributes:
-        name: What to call the state in messages, such as `s3://bucket/key`.
-        identity: What tells it from every other state of this kind, without credentials.
         lockable: Whether the settings name a lock at all.
         keeps_companions: Whether `read_companion` and `write_companion` work.
     """
 
-    name: str
-    identity: str
     lockable = True
     keeps_companions = True
 
     _errors: tuple[type[Exception], ...] = ()
     """What the library of this kind raises."""
 
-    def __init__(self, settings: BackendSettings) -> None:
+    def __init__(
+        self, settings: BackendSettings, workspace: str, run: Run, name: str, identity: str = ""
+    ) -> None:
+        """Set what messages call the state, and what tells it from every other of this kind.
+
+        Args:
+            name: Such as `s3://bucket/key`.
+            identity: Without credentials; the name, where it is empty.
+        """
+        identity = identity or name
+        self._place: LastPlace | None = None
+        if run.checks_place:
+            self._place = LastPlace(run.directory, workspace, settings.kind, name, identity)
+            self._place.check()
+        own = hashlib.sha256(identity.encode()).hexdigest()[:12]
+        folder = (run.journals or run.directory).absolute()
+        super().__init__(name, folder / f"{settings.kind}.{workspace}.{own}", run.journal)
         self._settings = settings
+        self._workspace = workspace
+        self._operation = run.operation
+        self._locking = run.locking
+        self._open = False
         self._client: Any = None
         self._info: LockInfo | None = None
         self._seen: Any = None
 
-    def read(self) -> bytes:
-        """Return the state's bytes; none when there is no state."""
-        with self._translating("read"):
-            return self._read()
+    def open(self) -> None:
+        """Take the lock, waiting for another holder as long as the user allows.
 
-    def write(self, data: bytes) -> None:
+        Raises:
+            LockHeld: Another holds it.
+        """
+        self.journal.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            if self._locking.lock and self.lockable:
+                info = LockInfo.own(self._operation, self.name)
+                take_lock(lambda: self.lock(info), self._locking, _PAUSES)
+            self._open = True
+        finally:
+            if not self._open:
+                self._disconnect()
+
+    def read(self) -> bytes:
+        """Return the state's bytes; none when there is no state.
+
+        Raises:
+            UserError: There is none, and there is one here.
+        """
+        try:
+            with self._translating("read"):
+                data = self._read()
+        finally:
+            self._disconnect_unless_used()
+        if not data and self._place is not None:
+            self._place.check_nothing_here()
+        return data
+
+    def write(self, data: bytes, meta: SnapshotMeta = _NO_META) -> SnapshotMeta:
         """Replace the state, if this run still holds the lock and nobody else wrote.
 
         Raises:
@@ -80,8 +153,11 @@ class Storage(ABC):
         """
         if self._seen is None:
             raise ValueError("read first")
-        with self._translating("write"):
+        with self._naming_the_journal(), self._translating("write"):
             self._write(data)
+        if self._place is not None:
+            self._place.note()
+        return meta
 
     def lock(self, info: LockInfo) -> None:
         """Take the lock, without waiting.
@@ -93,11 +169,20 @@ class Storage(ABC):
             self._lock(info)
 
     def unlock(self) -> None:
-        """Release the lock that this storage holds; one that was lost is left alone."""
+        """Release the lock that this run holds; one that was lost is left alone."""
         info, self._info = self._info, None
         if info is not None:
             with self._translating("unlock"):
                 self._release(info)
+
+    def check(self) -> None:
+        """Check that the lock is held.
+
+        Raises:
+            LockLost: It is no longer held.
+        """
+        with self._naming_the_journal():
+            self.check_lock()
 
     def check_lock(self) -> None:
         """Do nothing while the lock is held.
@@ -134,6 +219,30 @@ class Storage(ABC):
         """Replace what is stored beside the state; without bytes, remove it."""
         raise NotImplementedError
 
+    def fetch_journal(self) -> bytes:
+        """Return the journal that is stored beside the state; none when there is none."""
+        return self._fetch(Companion.JOURNAL)
+
+    def store_journal(self, data: bytes) -> None:
+        """Replace the journal that is stored beside the state; without bytes, remove it."""
+        if self.keeps_companions:
+            self.write_companion(Companion.JOURNAL, data)
+
+    def fetch_unresolved(self) -> None:
+        """Bring the list of unresolved calls here, where it is stored beside the state."""
+        if not self.keeps_companions:
+            return
+        if data := self._fetch(Companion.UNRESOLVED):
+            replace_durably(self.unresolved, data)
+        else:
+            self.unresolved.unlink(missing_ok=True)
+
+    def store_unresolved(self) -> None:
+        """Store the list of unresolved calls beside the state."""
+        if self.keeps_companions:
+            data = self.unresolved.read_bytes() if self.unresolved.exists() else b""
+            self.write_companion(Companion.UNRESOLVED, data)
+
     def workspaces(self) -> list[str]:
         """Return the names of all workspaces: `default` first, then sorted."""
         with self._translating("list the workspaces of"):
@@ -145,10 +254,23 @@ class Storage(ABC):
             self._delete_all()
 
     def close(self) -> None:
-        """Close the connections. A later call opens them again."""
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+        """Release the lock of `open` and close the connections. A later call opens them again.
+
+        Raises:
+            UserError: The lock cannot be released.
+        """
+        is_open, self._open = self._open, False
+        try:
+            if is_open:
+                self.unlock()
+        except UserError as error:
+            error.remedy += (
+                " If the state stays locked, the next run shows the ID of the lock: release it "
+                "with `opsconsole force-unlock ID`."
+            )
+            raise
+        finally:
+            self._disconnect()
 
     @abstractmethod
     def _read(self) -> bytes: ...
@@ -191,6 +313,35 @@ class Storage(ABC):
             self._client = self._connect()
         return self._client
 
+    def _disconnect(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _disconnect_unless_used(self) -> None:
+        if not self._open and self._info is None:
+            self._disconnect()
+
+    def _fetch(self, which: Companion) -> bytes:
+        try:
+            return self.read_companion(which) if self.keeps_companions else b""
+        finally:
+            self._disconnect_unless_used()
+
+    @contextmanager
+    def _naming_the_journal(self) -> Iterator[None]:
+        try:
+            yield
+        except UserError as error:
+            if str(self.journal) not in error.remedy:
+                error.remedy += (
+                    f" Its journal is {self.journal}."
+                    if isinstance(error, LockLost)
+                    else f" What this run did is in its journal, {self.journal}: keep that file,"
+                    " and run again in this directory."
+                )
+            raise
+
     @contextmanager
     def _translating(self, action: str) -> Iterator[None]:
         try:
@@ -218,7 +369,7 @@ class Storage(ABC):
         return LockLost(self.name, "someone else wrote the state since it was read")
 
 
-class ObjectStorage(Storage):
+class ObjectBackend(SharedBackend):
     """A state that is one object of a store, with its companions as objects beside it."""
 
     _object: str
