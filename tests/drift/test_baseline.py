@@ -93,14 +93,14 @@ def test_patterns(pattern: str, text: str, fit: bool) -> None:
 )
 def test_what_is_accepted(entry: dict[str, Any], found: Finding, accepted: bool) -> None:
     baseline = Baseline((Entry(**{"address": WEB, "reason": "known", **entry}),))
-    [marked], _ = baseline.applied([found], TODAY)
+    [marked], _ = baseline.apply([found], TODAY)
     assert marked.accepted == ("known" if accepted else "")
     assert marked.is_drift == (found.bucket.is_drift and not accepted)
 
 
 def test_a_partly_accepted_change_counts_and_says_so() -> None:
     entries = (entry_of(WEB, "audit", "tags"), entry_of(WEB, "moved", "target_port"))
-    [marked], problems = Baseline(entries).applied(
+    [marked], problems = Baseline(entries).apply(
         [finding(Bucket.CHANGED, "tags", "name", "target_port")], TODAY
     )
     assert marked.is_drift
@@ -110,7 +110,7 @@ def test_a_partly_accepted_change_counts_and_says_so() -> None:
 
 def test_several_entries_accept_together() -> None:
     entries = (entry_of(WEB, "audit", "tags"), entry_of("*", "audit", "name"))
-    [marked], _ = Baseline(entries).applied([finding(Bucket.CHANGED, "tags", "name")], TODAY)
+    [marked], _ = Baseline(entries).apply([finding(Bucket.CHANGED, "tags", "name")], TODAY)
     assert marked.accepted == "audit"
 
 
@@ -132,13 +132,13 @@ def test_entries_to_look_at(
     entry: dict[str, Any], findings: list[Finding], certain: bool, problem: str
 ) -> None:
     baseline = Baseline((Entry(**{"address": WEB, "reason": "known", **entry}),))
-    _, problems = baseline.applied(findings, TODAY, certain=certain)
+    _, problems = baseline.apply(findings, TODAY, certain=certain)
     assert [item.problem[: len(problem) or None] for item in problems] == [problem][: bool(problem)]
 
 
 def test_what_a_broader_entry_accepts_too_is_in_use() -> None:
     entries = (entry_of("*", "audit"), entry_of(WEB, "audit", "tags"))
-    _, problems = Baseline(entries).applied([finding(Bucket.CHANGED, "tags")], TODAY)
+    _, problems = Baseline(entries).apply([finding(Bucket.CHANGED, "tags")], TODAY)
     assert problems == ()
 
 
@@ -146,7 +146,7 @@ def test_what_is_beside_state_may_be_unseen() -> None:
     """An unmanaged object is told by a list; who did not read it cannot say that it is gone."""
     stray, host = entry_of("agt_1/plg_logs", "kept"), entry_of(WEB, "known")
     baseline = Baseline((stray, host, entry_of("opsconsole_host.old", "going", bucket="missing")))
-    _, problems = baseline.applied([finding(Bucket.IN_SYNC)], TODAY, listed=False)
+    _, problems = baseline.apply([finding(Bucket.IN_SYNC)], TODAY, listed=False)
     assert [item.entry for item in problems] == [str(host), "opsconsole_host.old, missing"]
 
 

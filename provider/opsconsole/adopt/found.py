@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from opsconsole.diagnostics import Diagnostic
-from opsconsole.drift.unmanaged import inventory
+from opsconsole.drift.unmanaged import read_inventory
 from opsconsole.errors import ConsoleError, UserError
 from opsconsole.lifecycle.file_import import FileImport, ReportedRow, Rows
 from opsconsole.lifecycle.interface import Outcome, ReadRequest, Seen
@@ -117,7 +117,7 @@ async def listed_ids(lifecycle: Lifecycle) -> tuple[list[Wanted], list[str]]:
             f"list them ({', '.join(endpoints.values())}), name these: export "
             """OPSCONSOLE_EXTRA_ENDPOINTS='{"host_list": "GET /path"}'.""",
         )
-    lists, diagnostics = await inventory(lifecycle.session, named)
+    lists, diagnostics = await read_inventory(lifecycle.session, named)
     if diagnostics and not lists:
         raise UserError(
             f"None of the lists could be read: {'; '.join(map(_one_line, diagnostics))}",

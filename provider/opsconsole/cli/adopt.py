@@ -19,7 +19,7 @@ from opsconsole.cli import arguments, opening
 from opsconsole.cli.command_line import Parser
 from opsconsole.cli.hosts_import import read_rows
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
-from opsconsole.drift.stack import read_held
+from opsconsole.drift.stack import state_objects
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.file_import import Rows
 from opsconsole.lifecycle.lifecycle import Lifecycle
@@ -259,7 +259,7 @@ def _managed(args: argparse.Namespace) -> set[tuple[str, str]]:
     place = opening.has_program(args) or args.state or Path("terraform.tfstate").exists()
     if not place:
         return set()
-    held, _ = read_held("", read_state(opening.state_backend(args, "adopt")))
+    held, _ = state_objects("", read_state(opening.state_backend(args, "adopt")))
     return {(item.known.type_name, str(item.known.before.get("id"))) for item in held}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from opsconsole.cli.arguments import add_shard, add_variables, flag, per_cent
 from opsconsole.cli.command_line import Parser
-from opsconsole.cli.drift_check import accept, check_acceptance, checked
+from opsconsole.cli.drift_check import accept, check_acceptance, check_once
 from opsconsole.cli.drift_output import add_output, read_output
 from opsconsole.cli.interrupts import make_runner, run_stoppable
 from opsconsole.drift.baseline import FILE_NAME
@@ -156,7 +156,9 @@ def run(args: argparse.Namespace) -> int:
         )
     output = read_output(args)
     with make_runner() as runner:
-        report = run_stoppable(runner, lambda interrupts: checked(args, on_stop=interrupts.on_stop))
+        report = run_stoppable(
+            runner, lambda interrupts: check_once(args, on_stop=interrupts.on_stop)
+        )
     if args.accept is not None:
         report = accept(args, report)
     return output.write(report)
@@ -168,11 +170,11 @@ def run_merge(args: argparse.Namespace) -> int:
     Raises:
         UserError: A report cannot be read, or they are not the shards of one check.
     """
-    from opsconsole.drift.merging import merged
+    from opsconsole.drift.merging import merge_reports
     from opsconsole.reports.drift_json import read_report
 
     output = read_output(args)
-    return output.write(merged([read_report(file) for file in args.reports]))
+    return output.write(merge_reports([read_report(file) for file in args.reports]))
 
 
 def _kinds(text: str) -> tuple[str, ...]:

@@ -36,7 +36,9 @@ from opsconsole.reports.verdict import several_stacks
 from opsconsole.state import Backend, LocalBackend, Locking, Unreadable, backend_for, workspace_of
 
 
-async def checked(args: argparse.Namespace, *, on_stop: OnStop = lambda stop: None) -> DriftReport:
+async def check_once(
+    args: argparse.Namespace, *, on_stop: OnStop = lambda stop: None
+) -> DriftReport:
     """Find the states, check them once, and return the report.
 
     Args:
@@ -91,12 +93,12 @@ def accept(args: argparse.Namespace, report: DriftReport) -> DriftReport:
     Raises:
         UserError: An address names no drift, or the baseline cannot be written.
     """
-    from opsconsole.drift.accepting import add_entries, chosen, entries_for
+    from opsconsole.drift.accepting import add_entries, entries_for, select_findings
 
     path = args.baseline or Path(FILE_NAME)
     today = datetime.now(UTC).date()
     before = read_baseline(path) if path.exists() else Baseline()
-    findings = chosen(report, args.accept)
+    findings = select_findings(report, args.accept)
     entries = entries_for(
         findings, before, args.reason, args.until, today, name_stacks=several_stacks(report)
     )
@@ -107,7 +109,7 @@ def accept(args: argparse.Namespace, report: DriftReport) -> DriftReport:
     count, drifted = len(entries), plural(len(findings), "resource")
     noun = "entry" if count == 1 else "entries"
     sys.stderr.write(f"Added {count:,} {noun} to {path}: drift of {drifted} is accepted.\n\n")
-    marked, _ = baseline.applied(report.findings, today, certain=False)
+    marked, _ = baseline.apply(report.findings, today, certain=False)
     return replace(report, findings=tuple(marked))
 
 

@@ -19,7 +19,7 @@ from opsconsole.drift.report import Bucket, DriftReport, Finding
 from opsconsole.errors import UserError
 
 
-def chosen(report: DriftReport, addresses: Sequence[str]) -> list[Finding]:
+def select_findings(report: DriftReport, addresses: Sequence[str]) -> list[Finding]:
     """Return the drifted findings that addresses name: instances, resources, modules, patterns.
 
     Without an address that is all drift.

@@ -164,7 +164,7 @@ class Baseline:
     entries: tuple[Entry, ...] = ()
     source: str = ""
 
-    def applied(
+    def apply(
         self,
         findings: Sequence[Finding],
         today: date,
@@ -181,7 +181,7 @@ class Baseline:
                 not called unused.
         """
         judge = _Judge([entry for entry in self.entries if entry.expires >= today])
-        marked = [judge.marked(finding) for finding in findings]
+        marked = [judge.mark(finding) for finding in findings]
         problems = []
         for entry in self.entries:
             if entry.expires < today:
@@ -198,7 +198,7 @@ class _Judge:
     entries: Sequence[Entry]
     used: set[Entry] = field(default_factory=set)
 
-    def marked(self, finding: Finding) -> Finding:
+    def mark(self, finding: Finding) -> Finding:
         """Return a finding, accepted if every part of its drift is."""
         if not finding.bucket.is_drift or not finding.counted:
             return finding

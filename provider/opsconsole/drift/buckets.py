@@ -59,39 +59,39 @@ class Neighbours:
     gone: Mapping[str, Container[str]] = field(default_factory=dict)
 
 
-def finding_of(read: ObjectRead, neighbours: Neighbours) -> Finding:
+def classify(read: ObjectRead, neighbours: Neighbours) -> Finding:
     """Return the verdict on one resource in state."""
     held, outcome = read.item, read.outcome
     if outcome.seen is Seen.UNCHECKED:
         reason = outcome.why_unchecked or _NEVER_READ
-        return _made(held, Bucket.UNCHECKED, reason=reason, cause=outcome.cause)
+        return _finding(held, Bucket.UNCHECKED, reason=reason, cause=outcome.cause)
     if outcome.seen is Seen.ARCHIVED:
         reason = _with_owner(held, neighbours) or "the console says that it is archived"
-        return _made(held, Bucket.ARCHIVED, reason=reason)
+        return _finding(held, Bucket.ARCHIVED, reason=reason)
     if outcome.seen is Seen.GONE or outcome.state is None:
         reason = _with_owner(held, neighbours) or RESOURCES[held.known.type_name].gone
-        return _made(held, Bucket.MISSING, reason=reason)
-    return _seen(held, outcome, outcome.shows or outcome.state)
+        return _finding(held, Bucket.MISSING, reason=reason)
+    return _classify_present(held, outcome, outcome.shows or outcome.state)
 
 
-def _seen(held: StateObject, outcome: Outcome, state: Attributes) -> Finding:
+def _classify_present(held: StateObject, outcome: Outcome, state: Attributes) -> Finding:
     definition = RESOURCES[held.known.type_name]
     before = held.known.before
-    differences, first = _compared(definition, held, state)
+    differences, first = _compare(definition, held, state)
     unseen = tuple(
         name for name in outcome.unobserved if not definition[name].volatile and name in before
     )
     if differences:
-        return _made(held, Bucket.CHANGED, differences=differences, unobserved=unseen)
+        return _finding(held, Bucket.CHANGED, differences=differences, unobserved=unseen)
     reason = outcome.why_unchecked or _unseen_reason(definition, before, unseen)
     if reason:
         cause = outcome.cause
-        return _made(held, Bucket.UNCHECKED, reason=reason, unobserved=unseen, cause=cause)
+        return _finding(held, Bucket.UNCHECKED, reason=reason, unobserved=unseen, cause=cause)
     reason = f"seen for the first time, so not compared: {', '.join(first)}" if first else ""
-    return _made(held, Bucket.IN_SYNC, reason=reason, unobserved=unseen)
+    return _finding(held, Bucket.IN_SYNC, reason=reason, unobserved=unseen)
 
 
-def _compared(
+def _compare(
     definition: ResourceDefinition, held: StateObject, state: Attributes
 ) -> tuple[tuple[Difference, ...], list[str]]:
     """Return the differences, and the names of what was seen for the first time.
@@ -152,7 +152,7 @@ def _with_owner(held: StateObject, neighbours: Neighbours) -> str:
     return f"its {owner.title} {address} is gone: {definition.plural} go with their {owner.title}"
 
 
-def _made(held: StateObject, bucket: Bucket, **facts: object) -> Finding:
+def _finding(held: StateObject, bucket: Bucket, **facts: object) -> Finding:
     known = held.known
     shown = known.before
     if held.sensitive:

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.baseline import Baseline
-from opsconsole.drift.buckets import Neighbours, ObjectRead, finding_of, not_read
+from opsconsole.drift.buckets import Neighbours, ObjectRead, classify, not_read
 from opsconsole.drift.consoles import Consoles, method_of, why_unread
 from opsconsole.drift.declared import Declarations
-from opsconsole.drift.problems import problems
+from opsconsole.drift.problems import explain_unread
 from opsconsole.drift.report import (
     BaselineProblem,
     DriftReport,
@@ -33,14 +33,14 @@ from opsconsole.drift.stack import (
     StateObject,
     has_no_state,
     read_states,
-    rewritten,
+    report_rewritten,
 )
 from opsconsole.drift.unmanaged import (
     COUNTED,
     Inventory,
-    cut_short,
-    inventory,
-    unmanaged,
+    find_unmanaged,
+    read_inventory,
+    report_incomplete_lists,
     unmanaged_kinds,
 )
 from opsconsole.errors import Stopped
@@ -137,9 +137,9 @@ async def _check(stacks: Sequence[Stack], options: CheckOptions, consoles: Conso
             *unlisted,
             *cut,
             *undetermined,
-            *(item for state in states if drifted for item in rewritten(state)),
+            *(item for state in states if drifted for item in report_rewritten(state)),
             *(item for read in objects if _is_seen(read) for item in read.outcome.diagnostics),
-            *problems(objects, tolerant=options.min_coverage < 100.0),
+            *explain_unread(objects, tolerant=options.min_coverage < 100.0),
         ),
         baseline,
         consoles.calls,
@@ -205,8 +205,8 @@ async def _read_inventories(
     for key in dict.fromkeys(read.console for read in objects):
         if key in consoles.lifecycles:
             session = consoles.lifecycles[key].session
-            inventories[key], problems_found = await inventory(session, types)
-            diagnostics += problems_found
+            inventories[key], problems = await read_inventory(session, types)
+            diagnostics += problems
     return inventories, diagnostics
 
 
@@ -222,7 +222,7 @@ def _classify(objects: Sequence[ObjectRead], consoles: Consoles) -> Iterator[Fin
         )
         for key, known in addresses.items()
     }
-    return (finding_of(read, neighbours[read.console]) for read in objects)
+    return (classify(read, neighbours[read.console]) for read in objects)
 
 
 def _find_unmanaged(
@@ -244,9 +244,9 @@ def _find_unmanaged(
         there = {*consoles.sharing(key), ""}
         managed = [read.item for read in objects if read.console in there]
         own = [read.item for read in objects if read.console == key]
-        cut += cut_short(session, options.counted, listed)
+        cut += report_incomplete_lists(session, options.counted, listed)
         where = consoles.digest_of(key) if sharded else ""
-        for finding in unmanaged(own, managed, session, options.counted, listed):
+        for finding in find_unmanaged(own, managed, session, options.counted, listed):
             # It may have been shown before, under other settings of its console.
             what = (session.settings.base_url, finding.type_name, finding.id)
             findings.setdefault(what, replace(finding, undecided=sharded, console=where))
@@ -271,7 +271,7 @@ def _add_declarations(
         more, undetermined = declared[state.stack.name].pending(values)
         pending += more
         diagnostics += undetermined
-    located = [declared[finding.stack].located(finding) for finding in (*findings, *pending)]
+    located = [declared[finding.stack].locate(finding) for finding in (*findings, *pending)]
     return located, diagnostics
 
 
@@ -284,10 +284,10 @@ def _accept(
     decides.
     """
     baseline = options.baseline
-    marked, entries = baseline.applied(findings, today, certain=certain, listed=listed)
+    marked, entries = baseline.apply(findings, today, certain=certain, listed=listed)
     if options.shard is None:
         return marked, entries, ()
-    _, sure = baseline.applied(findings, today, certain=False)
+    _, sure = baseline.apply(findings, today, certain=False)
     return marked, sure, tuple(item.entry for item in entries if item not in sure)
 
 

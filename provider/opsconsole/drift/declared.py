@@ -27,7 +27,7 @@ class Declarations:
         moved = program.moved if program is not None else ()
         self._moves = {str(block.source): str(block.target) for block in moved}
 
-    def located(self, finding: Finding) -> Finding:
+    def locate(self, finding: Finding) -> Finding:
         """Return a finding with the construct that declares its resource, and its place."""
         if finding.bucket is Bucket.UNMANAGED or not self._blocks:
             return finding
@@ -40,7 +40,7 @@ class Declarations:
     def _now(self, address: str) -> str:
         """Return the address after the program's `moved` blocks, without a deposed key."""
         address, _ = instance_and_key(address)
-        return _moved(self._moves, address) if self._moves else address
+        return _follow_moves(self._moves, address) if self._moves else address
 
     def pending(self, values: Mapping[str, Attributes]) -> tuple[list[Finding], list[Diagnostic]]:
         """Return what the program declares and state does not hold, and what cannot be determined.
@@ -83,7 +83,7 @@ class Declarations:
                 )
 
 
-def _moved(moves: Mapping[str, str], text: str) -> str:
+def _follow_moves(moves: Mapping[str, str], text: str) -> str:
     """Return where chains of `moved` blocks lead from an address, of an instance or a resource."""
     for _ in range(len(moves)):
         if text in moves:

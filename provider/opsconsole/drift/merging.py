@@ -19,7 +19,7 @@ from opsconsole.drift.report import (
 from opsconsole.errors import UserError
 
 
-def merged(reports: Sequence[DriftReport]) -> DriftReport:
+def merge_reports(reports: Sequence[DriftReport]) -> DriftReport:
     """Return the report of all shards together.
 
     A shard whose report is missing is an error of the merged report, and nothing is then called

@@ -22,7 +22,7 @@ class _Group:
     types: Counter[str] = field(default_factory=Counter)
 
 
-def problems(objects: Iterable[ObjectRead], *, tolerant: bool) -> tuple[Diagnostic, ...]:
+def explain_unread(objects: Iterable[ObjectRead], *, tolerant: bool) -> tuple[Diagnostic, ...]:
     """Return why resources were not checked: one diagnostic a cause.
 
     A failed call (401, 5xx, HTML, no answer) is an error. Where the console shows no more

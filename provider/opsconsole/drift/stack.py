@@ -83,7 +83,7 @@ class StateObject:
         return str(self.known.before["id"])
 
 
-def read_held(stack: str, state: State) -> tuple[list[StateObject], list[Diagnostic]]:
+def state_objects(stack: str, state: State) -> tuple[list[StateObject], list[Diagnostic]]:
     """Return the objects of a state that this provider manages, and what was passed over.
 
     Deposed objects exist on the console too, so they are among them. Data sources are not.
@@ -96,7 +96,7 @@ def read_held(stack: str, state: State) -> tuple[list[StateObject], list[Diagnos
             continue
         item = state.get(address, deposed) if address.type in RESOURCES else None
         if item is not None:
-            found.append(_held(stack, address, deposed, item))
+            found.append(_state_object(stack, address, deposed, item))
         elif address.type.startswith(f"{LOCAL_NAME}_"):
             diagnostics.append(error(f"{stack}: {address} cannot be checked", f"{_NEWER}."))
         else:
@@ -111,7 +111,7 @@ def read_held(stack: str, state: State) -> tuple[list[StateObject], list[Diagnos
     return found, diagnostics
 
 
-def _held(stack: str, address: Address, deposed: str, item: InstanceObject) -> StateObject:
+def _state_object(stack: str, address: Address, deposed: str, item: InstanceObject) -> StateObject:
     definition = RESOURCES[address.type]
     text = deposed_name(str(address), deposed) if deposed else str(address)
     newer = item.schema_version > 0
@@ -161,7 +161,7 @@ def read_states(
         else:
             found.append(state)
         diagnostics += remarks
-    return found, [*diagnostics, *_absent(found, whole=whole)]
+    return found, [*diagnostics, *_report_absent(found, whole=whole)]
 
 
 def _read_state(stack: Stack) -> tuple[StackState, list[Diagnostic]]:
@@ -177,7 +177,7 @@ def _read_state(stack: Stack) -> tuple[StackState, list[Diagnostic]]:
             break
         time.sleep(0.05)
         state, stored = read_stored(stack.backend)
-    held, diagnostics = read_held(stack.name, state)
+    held, diagnostics = state_objects(stack.name, state)
     digest = state.digest()
     return StackState(stack, digest, stored, held, _is_absent(state)), diagnostics
 
@@ -201,7 +201,7 @@ def has_no_state(found: StackState) -> bool:
     return found.absent and stack.program is not None and not stack.pending
 
 
-def _absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagnostic]:
+def _report_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagnostic]:
     """Report states that do not exist; where a program has none at all, that is an error.
 
     For a part of a program's stacks (not `whole`) the merge of all parts reports that.
@@ -228,13 +228,13 @@ def _absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagnostic]:
         )
 
 
-def rewritten(found: StackState) -> list[Diagnostic]:
+def report_rewritten(found: StackState) -> list[Diagnostic]:
     """Report a state that was written during the check: its drift may come from an apply."""
     backend = found.stack.backend
     try:
         # Reading into it again would take much memory and time at the end of a large check.
         if is_as_stored(backend, found.stored) or read_state(backend).digest() == found.digest:
-            return _locked(found)
+            return _report_locked(found)
     except UserError as problem:
         return [error(f"{found.stack.name}: its state was not read again", cause=problem.cause)]
     return [
@@ -245,7 +245,7 @@ def rewritten(found: StackState) -> list[Diagnostic]:
     ]
 
 
-def _locked(found: StackState) -> list[Diagnostic]:
+def _report_locked(found: StackState) -> list[Diagnostic]:
     """Report a run that has not written yet; not an error: a crash may have left the lock."""
     backend = found.stack.backend
     holder = LockInfo.read(info_file(backend.path)) if isinstance(backend, LocalBackend) else None

@@ -35,7 +35,9 @@ def unmanaged_kinds() -> dict[str, str]:
     return {item.plural.replace(" ", "_"): name for name, item in RESOURCES.items()}
 
 
-async def inventory(session: Session, types: Collection[str]) -> tuple[Inventory, list[Diagnostic]]:
+async def read_inventory(
+    session: Session, types: Collection[str]
+) -> tuple[Inventory, list[Diagnostic]]:
     """Return what a console lists of `types`, and an error for each list that could not be read.
 
     Types of which there are no such lists are passed over.
@@ -67,7 +69,7 @@ async def inventory(session: Session, types: Collection[str]) -> tuple[Inventory
     return found, diagnostics
 
 
-def unmanaged(
+def find_unmanaged(
     held: Sequence[StateObject],
     managed: Sequence[StateObject],
     session: Session,
@@ -91,13 +93,15 @@ def unmanaged(
     searched = session.listed_specialties()
     if searched is not None and "specialties" not in counted:
         known = _ids(managed, SPECIALTY.type_name)
-        yield from _beside(held, SPECIALTY.type_name, known, searched.entries, counted=False)
+        yield from _unmanaged_entries(
+            held, SPECIALTY.type_name, known, searched.entries, counted=False
+        )
     for type_name, listing in listed.items():
         known = _ids(managed, type_name)
-        yield from _beside(held, type_name, known, listing.entries, counted=True)
+        yield from _unmanaged_entries(held, type_name, known, listing.entries, counted=True)
 
 
-def cut_short(
+def report_incomplete_lists(
     session: Session, counted: Collection[str], listed: Inventory
 ) -> Iterator[Diagnostic]:
     """Report lists that count and were not read to their end.
@@ -162,7 +166,7 @@ def _ids(managed: Sequence[StateObject], type_name: str) -> set[str]:
     return {item.known.before["id"] for item in _of_type(managed, type_name)}
 
 
-def _beside(
+def _unmanaged_entries(
     held: Sequence[StateObject],
     type_name: str,
     ids: Collection[str],
