@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from opsconsole.clock import timestamp, utc_now
 from opsconsole.journal_files import unresolved_of
 from opsconsole.lifecycle.answers import new_sentinel
 from opsconsole.reconcile.prior import holds_unsettled, read_prior
 from opsconsole.state import InstanceObject, State
 from opsconsole.state.journal import read_unresolved, write_unresolved
 from opsconsole.state.records import Intent
-from opsconsole.state.writer import now
 
 PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
 HOSTS = {"opsconsole_host": {"a": {"name": "a"}, "b": {"name": "b"}}}
@@ -254,7 +254,7 @@ def test_an_agent_that_was_sent_just_now_may_still_come_though_no_list_shows_it(
     host_id = native.attributes("opsconsole_host.b")["id"]
     late = {"name": "late", "host_id": host_id, "specialty_id": "spc_linux"}
     native.write({"opsconsole_host": {"b": {"name": "b"}}, "opsconsole_agent": {"late": late}})
-    leave(native, [("opsconsole_agent.late", late)], at=now())
+    leave(native, [("opsconsole_agent.late", late)], at=timestamp(utc_now()))
     told = native.run("apply", "-auto-approve", expect=1).out
     assert "It is not known whether opsconsole_agent.late was created" in told
     assert native.console.rows("agents") == []

@@ -282,7 +282,9 @@ async def connect(
         settings = settings_of(**values)
         if not shared:
             # Tests replace the clock's `sleep` to decide when a wait ends.
-            limiters.append(Limiter(lambda seconds: clock.sleep(seconds), clock))
+            limiter = Limiter()
+            limiter.clock, limiter.sleep = clock, lambda seconds: clock.sleep(seconds)
+            limiters.append(limiter)
         client = Client(settings, limiter=limiters[-1])
         clients.append(client)
         return client, Console(client, settings)

@@ -59,7 +59,7 @@ def seconds_for(console, requests, *, status=429, workers=MOST, per_second=None)
     loop = VirtualLoop()
 
     async def spend():
-        limiter = Limiter(clock=loop.time)
+        limiter = Limiter()
         left = iter(range(requests))
 
         async def call():

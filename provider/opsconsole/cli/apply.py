@@ -18,6 +18,7 @@ from opsconsole.cli.command_line import FAILED, INTERRUPTED, Parser
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.cli.progress import TICK, ApplyMessages, showing
 from opsconsole.cli.standard_streams import coloured, columns, write_surely
+from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.reconcile.changes import Plan, checksum
@@ -221,14 +222,14 @@ class ApplyUI:
             for address, item in applied.diagnostics:
                 events.emit_diagnostic(item.about(address))
             if applied.complete:
-                events.emit(messages.change_summary(counts, self.operation, events.now()))
+                events.emit(messages.change_summary(counts, self.operation, utc_now()))
             else:
                 text = apply_text.apply_summary(counts, self.operation, complete=False)
-                events.emit(messages.log(text, events.now()))
+                events.emit(messages.log(text, utc_now()))
                 for line in _not_started_text(applied).splitlines() if applied.not_started else ():
-                    events.emit(messages.log(line.strip(), events.now()))
+                    events.emit(messages.log(line.strip(), utc_now()))
             if outputs and applied.complete:
-                events.emit(messages.outputs(outputs, events.now()))
+                events.emit(messages.outputs(outputs, utc_now()))
             return
         text = apply_text.render(
             counts,

@@ -11,7 +11,6 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final, NamedTuple
 
@@ -19,6 +18,7 @@ from opsconsole import __version__
 from opsconsole.cli import arguments, opening, provider_install
 from opsconsole.cli.command_line import FAILED, Parser
 from opsconsole.cli.standard_streams import coloured, columns
+from opsconsole.clock import utc_now
 from opsconsole.errors import ApiError, BadRequest, ConsoleError, Forbidden, OpsconsoleError
 from opsconsole.language import find_node
 from opsconsole.lifecycle.answers import shown
@@ -289,7 +289,7 @@ def _key(status: int, problem: ConsoleError) -> CheckResult:
 def _clock(reply: Reply) -> CheckResult:
     try:
         there = parsedate_to_datetime(reply.headers["date"])
-        ahead = round((datetime.now(UTC) - there).total_seconds())
+        ahead = round((utc_now() - there).total_seconds())
     except (LookupError, ValueError, TypeError):
         return CheckResult("clock", NOTE, "the console's answer has no date to compare with")
     if abs(ahead) <= _CLOCK:

@@ -7,13 +7,13 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from opsconsole import resources
 from opsconsole.cli.opening import variables_of
+from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.drift.baseline import FILE_NAME, Baseline, read_baseline
 from opsconsole.drift.check import CheckOptions, check
@@ -83,7 +83,7 @@ def check_acceptance(args: argparse.Namespace) -> None:
         raise UserError(
             "--accept needs a reason, which every report then shows.", "Add --reason TEXT."
         )
-    if args.until is not None and args.until < datetime.now(UTC).date():
+    if args.until is not None and args.until < utc_now().date():
         raise UserError(f"--until {args.until} has passed.", "Name today or a later day.")
 
 
@@ -96,7 +96,7 @@ def accept(args: argparse.Namespace, report: DriftReport) -> DriftReport:
     from opsconsole.drift.accepting import add_entries, entries_for, select_findings
 
     path = args.baseline or Path(FILE_NAME)
-    today = datetime.now(UTC).date()
+    today = utc_now().date()
     before = read_baseline(path) if path.exists() else Baseline()
     findings = select_findings(report, args.accept)
     entries = entries_for(

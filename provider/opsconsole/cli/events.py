@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
 
+from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, diagnostics_of
 from opsconsole.errors import OpsconsoleError
 from opsconsole.reconcile.changes import Plan
@@ -19,17 +19,12 @@ def emit(message: Message) -> None:
 
 def emit_version() -> None:
     """Write whose messages these are, as the first of them."""
-    emit(messages.version(now()))
-
-
-def now() -> datetime:
-    """Return the time for a message."""
-    return datetime.now(UTC)
+    emit(messages.version(utc_now()))
 
 
 def emit_diagnostic(item: Diagnostic) -> None:
     """Write a diagnostic."""
-    emit(messages.diagnostic(item, now()))
+    emit(messages.diagnostic(item, utc_now()))
 
 
 def emit_error(problem: OpsconsoleError) -> None:
@@ -41,11 +36,11 @@ def emit_error(problem: OpsconsoleError) -> None:
 def emit_plan(plan: Plan) -> None:
     """Write what is planned, as Terraform's apply does before it begins."""
     for drift in plan.drift:
-        emit(messages.resource_drift(drift, now()))
+        emit(messages.resource_drift(drift, utc_now()))
     for change in plan.acting():
-        emit(messages.planned_change(change, now()))
-    emit(messages.change_summary(plan.counts, "plan", now()))
+        emit(messages.planned_change(change, utc_now()))
+    emit(messages.change_summary(plan.counts, "plan", utc_now()))
     if plan.outputs:
-        emit(messages.planned_outputs(plan.outputs, now()))
+        emit(messages.planned_outputs(plan.outputs, utc_now()))
     for item in plan.diagnostics:
         emit_diagnostic(item)

@@ -9,7 +9,6 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from opsconsole.cli.arguments import plan_options, stands_in
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
 from opsconsole.cli.progress import waiting
 from opsconsole.cli.standard_streams import coloured, columns
+from opsconsole.clock import timestamp, utc_now
 from opsconsole.diagnostics import Diagnostic, Mistakes, Severity, has_error
 from opsconsole.errors import UserError
 from opsconsole.language import Program, find_mistakes
@@ -142,7 +142,7 @@ def write_reports(args: argparse.Namespace, plan: Plan, title: str) -> None:
     if args.html is not None:
         from opsconsole.reports.html import page  # loads the templates
 
-        at = datetime.now(UTC).isoformat()
+        at = utc_now().isoformat()
         _write(args.html, page.render(to_report(plan, title=title, timestamp=at)))
     if args.markdown is not None:
         from opsconsole.reports import markdown
@@ -165,5 +165,6 @@ def as_json(plan: Plan, program: Program, variables: Mapping[str, Any]) -> str:
     """
     from opsconsole.reports import plan_json
 
-    at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    return plan_json.render(plan, timestamp=at, program=program, variables=variables)
+    return plan_json.render(
+        plan, timestamp=timestamp(utc_now()), program=program, variables=variables
+    )

@@ -10,9 +10,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from opsconsole.clock import utc_now
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Action
@@ -120,10 +120,10 @@ class ApplyMessages:
             self._say(f"… and {len(long) - len(shown):,} more")
 
     def _tell(self, hook: Hook) -> None:
-        self._send(hook.message(datetime.now(UTC)))
+        self._send(hook.message(utc_now()))
 
     def _say(self, text: str) -> None:
-        self._send(messages.log(text, datetime.now(UTC)))
+        self._send(messages.log(text, utc_now()))
 
 
 class Lines(ApplyMessages):

@@ -9,9 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 
+from opsconsole.clock import timestamp, utc_now
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.baseline import Baseline
 from opsconsole.drift.buckets import Neighbours, ObjectRead, classify, not_read
@@ -120,7 +121,7 @@ async def _check(stacks: Sequence[Stack], options: CheckOptions, consoles: Conso
     findings = [*_classify(objects, consoles), *unmanaged]
     findings, undetermined = _add_declarations(findings, states, options.root)
     listed = not unlisted and not cut and _lists_were_read(objects)
-    now = datetime.now(UTC)
+    now = utc_now()
     certain = len(states) == len(stacks)
     findings, baseline, unused = _accept(
         findings, options, now.date(), certain=certain, listed=listed
@@ -129,7 +130,7 @@ async def _check(stacks: Sequence[Stack], options: CheckOptions, consoles: Conso
     counted = sorted(unmanaged_kinds()[kind] for kind in options.counted)
     return DriftReport(
         tuple(sorted(findings, key=lambda finding: finding.stack)),
-        now.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        timestamp(now),
         options.read_only,
         method_of(_sessions_with_hosts(objects, consoles), read_only=options.read_only),
         (

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+
+from opsconsole.clock import timestamp, utc_now
 
 if TYPE_CHECKING:
     from opsconsole.emulator.archive import SqliteArchive
@@ -144,9 +145,10 @@ class Store:
 
     Args:
         archive: Where the rows come from and go to; None keeps them in memory.
+        seed: The same seed makes the same ids; None makes others each time.
     """
 
-    def __init__(self, archive: SqliteArchive | None = None) -> None:
+    def __init__(self, archive: SqliteArchive | None = None, seed: int | None = None) -> None:
         self.tables = {name: Table() for name in COLLECTIONS}
         self.hosts = self.tables["hosts"]
         self.agents = self.tables["agents"]
@@ -156,7 +158,7 @@ class Store:
         self.blacklists = self.tables["blacklists"]
         self.tasks = self.tables["tasks"]
         self.keys = self.tables["keys"]
-        self._random = random.Random()
+        self._random = random.Random(seed)
         self._archive = archive
         self.loaded = archive.load(self.tables) if archive is not None else 0
 
@@ -166,7 +168,7 @@ class Store:
 
     def now(self) -> str:
         """Return the time as an ISO 8601 date-time string in UTC."""
-        return datetime.now(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+        return timestamp(utc_now(), "microseconds")
 
     def add(self, collection: str, fields: Row) -> Row:
         """Add a row, with an id, a tenant and timestamps where `fields` names none."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
+from opsconsole.clock import utc_now
 from opsconsole.definition import Attribute, ProviderDefinition
 from opsconsole.diagnostics import Path
 from opsconsole.errors import UserError
@@ -128,7 +129,7 @@ class Evaluator:
         context = FunctionContext(
             root=program.root,
             applying=applying,
-            planned_at=planned_at or datetime.now(UTC),
+            planned_at=planned_at or utc_now(),
             render=self._render,
         )
         workspace = workspace_of(program.root) if workspace is None else workspace

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
+from opsconsole.clock import utc_now
 from opsconsole.compare import changed_fields
 from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.diagnostics import Path as AttributePath
@@ -125,7 +126,7 @@ class Planner:
         self._workspace = workspace
         self._options = options
         self._values: dict[str, Attributes] = {}
-        self._planned_at = datetime.now(UTC)
+        self._planned_at = utc_now()
         self.evaluator = self._evaluator(self._values)
         self.providers = workspace.providers(self.evaluator)
         # Each with the address that it is about.

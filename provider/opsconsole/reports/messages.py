@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from opsconsole import __version__
+from opsconsole.clock import timestamp
 from opsconsole.diagnostics import Diagnostic, Severity
 from opsconsole.reconcile.changes import Action, Change, Counts, Drift, OutputChange
 from opsconsole.reports.apply_text import apply_summary
@@ -234,7 +235,7 @@ def _shown(value: str) -> str:
 
 
 def _message(kind: str, text: str, at: datetime, level: str = "info", **members: Any) -> Message:
-    stamp = at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    stamp = timestamp(at, "microseconds")
     return {
         "@level": level,
         "@message": text,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from opsconsole import resources
+from opsconsole.clock import utc_now
 from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import load_directory, read_values
 from opsconsole.phrases import plural
@@ -59,7 +60,7 @@ def run(verb: Verb, given: Arguments) -> int:
         _prepare(
             Path.cwd(),
             given,
-            lambda text, code: events.emit(messages.init_output(text, code, events.now())),
+            lambda text, code: events.emit(messages.init_output(text, code, utc_now())),
         )
     except OpsconsoleError as problem:
         events.emit_error(problem)

@@ -20,11 +20,11 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
 from opsconsole import __version__
+from opsconsole.clock import timestamp, utc_now
 from opsconsole.errors import UserError
 from opsconsole.named_files import file_error
 
@@ -51,7 +51,7 @@ class LockInfo:
             user = getpass.getuser()
         except (OSError, KeyError):
             user = str(os.getuid())
-        created = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        created = timestamp(utc_now(), "microseconds")
         return cls(
             id=str(uuid.uuid4()),
             operation=f"opsconsole {operation}",

@@ -16,11 +16,11 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
+from opsconsole.clock import timestamp, utc_now
 from opsconsole.errors import UserError
 from opsconsole.held_signals import held_signals
 from opsconsole.named_files import file_error
@@ -155,7 +155,13 @@ class StateSession:
         self.unresolved: Sequence[Intent] = tuple(read_unresolved(backend.unresolved))
         self._backend = backend
         self._cadence = cadence
-        self._base = Started(state.lineage, state.serial, state.digest(), state.empty, now())
+        self._base = Started(
+            state.lineage,
+            state.serial,
+            state.digest(),
+            state.empty,
+            timestamp(utc_now()),
+        )
         self._journal: Journal | None = None
         self._pending: list[StateChange] = []
         self._intents: dict[str, Intent] = {}
@@ -228,7 +234,13 @@ class StateSession:
             aside = new_deposed_key() if address in self.state else ""
             placeholder = Placeholder(address, shown, aside)
             details = {**details, PLACEHOLDER_DETAIL: placeholder.detail}
-        intent = Intent(f"{self._run}-{next(self._numbers)}", address, call, dict(details), now())
+        intent = Intent(
+            f"{self._run}-{next(self._numbers)}",
+            address,
+            call,
+            dict(details),
+            timestamp(utc_now()),
+        )
         self._intents[intent.id] = intent
         if placeholder is not None:
             self._placeholders.add(intent.id, placeholder)
@@ -407,7 +419,7 @@ class StateSession:
             mirror = Mirror(self._backend) if self._backend.keeps_companions else None
             self._journal = Journal.create(self._backend.journal, mirror)
             self.state.lineage = self.state.lineage or str(uuid.uuid4())
-            self._base = replace(self._base, lineage=self.state.lineage, at=now())
+            self._base = replace(self._base, lineage=self.state.lineage, at=timestamp(utc_now()))
             self._journal.append(self._base)
         return self._journal
 
@@ -548,8 +560,3 @@ def _passes(check: Callable[[], None]) -> bool:
     except UserError:
         return False
     return True
-
-
-def now() -> str:
-    """Return the time for a record: ISO 8601, UTC."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -60,8 +59,9 @@ class Client:
         self._read_only = read_only
         self._limiter = limiter
         retry = Retry(settings.max_retries)
-        clock = time.monotonic if limiter is None else limiter.clock
-        self._breaker = CircuitBreaker(retry, settings.request_timeout, clock)
+        self._breaker = CircuitBreaker(
+            retry, settings.request_timeout, lambda: self._shared_limiter().clock()
+        )
         self._tls = tls_context(settings)
         secrets = Redaction()
         secrets.learn(settings.api_key)

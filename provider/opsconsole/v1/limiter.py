@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -59,17 +58,13 @@ class Limiter:
     Attributes:
         in_flight: Requests that have not ended, abandoned ones included.
         large_answers: Held while a large answer is read, so that only one is in memory.
-        clock: Seconds since some fixed moment.
-        sleep: Waits some seconds.
+        clock: The time of the event loop that runs when it is made.
+        sleep: Waits some seconds of that time.
     """
 
-    def __init__(
-        self,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.sleep = sleep
-        self.clock = clock
+    def __init__(self) -> None:
+        self.clock: Callable[[], float] = asyncio.get_running_loop().time
+        self.sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
         self.in_flight = 0
         self.large_answers = asyncio.Lock()
         self._rate = Rate()

@@ -65,7 +65,7 @@ def _is_passing(problem: ConsoleError) -> bool:
     return isinstance(problem, NotSent | AnswerLost) and not isinstance(problem, NotReachable)
 
 
-def retry_after(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that a Retry-After header asks to wait, or None.
 
     It holds seconds or an HTTP date (RFC 9110, 10.2.3). A date is measured against the answer's
@@ -80,7 +80,7 @@ def retry_after(headers: Mapping[str, str], now: Callable[[], float] = time.time
     if until is None:
         return None
     sent = _timestamp(headers.get("date", ""))
-    return max(0.0, until - (now() if sent is None else sent))
+    return max(0.0, until - (time.time() if sent is None else sent))
 
 
 def _timestamp(value: str) -> float | None:

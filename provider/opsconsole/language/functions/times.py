@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
+from opsconsole.clock import utc_now
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.registry import Signature
 from opsconsole.language.scopes import FunctionContext
@@ -75,7 +76,7 @@ def _plantimestamp(context: FunctionContext) -> str:
 
 @Signature("timestamp", context=True)
 def _timestamp(context: FunctionContext) -> Any:
-    return stamp(datetime.now(UTC)) if context.applying else UNKNOWN
+    return stamp(utc_now()) if context.applying else UNKNOWN
 
 
 @Signature("uuid", context=True)
