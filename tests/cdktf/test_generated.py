@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import shutil
 from pathlib import Path
 
@@ -102,7 +103,7 @@ def test_descriptions_are_found_where_python_looks() -> None:
             assert getattr(construct, attribute.name).__doc__ == described(attribute)
             if attribute.settable:
                 assert attribute.name in getattr(construct, f"{attribute.name}_input").__doc__
-                assert f"\n        {attribute.name}: " in construct.__doc__
+                assert f"\n    {attribute.name}: " in inspect.getdoc(construct)
             if attribute.optional:
                 assert attribute.name in getattr(construct, f"reset_{attribute.name}").__doc__
 
