@@ -14,6 +14,7 @@ from opsconsole.diagnostics import warning
 from opsconsole.drift.report import BaselineProblem, Bucket, Difference, DriftReport
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reports import drift_report, plan_report
+from opsconsole.reports.formats import FORMATS
 from opsconsole.reports.markdown import (
     LIMIT,
     MarkdownSection,
@@ -89,6 +90,8 @@ def test_a_large_fleet_stays_under_the_limit_and_counts_what_was_cut(
         total = re.search(r"### (?:Changed|Create) \(([\d,]+)\)", text)
         assert total is not None
         assert shown + number(cut[1]) >= number(total[1])
+    body = FORMATS["github-issue"](replace(report, findings=drifted))
+    assert 60_000 < len(body) <= 65_536
     # The smaller sections keep everything.
     text = render(drift_report.to_report(replace(report, findings=drifted)))
     assert "### Missing (2)" in text
