@@ -87,6 +87,29 @@ async def test_an_agent_that_a_write_showed_archived_is_gone(
     assert read.seen is Seen.ARCHIVED
 
 
+@pytest.mark.parametrize("profile", ["default", "archiving"], indirect=True)
+async def test_an_agent_that_is_created_archived_stays_in_state_and_is_told(
+    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
+) -> None:
+    agents = steps_of("agent")
+    plain = await agents.create(**declared)
+    text = json.dumps(plain.state | {"status": "archived", "plugin_ids": None})
+    console.fault(operation="agent_create", status=200, text=text)
+    console.change("agents", plain.state["id"], status="archived")
+
+    created = await agents.create(**declared)
+    read = await agents.read(created)
+    plan = await agents.plan(read, agents.config(**declared))
+
+    for outcome in (created, read):
+        [told] = outcome.diagnostics
+        assert told.severity is Severity.WARNING
+        assert "was created archived" in told.summary
+    assert read.state == created.state
+    assert plan.planned == created.state
+    assert not plan.replace
+
+
 async def test_an_attach_that_leaves_nothing_in_the_list_is_an_error_with_nothing_in_state(
     steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
 ) -> None:

@@ -21,6 +21,7 @@ from opsconsole.errors import (
 from opsconsole.lifecycle.agent_plugin import attach_or_detach, attached_ids
 from opsconsole.lifecycle.agent_rules import (
     archived,
+    created_archived,
     judge_creation,
     judge_move,
     judge_removal,
@@ -63,6 +64,9 @@ from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import AGENT
 from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Attributes
+
+_CREATED_ARCHIVED = "created_archived"
+"""Remembered of an agent that the answer to its creation showed archived: it stays in state."""
 
 
 class _PluginSet(NamedTuple):
@@ -134,6 +138,9 @@ class AgentLifecycle(SingleCreation):
         try:
             outcome = await self._look(request)
         except NotFound as problem:
+            if _was_created_archived(request):
+                told = created_archived(self.name(prior, request.address))
+                return Outcome(prior, request.private, (told,), unobserved=self._unread)
             outcome = missing(self, request, problem=problem)
             if outcome.state is not None:
                 return outcome
@@ -151,26 +158,32 @@ class AgentLifecycle(SingleCreation):
         Raises:
             NotFound: there is no such agent.
         """
-        agent_id, private = request.prior["id"], request.private
-        prior = request.prior
+        prior, private = request.prior, request.private
+        agent_id, answer = prior["id"], None
         if self.session.console.has("agent_get"):
             answer = await self.session.console.one("agent_get", agent_id)
-            if answer.get("status") == "archived":
-                return Outcome(None, seen=Seen.ARCHIVED)
-            outcome = self._seen_beside_plugins(request, answer)
+        listing = None if answer else await self.session.plugins(agent_id)
+        # The document shows no way back from this status, so what a write answered holds.
+        is_archived = (answer or prior).get("status") == "archived"
+        if is_archived and not _was_created_archived(request):
+            return Outcome(None, seen=Seen.ARCHIVED)
+        notes = (created_archived(self.name(prior, request.address)),) if is_archived else ()
+        if answer is None:
+            outcome = Outcome(prior, private, notes, unobserved=self._unread)
+        else:
+            outcome = self._seen_beside_plugins(request, answer).with_diagnostics(*notes)
             if prior.get("plugin_ids") is None:
                 return outcome
-            try:
-                listing = await self.session.plugins(agent_id)
-            except Forbidden as problem:
-                return self._without_plugins(outcome, problem)
-            return self._with_plugins(outcome, listing)
-        listing = await self.session.plugins(agent_id)
-        if prior.get("status") == "archived":
-            # A write has answered so; the document shows no way back from this status.
-            return Outcome(None, seen=Seen.ARCHIVED)
-        unseen = tuple(a.name for a in self.answered if a.name not in ("id", "plugin_ids"))
-        return self._with_plugins(Outcome(prior, private, unobserved=unseen), listing)
+        try:
+            listing = listing or await self.session.plugins(agent_id)
+        except Forbidden as problem:
+            return self._without_plugins(outcome, problem)
+        return self._with_plugins(outcome, listing)
+
+    @property
+    def _unread(self) -> tuple[str, ...]:
+        """The attributes that no documented operation reads."""
+        return tuple(a.name for a in self.answered if a.name not in ("id", "plugin_ids"))
 
     def _why_not_permitted(self) -> str:
         """Say which call this key lacks to read an agent, and what helps."""
@@ -279,9 +292,19 @@ class AgentLifecycle(SingleCreation):
         if request.prior is not None:
             # After an error, state may follow the console: the next plan shows the difference.
             state |= {name: values[name] for name in differing}
-            if values.get("status") == "archived":
-                diagnostics = (*diagnostics, archived(self.name(state, request.address)))
-        return Outcome(state, self.written(request, state, values), diagnostics)
+        private = self.written(request, state, values)
+        if values.get("status") == "archived":
+            name = self.name(state, request.address)
+            private_state = PrivateState.decode(private)
+            if request.prior is None:
+                marked = {**private_state.extra, _CREATED_ARCHIVED: True}
+                private = private_state._replace(extra=marked).encode()
+                diagnostics = (*diagnostics, created_archived(name))
+            elif _was_created_archived(request):
+                diagnostics = (*diagnostics, created_archived(name))
+            else:
+                diagnostics = (*diagnostics, archived(name))
+        return Outcome(state, private, diagnostics)
 
     async def _update(self, request: UpdateRequest) -> Outcome:
         prior, planned = request.prior, request.planned
@@ -385,6 +408,10 @@ class AgentLifecycle(SingleCreation):
         self.session.plugins_changed(agent_id)
         await self.session.plugins(agent_id)
         return True
+
+
+def _was_created_archived(request: ReadRequest | UpdateRequest) -> bool:
+    return bool(PrivateState.decode(request.private).extra.get(_CREATED_ARCHIVED))
 
 
 def _known(state: Attributes, address: str) -> KnownAgent:

@@ -109,6 +109,15 @@ def archived(name: str) -> Diagnostic:
     )
 
 
+def created_archived(name: str) -> Diagnostic:
+    """Warn of an agent that does not run; as an error it would be created again at each apply."""
+    return warning(
+        f"The {name} was created archived: it does not run",
+        "The console answered its creation so. It stays in state, and no other is created until "
+        "it is replaced (-replace). Look in the console why.",
+    )
+
+
 def _prevented(name: str, why: Removal, path: tuple[str, ...] = ()) -> Diagnostic:
     unknowing = (
         " Terraform cannot tell whether its host is deleted too: to delete both, change the "
