@@ -252,6 +252,16 @@ class _Attributed:
         """Return a value in which every attribute is null."""
         return dict.fromkeys(self.names)
 
+    def refuse_read_only(self, config: Attributes) -> list[Diagnostic]:
+        """Refuse what a declaration sets and only the console supplies."""
+        return [
+            error(
+                f"{item.name} is read only", "Leave it out: the console supplies it.", (item.name,)
+            )
+            for item in self.attributes
+            if item.read_only and config.get(item.name) is not None
+        ]
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -358,7 +368,7 @@ class ResourceDefinition(_Attributed):
         found = [
             problem for item in self.settable for problem in item.problems(config.get(item.name))
         ]
-        return [*found, *self.rules(config)]
+        return [*self.refuse_read_only(config), *found, *self.rules(config)]
 
     def undeclared(self, config: Attributes) -> list[Diagnostic]:
         """Return an error for each attribute that a creation needs and a declaration lacks."""

@@ -9,7 +9,7 @@ import pytest
 
 from declarations import ORGS, attribute_at, gates, held, program, value
 from engines import Terraform
-from opsconsole.definition import Attribute, ChangeRule
+from opsconsole.definition import Attribute, ChangeRule, Kind
 from opsconsole.emulator.handle import Emulator
 from opsconsole.resources import HOST, RESOURCES
 
@@ -25,7 +25,10 @@ NEEDED: dict[str, dict[str, Any]] = {
 
 
 def wrong_values(attribute: Attribute) -> Iterator[Any]:
-    """Yield values beyond each bound that the definition names."""
+    """Yield values beyond each bound that the definition names; any of what is read only."""
+    if attribute.read_only:
+        texts: dict[Kind, Any] = {Kind.BOOLEAN: True, Kind.STRING_SET: ["x"]}
+        yield texts.get(attribute.kind, "x")
     if attribute.allowed:
         yield "none of them"
     if attribute.minimum is not None:
@@ -47,14 +50,17 @@ def test_each_bound_is_checked_before_any_call(project: Callable[..., Terraform]
     declared: dict[str, dict[str, Any]] = {}
     expected = set()
     for definition in RESOURCES.values():
-        for attribute in definition.settable:
+        for attribute in definition:
             for number, wrong in enumerate(wrong_values(attribute)):
                 label = f"{attribute.name}_{number}"
                 values = NEEDED[definition.name] | {attribute.name: wrong}
                 declared.setdefault(definition.name, {})[label] = values
                 expected.add((f"{definition.type_name}.{label}", attribute.name))
     assert len(expected) > 10
-    engine = project(program(**declared))
+    document = program(**declared)
+    document["data"] = {"opsconsole_specialty": {"one": {"key": "x", "prompt": "y"}}}
+    expected.add(("data.opsconsole_specialty.one", "prompt"))
+    engine = project(document)
 
     report = engine.validate(expect={1})
 

@@ -282,9 +282,13 @@ class Servicer:
     async def validate_data_resource_config(
         self, request: pb.ValidateDataResourceConfig.Request
     ) -> pb.ValidateDataResourceConfig.Response:
-        """Judge one data source's declaration: it has the schema's shape, or it is refused."""
-        self.codec("data source", request.type_name).decode(request.config)
-        return pb.ValidateDataResourceConfig.Response()
+        """Judge one data source's declaration by itself."""
+        name = request.type_name
+        config = self.codec("data source", name).decode(request.config) or {}
+        diagnostics = DATA_SOURCES[name].refuse_read_only(config)
+        return pb.ValidateDataResourceConfig.Response(
+            diagnostics=self.rendered(diagnostics, "data source", name)
+        )
 
     async def read_data_source(
         self, request: pb.ReadDataSource.Request
