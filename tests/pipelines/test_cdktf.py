@@ -8,8 +8,9 @@ from itertools import product
 import pytest
 
 from extent import EVERYTHING
+from http_state import HELD, HttpState
 from opsconsole.emulator.handle import Emulator
-from pipeline_jobs import Service
+from pipeline_jobs import Service, assert_ends
 
 NATIVE, TERRAFORM = "opsconsole-terraform", "terraform"
 SAMPLE = {
@@ -48,3 +49,31 @@ def test_a_change_is_shown_and_then_deployed(
         assert (idle.code, "No changes." in idle.text) == (0, True), idle.text
         healthy = jobs.drift()
         assert (healthy.code, "No drift." in healthy.text) == (0, True), healthy.text
+
+
+@pytest.mark.cdktf
+@pytest.mark.parametrize("engine", [NATIVE, TERRAFORM] if EVERYTHING else [NATIVE])
+@pytest.mark.parametrize(
+    ("situation", "problem", "remedy"),
+    [
+        ("held lock", "locked", "7f3"),
+        ("wrong key", "the key is invalid", "Check the API key"),
+        ("console down", "127.0.0.1:9", "base_url"),
+    ][: 3 if EVERYTHING else 1],
+)
+def test_a_diff_that_cannot_be_made_says_what_helps(
+    situation: str,
+    problem: str,
+    remedy: str,
+    engine: str,
+    service: Callable[..., Service],
+    state: HttpState,
+) -> None:
+    jobs = service("github", "cdktf", engine)
+    if situation == "held lock":
+        state.lock = HELD
+    elif situation == "wrong key":
+        jobs.settings["OPSCONSOLE_API_KEY"] = "svc_ak_of_somebody_else"
+    else:
+        jobs.settings["OPSCONSOLE_BASE_URL"] = "http://127.0.0.1:9"
+    assert_ends(jobs.diff(), 1, problem, remedy)

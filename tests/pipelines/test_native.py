@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from extent import EVERYTHING
-from http_state import HttpState
+from http_state import HELD, HttpState
 from opsconsole.emulator.handle import Emulator
-from pipeline_jobs import Ran, Service
+from pipeline_jobs import Service, assert_ends
 from posts import Posts
 
 SERVICES = ("github", "gitlab", "shell")
@@ -92,27 +92,19 @@ def test_a_job_that_cannot_go_on_says_what_helps(
     assert (ran := jobs.apply(planned)) is not None and ran.code == 0
     stale = jobs.apply(planned)
     assert stale is not None
-    ends(stale, 1, "The plan is stale", "Plan again")
+    assert_ends(stale, 1, "The plan is stale", "Plan again")
 
-    state.lock = json.dumps({"ID": "7f3", "Who": "ann@build", "Operation": "apply"}).encode()
+    state.lock = HELD
     # 75, where "try again later" has a code of its own.
-    ends(jobs.plan(), (1, 75), "is locked by ann@build", "force-unlock 7f3")
+    assert_ends(jobs.plan(), (1, 75), "is locked by ann@build", "force-unlock 7f3")
     assert jobs.drift().code == 0, "a check takes no lock"
     state.lock = b""
 
     good = dict(jobs.settings)
     jobs.settings["OPSCONSOLE_API_KEY"] = "svc_ak_of_somebody_else"
     for job in (jobs.plan, jobs.drift):
-        ends(job(), 1, "the key is invalid", "Check the API key")
+        assert_ends(job(), 1, "the key is invalid", "Check the API key")
     jobs.settings = good | {"OPSCONSOLE_BASE_URL": "http://127.0.0.1:9"}
     jobs.settings["OPSCONSOLE_MAX_RETRIES"] = "0"
     for job in (jobs.plan, jobs.drift):
-        ends(job(), (1, 75), "127.0.0.1:9", "base_url")
-
-
-def ends(ran: Ran, codes: int | tuple[int, ...], problem: str, remedy: str) -> None:
-    """Assert that a job ended with a code, and told a problem and its remedy."""
-    said = " ".join(ran.text.replace("│", " ").split())
-    assert ran.code in (codes if isinstance(codes, tuple) else (codes,)), said
-    assert problem in said, said
-    assert remedy in said, said
+        assert_ends(job(), (1, 75), "127.0.0.1:9", "base_url")

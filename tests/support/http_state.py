@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
+HELD = json.dumps({"ID": "7f3", "Who": "ann@build", "Operation": "apply"}).encode()
+"""A lock that somebody else holds."""
+
 
 @dataclass
 class HttpState:

@@ -12,6 +12,7 @@ import ensurepip
 import fcntl
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -208,3 +209,11 @@ def run_shell(script: str, folder: Path, environment: Mapping[str, str]) -> tupl
         timeout=SECONDS,
     )
     return done.returncode, done.stdout
+
+
+def assert_ends(ran: Ran, codes: int | tuple[int, ...], problem: str, remedy: str) -> None:
+    """Assert that a job ended with a code, and told a problem and its remedy."""
+    said = " ".join(re.sub(r"[│╷╵]|\x1b\[\w+", " ", ran.text).split())
+    assert ran.code in (codes if isinstance(codes, tuple) else (codes,)), said
+    assert problem in said, said
+    assert remedy in said, said
