@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from opsconsole.diagnostics import error
 from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding, Scope
 from opsconsole.drift.since import compare
 from opsconsole.reports.formats import FORMATS
+from posts import Posts, serve_posts
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "schemas"
 WEB = "opsconsole_host.web[0]"
@@ -89,36 +88,11 @@ def test_drift_that_was_not_seen_in_between_is_neither_new_nor_lost() -> None:
     assert mended is not None and [entry.what for entry in mended.resolved] == [("tags",)]
 
 
-@dataclass
-class Webhook:
-    """A service that takes notifications."""
-
-    url: str = ""
-    status: int = 200
-    bodies: list[dict[str, Any]] = field(default_factory=list)
-
-
 @pytest.fixture
-def webhook() -> Iterator[Webhook]:
-    found = Webhook()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            assert self.path == f"/{SECRET}"
-            found.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(found.status)
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        found.url = f"http://127.0.0.1:{server.server_port}/{SECRET}"
-        yield found
-        server.shutdown()
-        thread.join()
+def webhook() -> Iterator[Posts]:
+    """A service that takes notifications."""
+    with serve_posts() as posts:
+        yield posts
 
 
 def test_every_format_tells_new_resolved_and_open_apart(ground: Any, world: World) -> None:
@@ -157,10 +131,10 @@ def test_every_format_tells_new_resolved_and_open_apart(ground: Any, world: Worl
 
 @pytest.mark.parametrize("kind", ["json", "slack", "teams"])
 def test_a_webhook_is_told_of_news_only(
-    kind: str, ground: Any, world: World, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
+    kind: str, ground: Any, world: World, webhook: Posts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ground.apply(world())
-    monkeypatch.setenv("OPSCONSOLE_NOTIFY_URL", webhook.url)
+    monkeypatch.setenv("OPSCONSOLE_NOTIFY_URL", f"{webhook.address}/{SECRET}")
     words = ("--since", "last.json", "--format", "json=last.json", "--notify-format", kind)
 
     def check() -> tuple[int, str]:
@@ -169,10 +143,12 @@ def test_a_webhook_is_told_of_news_only(
         return code, err
 
     assert check() == (0, "No drift. 8 resources in state checked.\n")
-    assert webhook.bodies == []
+    assert webhook.kept == []
     ground.console.change("hosts", ground.id_of(WEB), tags=["owner:me"])
     assert check()[0] == 2
-    [body] = webhook.bodies
+    [post] = webhook.kept
+    assert post.path == f"/{SECRET}"
+    body = json.loads(post.body)
     text = json.dumps(body)
     assert WEB in text and "tags" in text and "owner:me" not in text
     if kind == "json":
@@ -182,13 +158,13 @@ def test_a_webhook_is_told_of_news_only(
     else:
         assert body["blocks" if kind == "slack" else "attachments"]
     assert check()[0] == 2
-    assert len(webhook.bodies) == 1
+    assert len(webhook.kept) == 1
     ground.apply()
     webhook.status = 500
     code, err = check()
     assert code == 0
     assert "Warning: The notification was not sent: the webhook answered 500.\n" in err
-    assert len(webhook.bodies) == 2
+    assert len(webhook.kept) == 2
     ground.console.change("hosts", ground.id_of(WEB), tags=["owner:me"])
     monkeypatch.setenv("OPSCONSOLE_NOTIFY_URL", f"http://127.0.0.1:9/{SECRET}")
     code, err = check()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from urllib.parse import parse_qs
 from xml.etree import ElementTree
 
@@ -16,6 +18,7 @@ from pipeline_jobs import Service, assert_ends
 from posts import Posts
 
 SERVICES = ("github", "gitlab", "shell")
+NOBODY_SAW = "0" * 16
 
 
 def names(console: Emulator) -> set[str]:
@@ -31,6 +34,11 @@ def test_the_reviewed_plan_is_applied_and_drift_is_told_once(
 ) -> None:
     jobs = service(name, framework)
     jobs.settings |= {"NOTES_TOKEN": "notes-token", "CI_API_V4_URL": posts.address}
+    if name == "github":
+        key = jobs.settings["OPSCONSOLE_API_KEY"]
+        jobs.settings["OPSCONSOLE_API_KEY"] = "svc_ak_of_somebody_else"
+        assert jobs.review().code == 1, "the pipe hides that the plan failed"
+        jobs.settings["OPSCONSOLE_API_KEY"] = key
     reviewed = jobs.review()
     assert reviewed.code == 0, reviewed.text
     assert "2 to add" in reviewed.text or "4 to add" in reviewed.text
@@ -89,6 +97,11 @@ def test_a_job_that_cannot_go_on_says_what_helps(
 ) -> None:
     jobs = service(name)
     planned = jobs.plan()
+    text = re.sub(r"(?<=Checksum of this plan: )\w+", NOBODY_SAW, planned.text)
+    outputs = dict.fromkeys(planned.outputs, NOBODY_SAW)
+    other = jobs.apply(replace(planned, text=text, outputs=outputs))
+    assert other is not None
+    assert_ends(other, 1, f"not {NOBODY_SAW}", "It is not the plan that was reviewed")
     assert (ran := jobs.apply(planned)) is not None and ran.code == 0
     stale = jobs.apply(planned)
     assert stale is not None

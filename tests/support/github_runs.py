@@ -39,10 +39,12 @@ class GitHub:
     _number: int = 0
 
     def diff(self) -> Ran:
-        return self.run("cdktf", "pull_request")["cdktf"]
+        [ran] = self.run("cdktf", "pull_request").values()
+        return ran
 
     def deploy(self) -> Ran:
-        return self.run("cdktf", "push")["cdktf"]
+        [ran] = self.run("cdktf", "push").values()
+        return ran
 
     def review(self) -> Ran:
         """Plan a pull request; the summary is the comment on it."""
@@ -74,7 +76,8 @@ class GitHub:
             if (only and title not in only) or not _holds(job.get("if", "true"), contexts):
                 continue
             contexts["env"] = _each(workflow.get("env", {}), contexts)
-            done[title] = _Job(self, contexts, job).run(done)
+            shell = workflow.get("defaults", {}).get("run", {}).get("shell")
+            done[title] = _Job(self, contexts, job, pipefail=shell == "bash").run(done)
         return done
 
     def _contexts(self, event: str, done: Mapping[str, Ran]) -> dict[str, Any]:
@@ -98,6 +101,7 @@ class _Job:
     github: GitHub
     contexts: dict[str, Any]
     job: Mapping[str, Any]
+    pipefail: bool
     said: list[str] = field(default_factory=list)
 
     def run(self, done: Mapping[str, Ran]) -> Ran:
@@ -147,7 +151,7 @@ class _Job:
         if step["name"] == "Install":
             code, said = self.github.machine.install(self.checkout, script, environment)
         else:
-            code, said = run_shell(script, self.checkout, environment)
+            code, said = run_shell(script, self.checkout, environment, pipefail=self.pipefail)
         self.said.append(said)
         return code, dict(line.split("=", 1) for line in notes.read_text().splitlines())
 

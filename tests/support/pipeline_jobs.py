@@ -196,10 +196,17 @@ def for_cdktn(text: str) -> str:
     )
 
 
-def run_shell(script: str, folder: Path, environment: Mapping[str, str]) -> tuple[int, str]:
-    """Run a script in bash as services do; return its exit code and what it wrote."""
+def run_shell(
+    script: str, folder: Path, environment: Mapping[str, str], *, pipefail: bool = True
+) -> tuple[int, str]:
+    """Run a script in bash as services do; return its exit code and what it wrote.
+
+    Args:
+        pipefail: Whether a pipe fails where one of its commands does. GitHub demands to be asked.
+    """
+    flags = ["-eo", "pipefail"] if pipefail else ["-e"]
     done = subprocess.run(
-        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+        ["bash", "--noprofile", "--norc", *flags, "-c", script],
         cwd=folder,
         env=dict(environment),
         stdin=subprocess.DEVNULL,

@@ -20,21 +20,22 @@ class Post:
 
 @dataclass
 class Posts:
-    """The server's address, and what came in so far."""
+    """The server's address, what it answers, and what came in so far."""
 
     address: str
+    status: int = 201
     kept: list[Post] = field(default_factory=list)
 
 
 @contextlib.contextmanager
 def serve_posts() -> Iterator[Posts]:
-    """Answer every POST with 201 until the block ends."""
+    """Keep every POST until the block ends."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             posts.kept.append(Post(self.path, dict(self.headers), body))
-            self.send_response(201)
+            self.send_response(posts.status)
             self.send_header("Content-Length", "0")
             self.end_headers()
 
