@@ -70,9 +70,9 @@ def _cloud(settings: BackendSettings) -> tuple[str, str, str]:
 
 def _identity(settings: BackendSettings, authority: str) -> Any:
     """Return the credential that the settings ask for; the libraries' own chain at the end."""
-    client = _or_file(settings, "client_id", "ARM_CLIENT_ID")
-    tenant = settings.text("tenant_id", "ARM_TENANT_ID")
-    secret = _or_file(settings, "client_secret", "ARM_CLIENT_SECRET")
+    client = _text_or_file(settings, "client_id")
+    tenant = _text(settings, "tenant_id")
+    secret = _text_or_file(settings, "client_secret")
     trusting: dict[str, Any] = {"connection_verify": trusted_file() or True}
     where = {"authority": authority, **trusting}
     if client and tenant and secret:
@@ -93,21 +93,24 @@ def _identity(settings: BackendSettings, authority: str) -> Any:
 
 
 def _certificate(settings: BackendSettings) -> dict[str, Any]:
-    password = settings.text("client_certificate_password", "ARM_CLIENT_CERTIFICATE_PASSWORD")
+    password = _text(settings, "client_certificate_password")
     extra = {"password": password} if password else {}
-    if path := settings.text("client_certificate_path", "ARM_CLIENT_CERTIFICATE_PATH"):
+    if path := _text(settings, "client_certificate_path"):
         return {"certificate_path": path, **extra}
-    if text := settings.text("client_certificate", "ARM_CLIENT_CERTIFICATE"):
+    if text := _text(settings, "client_certificate"):
         return {"certificate_data": base64.b64decode(text), **extra}
     return {}
 
 
-def _or_file(settings: BackendSettings, name: str, variable: str) -> str:
-    path = settings.text(f"{name}_file_path", f"{variable}_FILE_PATH")
-    return settings.text(name, variable) or (_text_of(path) if path else "")
+def _text(settings: BackendSettings, name: str, *variables: str) -> str:
+    """Return a setting, whose own environment variable comes before the given ones."""
+    return settings.text(name, f"ARM_{name.upper()}", *variables)
 
 
-def _text_of(path: str) -> str:
+def _text_or_file(settings: BackendSettings, name: str) -> str:
+    text, path = _text(settings, name), _text(settings, f"{name}_file_path")
+    if text or not path:
+        return text
     try:
         return Path(path).read_text().strip()
     except OSError as error:
@@ -116,21 +119,13 @@ def _text_of(path: str) -> str:
 
 def _oidc_token(settings: BackendSettings) -> str:
     """Return the token of a pipeline: given, in a file, or asked of the pipeline's service."""
-    if token := settings.text("oidc_token", "ARM_OIDC_TOKEN"):
+    if token := _text_or_file(settings, "oidc_token"):
         return token
-    if path := settings.text("oidc_token_file_path", "ARM_OIDC_TOKEN_FILE_PATH"):
-        return _text_of(path)
-    address = settings.text(
-        "oidc_request_url",
-        "ARM_OIDC_REQUEST_URL",
-        "ACTIONS_ID_TOKEN_REQUEST_URL",
-        "SYSTEM_OIDCREQUESTURI",
+    address = _text(
+        settings, "oidc_request_url", "ACTIONS_ID_TOKEN_REQUEST_URL", "SYSTEM_OIDCREQUESTURI"
     )
-    bearer = settings.text(
-        "oidc_request_token",
-        "ARM_OIDC_REQUEST_TOKEN",
-        "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
-        "SYSTEM_ACCESSTOKEN",
+    bearer = _text(
+        settings, "oidc_request_token", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "SYSTEM_ACCESSTOKEN"
     )
     if not address or not bearer:
         raise UserError(
@@ -138,21 +133,18 @@ def _oidc_token(settings: BackendSettings) -> str:
             "Set ARM_OIDC_TOKEN or ARM_OIDC_TOKEN_FILE_PATH, or let the pipeline's job write"
             " id-tokens.",
         )
-    connection = settings.text(
-        "ado_pipeline_service_connection_id",
-        "ARM_ADO_PIPELINE_SERVICE_CONNECTION_ID",
-        "ARM_OIDC_AZURE_SERVICE_CONNECTION_ID",
+    connection = _text(
+        settings, "ado_pipeline_service_connection_id", "ARM_OIDC_AZURE_SERVICE_CONNECTION_ID"
     )
+    method, params, field = "GET", {"audience": "api://AzureADTokenExchange"}, "value"
+    if connection:
+        params = {"api-version": "7.1", "serviceConnectionId": connection}
+        method, field = "POST", "oidcToken"
     headers = {"Authorization": f"Bearer {bearer}", "Accept": "application/json"}
     try:
-        if connection:
-            asked = httpx.URL(address).copy_merge_params(
-                {"api-version": "7.1", "serviceConnectionId": connection}
-            )
-            answer = httpx.post(asked, headers=headers, content=b"").raise_for_status()
-            return str(answer.json()["oidcToken"])
-        asked = httpx.URL(address).copy_merge_params({"audience": "api://AzureADTokenExchange"})
-        return str(httpx.get(asked, headers=headers).raise_for_status().json()["value"])
+        url = httpx.URL(address).copy_merge_params(params)
+        answer = httpx.request(method, url, headers=headers).raise_for_status()
+        return str(answer.json()[field])
     except (httpx.HTTPError, ValueError, LookupError) as error:
         raise UserError(
             f"The azurerm backend got no OIDC token from the pipeline: {error}.",
