@@ -368,10 +368,7 @@ def run_force_unlock(args: argparse.Namespace) -> int:
     if not args.force and not _confirmed(backend.name):
         sys.stdout.write("Nothing was released.\n")
         return 1
-    try:
-        backend.force_unlock(args.id)
-    finally:
-        backend.close()
+    backend.force_unlock(args.id)
     sys.stdout.write(f"The state {backend.name} is not locked any more.\n")
     return 0
 

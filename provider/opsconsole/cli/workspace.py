@@ -125,10 +125,7 @@ def _names(args: argparse.Namespace) -> list[str]:
     """Return all workspaces, `default` first."""
     backend = opening.state_backend(args, "workspace list", workspace=_ANY)
     if isinstance(backend, SharedBackend):
-        try:
-            return backend.workspaces()
-        finally:
-            backend.close()
+        return backend.workspaces()
     if not isinstance(backend, LocalBackend):
         raise UserError(
             f"{backend.name} is reached through {engine_of().name}.",

@@ -90,7 +90,7 @@ class Backend:
         """Replace the state, durably; return what it is stored under, which may differ."""
         raise NotImplementedError
 
-    def check(self) -> None:
+    def check_lock(self) -> None:
         """Raise LockLost if others are no longer excluded."""
 
     def check_name(self) -> None:

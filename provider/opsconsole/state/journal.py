@@ -82,7 +82,7 @@ class Mirror:
             records = list(self._records)
             self._waiting = False
         try:
-            self._backend.check()
+            self._backend.check_lock()
             self._backend.store_journal(encode_records(records))
             self._stored = True
         except BaseException:

@@ -32,6 +32,7 @@ from opsconsole.state.backend import (
     workspace_of,
 )
 from opsconsole.state.backends.base import Run, SharedBackend
+from opsconsole.state.backends.settings import need_extra
 from opsconsole.state.fold import fold
 from opsconsole.state.journal import Journal, read_unresolved, write_unresolved
 from opsconsole.state.lock import DEFAULT_LOCKING, Locking
@@ -63,8 +64,6 @@ _PLACE: Final = {
 
 Each kind has a module of its name in `backends`, with a class such as `GcsBackend`.
 """
-
-_NO_RUN: Final = Run()
 
 
 def merged_settings(
@@ -149,7 +148,7 @@ def is_native(kind: str) -> bool:
 
 
 def native_backend(
-    kind: str, block: Mapping[str, Any], workspace: str = DEFAULT_WORKSPACE, run: Run = _NO_RUN
+    kind: str, block: Mapping[str, Any], workspace: str = DEFAULT_WORKSPACE, run: Run | None = None
 ) -> SharedBackend:
     """Return a backend of a kind that is spoken to natively; its libraries are imported only now.
 
@@ -159,8 +158,13 @@ def native_backend(
     Raises:
         UserError: A setting or a library is missing.
     """
-    module = import_module(f"opsconsole.state.backends.{kind}")
-    made: SharedBackend = getattr(module, f"{kind.capitalize()}Backend")(block, workspace, run)
+    try:
+        module = import_module(f"opsconsole.state.backends.{kind}")
+    except ImportError as error:
+        raise need_extra(kind, error) from error
+    made: SharedBackend = getattr(module, f"{kind.capitalize()}Backend")(
+        block, workspace, run or Run()
+    )
     return made
 
 

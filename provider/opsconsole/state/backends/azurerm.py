@@ -12,33 +12,23 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from opsconsole.state.backend import DEFAULT_WORKSPACE
-from opsconsole.state.backends.base import (
-    Companion,
-    LockLost,
-    ObjectBackend,
-    Run,
-    one_line,
+from azure.core import MatchConditions
+from azure.core.exceptions import (
+    AzureError,
+    ClientAuthenticationError,
+    HttpResponseError,
+    ResourceExistsError,
+    ResourceNotFoundError,
+    ServiceRequestError,
+    ServiceResponseError,
 )
-from opsconsole.state.backends.settings import BackendSettings, need_extra
+from azure.storage.blob import BlobLeaseClient, ContentSettings
+
+from opsconsole.state.backend import DEFAULT_WORKSPACE
+from opsconsole.state.backends.azurerm_login import service
+from opsconsole.state.backends.base import Companion, LockLost, ObjectBackend, Run, one_line
+from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockInfo
-
-try:
-    from azure.core import MatchConditions
-    from azure.core.exceptions import (
-        AzureError,
-        ClientAuthenticationError,
-        HttpResponseError,
-        ResourceExistsError,
-        ResourceNotFoundError,
-        ServiceRequestError,
-        ServiceResponseError,
-    )
-    from azure.storage.blob import BlobLeaseClient, ContentSettings
-
-    from opsconsole.state.backends.azurerm_login import service
-except ImportError as error:
-    raise need_extra("azurerm", "azure-storage-blob and azure-identity", error) from error
 
 _META = "terraformlockid"
 _JSON = ContentSettings(content_type="application/json")

@@ -78,7 +78,7 @@ class SharedBackend(Backend, ABC):
 
     Attributes:
         lockable: Whether the settings name a lock at all.
-        keeps_companions: Whether `read_companion` and `write_companion` work.
+        keeps_companions: Whether anything can be stored beside the state.
     """
 
     lockable = True
@@ -120,14 +120,15 @@ class SharedBackend(Backend, ABC):
             LockHeld: Another holds it.
         """
         self.journal.parent.mkdir(parents=True, exist_ok=True)
+        self._open = True
         try:
             if self._locking.lock and self.lockable:
                 info = LockInfo.own(self._operation, self.name)
                 take_lock(lambda: self.lock(info), self._locking, _PAUSES)
-            self._open = True
-        finally:
-            if not self._open:
-                self._disconnect()
+        except BaseException:
+            self._open = False
+            self._disconnect()
+            raise
 
     def read(self) -> bytes:
         """Return the state's bytes; none when there is no state.
@@ -135,11 +136,8 @@ class SharedBackend(Backend, ABC):
         Raises:
             UserError: There is none, and there is one here.
         """
-        try:
-            with self._translating("read"):
-                data = self._read()
-        finally:
-            self._disconnect_unless_used()
+        with self._translating("read"):
+            data = self._read()
         if not data and self._place is not None:
             self._place.check_nothing_here()
         return data
@@ -175,15 +173,6 @@ class SharedBackend(Backend, ABC):
             with self._translating("unlock"):
                 self._release(info)
 
-    def check(self) -> None:
-        """Check that the lock is held.
-
-        Raises:
-            LockLost: It is no longer held.
-        """
-        with self._naming_the_journal():
-            self.check_lock()
-
     def check_lock(self) -> None:
         """Do nothing while the lock is held.
 
@@ -191,7 +180,7 @@ class SharedBackend(Backend, ABC):
             LockLost: It is no longer held.
         """
         if self._info is not None:
-            with self._translating("check the lock of"):
+            with self._naming_the_journal(), self._translating("check the lock of"):
                 self._check_lock(self._info)
 
     def force_unlock(self, lock_id: str) -> None:
@@ -213,35 +202,32 @@ class SharedBackend(Backend, ABC):
 
     def read_companion(self, which: Companion) -> bytes:
         """Return what is stored beside the state; none when there is nothing."""
-        raise NotImplementedError
+        return b""
 
     def write_companion(self, which: Companion, data: bytes) -> None:
-        """Replace what is stored beside the state; without bytes, remove it."""
-        raise NotImplementedError
+        """Replace what is stored beside the state, if it can be; without bytes, remove it."""
 
     def fetch_journal(self) -> bytes:
         """Return the journal that is stored beside the state; none when there is none."""
-        return self._fetch(Companion.JOURNAL)
+        return self.read_companion(Companion.JOURNAL)
 
     def store_journal(self, data: bytes) -> None:
         """Replace the journal that is stored beside the state; without bytes, remove it."""
-        if self.keeps_companions:
-            self.write_companion(Companion.JOURNAL, data)
+        self.write_companion(Companion.JOURNAL, data)
 
     def fetch_unresolved(self) -> None:
         """Bring the list of unresolved calls here, where it is stored beside the state."""
         if not self.keeps_companions:
             return
-        if data := self._fetch(Companion.UNRESOLVED):
+        if data := self.read_companion(Companion.UNRESOLVED):
             replace_durably(self.unresolved, data)
         else:
             self.unresolved.unlink(missing_ok=True)
 
     def store_unresolved(self) -> None:
         """Store the list of unresolved calls beside the state."""
-        if self.keeps_companions:
-            data = self.unresolved.read_bytes() if self.unresolved.exists() else b""
-            self.write_companion(Companion.UNRESOLVED, data)
+        data = self.unresolved.read_bytes() if self.unresolved.exists() else b""
+        self.write_companion(Companion.UNRESOLVED, data)
 
     def workspaces(self) -> list[str]:
         """Return the names of all workspaces: `default` first, then sorted."""
@@ -254,7 +240,7 @@ class SharedBackend(Backend, ABC):
             self._delete_all()
 
     def close(self) -> None:
-        """Release the lock of `open` and close the connections. A later call opens them again.
+        """Release the lock of `open` and close the connections.
 
         Raises:
             UserError: The lock cannot be released.
@@ -318,16 +304,6 @@ class SharedBackend(Backend, ABC):
             self._client.close()
             self._client = None
 
-    def _disconnect_unless_used(self) -> None:
-        if not self._open and self._info is None:
-            self._disconnect()
-
-    def _fetch(self, which: Companion) -> bytes:
-        try:
-            return self.read_companion(which) if self.keeps_companions else b""
-        finally:
-            self._disconnect_unless_used()
-
     @contextmanager
     def _naming_the_journal(self) -> Iterator[None]:
         try:
@@ -344,10 +320,14 @@ class SharedBackend(Backend, ABC):
 
     @contextmanager
     def _translating(self, action: str) -> Iterator[None]:
+        """Turn what the library raises into a `UserError`; keep connections for a run alone."""
         try:
             yield
         except self._errors as error:
             raise self._translated(action, error) from error
+        finally:
+            if not self._open and self._info is None:
+                self._disconnect()
 
     def _translated(self, action: str, error: Exception) -> UserError:
         said, remedy = self._explained(error)

@@ -18,31 +18,23 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from opsconsole.errors import UserError
-from opsconsole.state.backends.base import (
-    Companion,
-    ObjectBackend,
-    Run,
-    one_line,
-)
-from opsconsole.state.backends.settings import BackendSettings, need_extra, trusted_file
+from opsconsole.state.backends.base import Companion, ObjectBackend, Run, one_line
+from opsconsole.state.backends.settings import BackendSettings, trusted_file
 from opsconsole.state.lock import LockInfo
 
-try:
-    with warnings.catch_warnings():
-        # The library warns of a package for gRPC, which nothing here uses.
-        warnings.simplefilter("ignore", ImportWarning)
-        import google.auth
-        from google.api_core import exceptions
-        from google.auth import impersonated_credentials
-        from google.auth.exceptions import GoogleAuthError
-        from google.auth.transport.requests import Request as AuthRequest
-        from google.cloud import storage
-        from google.cloud.storage.retry import DEFAULT_RETRY
-        from google.oauth2 import credentials, service_account
-        from requests import Session
-        from requests.exceptions import RequestException
-except ImportError as error:
-    raise need_extra("gcs", "google-cloud-storage", error) from error
+with warnings.catch_warnings():
+    # The library warns of a package for gRPC, which nothing here uses.
+    warnings.simplefilter("ignore", ImportWarning)
+    import google.auth
+    from google.api_core import exceptions
+    from google.auth import impersonated_credentials
+    from google.auth.exceptions import GoogleAuthError
+    from google.auth.transport.requests import Request as AuthRequest
+    from google.cloud import storage
+    from google.cloud.storage.retry import DEFAULT_RETRY
+    from google.oauth2 import credentials, service_account
+    from requests import Session
+    from requests.exceptions import RequestException
 
 _SCOPES = ("https://www.googleapis.com/auth/devstorage.read_write",)
 _TIMEOUT = (15, 600)

@@ -15,22 +15,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, LiteralString
 
-from opsconsole.errors import UserError
-from opsconsole.state.backends.base import (
-    Companion,
-    LockLost,
-    Run,
-    SharedBackend,
-    one_line,
-)
-from opsconsole.state.backends.settings import BackendSettings, need_extra
-from opsconsole.state.lock import LockInfo
+import psycopg
+from psycopg import sql
 
-try:
-    import psycopg
-    from psycopg import sql
-except ImportError as error:
-    raise need_extra("pg", "psycopg 3", error) from error
+from opsconsole.errors import UserError
+from opsconsole.state.backends.base import Companion, LockLost, Run, SharedBackend, one_line
+from opsconsole.state.backends.settings import BackendSettings
+from opsconsole.state.lock import LockInfo
 
 CREATION = -1
 """The key that stands for a state that has no row yet. It is one for the whole database."""

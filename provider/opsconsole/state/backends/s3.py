@@ -15,24 +15,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, SSOError
+
 from opsconsole.errors import UserError
 from opsconsole.state.backend import DEFAULT_WORKSPACE
-from opsconsole.state.backends.base import (
-    Companion,
-    ObjectBackend,
-    Run,
-    no_such_lock,
-    one_line,
-)
-from opsconsole.state.backends.settings import BackendSettings, need_extra
+from opsconsole.state.backends.base import Companion, ObjectBackend, Run, no_such_lock, one_line
+from opsconsole.state.backends.s3_session import clients
+from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockInfo
-
-try:
-    from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, SSOError
-
-    from opsconsole.state.backends.s3_session import clients
-except ImportError as error:
-    raise need_extra("s3", "boto3", error) from error
 
 _DIGEST_TRIES = 20
 _EXISTS = ("PreconditionFailed", "ConditionalRequestConflict", "ConditionalCheckFailedException")

@@ -9,6 +9,12 @@ from typing import Any
 from opsconsole.errors import UserError
 
 _TRUE = frozenset(("1", "t", "true", "yes", "on"))
+_LIBRARIES = {
+    "azurerm": "azure-storage-blob and azure-identity",
+    "gcs": "google-cloud-storage",
+    "pg": "psycopg 3",
+    "s3": "boto3",
+}
 
 
 class BackendSettings:
@@ -89,9 +95,9 @@ def trusted_file() -> str:
     return os.environ.get("SSL_CERT_FILE") or os.environ.get("REQUESTS_CA_BUNDLE") or ""
 
 
-def need_extra(kind: str, package: str, error: ImportError) -> UserError:
+def need_extra(kind: str, error: ImportError) -> UserError:
     """Say which extra brings the libraries of a backend."""
     return UserError(
-        f"The {kind} backend needs {package}, which is not installed ({error}).",
+        f"The {kind} backend needs {_LIBRARIES[kind]}, which is not installed ({error}).",
         f"Install the extra: pip install 'opsconsole[{kind}]'.",
     )
