@@ -180,7 +180,7 @@ class AzurermBackend(ObjectBackend):
                 raise
             return b"", ""
 
-    def _put_companion(self, name: str, data: bytes) -> None:
+    def _put(self, name: str, data: bytes) -> None:
         self._blob(name).upload_blob(data, overwrite=True)
 
     def _delete(self, name: str) -> None:

@@ -355,6 +355,9 @@ class ObjectBackend(SharedBackend):
     _object: str
     """The name of the state's object."""
 
+    _stem: str
+    """What the names of its companions begin with."""
+
     def read_companion(self, which: Companion) -> bytes:
         """Return the object beside the state; none when there is none."""
         with self._translating("read what is beside"):
@@ -364,7 +367,7 @@ class ObjectBackend(SharedBackend):
         """Replace the object beside the state; without bytes, remove it."""
         with self._translating("write what is beside"):
             if data:
-                self._put_companion(self._beside(which), data)
+                self._put(self._beside(which), data)
             else:
                 self._delete(self._beside(which))
 
@@ -388,16 +391,16 @@ class ObjectBackend(SharedBackend):
             self._delete(self._beside(which))
         self._delete(self._object)
 
-    @abstractmethod
     def _beside(self, which: Companion) -> str:
         """Return the name of a companion."""
+        return f"{self._stem}.{which}"
 
     @abstractmethod
     def _get(self, name: str) -> tuple[bytes, Any]:
         """Return the bytes and the version of an object; nothing where there is none."""
 
     @abstractmethod
-    def _put_companion(self, name: str, data: bytes) -> None: ...
+    def _put(self, name: str, data: bytes) -> Any: ...
 
     @abstractmethod
     def _delete(self, name: str) -> None: ...

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from opsconsole.errors import UserError
-from opsconsole.state.backends.base import Companion, ObjectBackend, Run, one_line
+from opsconsole.state.backends.base import ObjectBackend, Run, one_line
 from opsconsole.state.backends.settings import BackendSettings, trusted_file
 from opsconsole.state.lock import LockInfo
 
@@ -99,9 +99,6 @@ class GcsBackend(ObjectBackend):
         found = {item.name.removeprefix(self._folder) for item in listed}
         return {name.removesuffix(".tfstate") for name in found if name.endswith(".tfstate")}
 
-    def _beside(self, which: Companion) -> str:
-        return f"{self._stem}.{which}"
-
     def _get(self, name: str) -> tuple[bytes, int]:
         """Return the bytes and the generation of an object; nothing and 0 where there is none."""
         blob = self._blob(name)
@@ -126,7 +123,7 @@ class GcsBackend(ObjectBackend):
             self._bucket_seen = True
         return True
 
-    def _put(self, name: str, data: bytes, before: int | None) -> int:
+    def _put(self, name: str, data: bytes, before: int | None = None) -> int:
         blob = self._blob(name, kms=self._kms if name != self._lock_name else None)
         blob.upload_from_string(
             data,
@@ -137,9 +134,6 @@ class GcsBackend(ObjectBackend):
             checksum="auto",
         )
         return int(blob.generation)
-
-    def _put_companion(self, name: str, data: bytes) -> None:
-        self._put(name, data, None)
 
     def _delete(self, name: str) -> None:
         with contextlib.suppress(exceptions.NotFound):

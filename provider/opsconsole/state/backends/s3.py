@@ -19,12 +19,13 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, 
 
 from opsconsole.errors import UserError
 from opsconsole.state.backend import DEFAULT_WORKSPACE
-from opsconsole.state.backends.base import Companion, ObjectBackend, Run, no_such_lock, one_line
+from opsconsole.state.backends.base import ObjectBackend, Run, no_such_lock, one_line
 from opsconsole.state.backends.s3_session import clients
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockInfo
 
 _DIGEST_TRIES = 20
+_JSON = "application/json"
 _EXISTS = ("PreconditionFailed", "ConditionalRequestConflict", "ConditionalCheckFailedException")
 _MISSING = ("NoSuchKey", "404", "NotFound")
 _CREDENTIALS = (
@@ -54,7 +55,7 @@ class S3Backend(ObjectBackend):
         self._base = settings.need("key").lstrip("/")
         self._prefix = settings.text("workspace_key_prefix", default="env:").strip("/")
         folder = f"{self._prefix}/{workspace}/" if workspace != DEFAULT_WORKSPACE else ""
-        self._object = f"{folder}{self._base}".lstrip("/")
+        self._object = self._stem = f"{folder}{self._base}".lstrip("/")
         self._table = settings.text("dynamodb_table")
         self._row = f"{self._bucket}/{self._object}"
         self._lockfile = f"{self._object}.tflock" if settings.flag("use_lockfile") else ""
@@ -116,7 +117,7 @@ class S3Backend(ObjectBackend):
             if (_md5(found) if found else "") != digest:
                 raise self._foreign()
         try:
-            stored = self._put(self._object, data, **condition)
+            stored = self._put(self._object, data, _JSON, **condition)
         except ClientError as error:
             if _code(error) not in (*_EXISTS, *_MISSING):
                 raise
@@ -158,7 +159,7 @@ class S3Backend(ObjectBackend):
         """Take one of `_locks`. A lost answer of an earlier try is known again by its ID."""
         try:
             if lock == self._lockfile:
-                self._put(lock, info.to_json(), IfNoneMatch="*")
+                self._put(lock, info.to_json(), _JSON, IfNoneMatch="*")
             else:
                 self._db.put_item(
                     TableName=self._table,
@@ -210,9 +211,6 @@ class S3Backend(ObjectBackend):
     def _connect(self) -> Any:
         return clients(self._settings)
 
-    def _beside(self, which: Companion) -> str:
-        return f"{self._object}.{which}"
-
     def _get(self, name: str) -> tuple[bytes, str]:
         secret = {name: value for name, value in self._encryption.items() if "Customer" in name}
         try:
@@ -224,7 +222,7 @@ class S3Backend(ObjectBackend):
         return found["Body"].read(), found["ETag"]
 
     def _put(
-        self, name: str, data: bytes, kind: str = "application/json", **conditions: str
+        self, name: str, data: bytes, kind: str = "application/octet-stream", **conditions: str
     ) -> str:
         acl = self._settings.text("acl")
         options = {**self._encryption, **conditions, **({"ACL": acl} if acl else {})}
@@ -232,9 +230,6 @@ class S3Backend(ObjectBackend):
             Bucket=self._bucket, Key=name, Body=data, ContentType=kind, **options
         )
         return str(done["ETag"])
-
-    def _put_companion(self, name: str, data: bytes) -> None:
-        self._put(name, data, kind="application/octet-stream")
 
     def _delete(self, name: str) -> None:
         self._s3.delete_object(Bucket=self._bucket, Key=name)
