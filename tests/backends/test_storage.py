@@ -6,13 +6,16 @@ import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
+import psycopg
 import pytest
 
 from backend_places import FIVE, Place, on
 from extent import EVERYTHING
 from opsconsole.errors import UserError
 from opsconsole.state.backends.base import Companion, LockLost
+from opsconsole.state.backends.pg import creation_key
 from opsconsole.state.lock import LockHeld, LockInfo
 
 Make = Callable[[str], Place]
@@ -198,6 +201,41 @@ def test_a_lock_is_released_by_force_with_its_id_alone(place: Place) -> None:
     after.check_lock()
     after.unlock()
     for storage in (gone, after):
+        storage.close()
+
+
+@on("pg", among=("pg",))
+@pytest.mark.parametrize("table", ["states", "hosts"])
+def test_pg_excludes_the_creation_of_a_state_by_either_engine(place: Place, table: str) -> None:
+    assert creation_key("r0", "states") == -2786638307
+    place = replace(place, block={**place.block, "table_name": table, "index_name": f"{table}_own"})
+    engines = {"terraform": -1, "opentofu": creation_key(place.block["schema_name"], table)}
+    mine, other = place.storage(), place.storage()
+    with psycopg.connect(place.block["conn_str"], autocommit=True) as session:
+        for key in engines.values():
+            session.execute("SELECT pg_advisory_lock(%s)", [key])
+            with pytest.raises(LockHeld):
+                mine.lock(own())
+            session.execute("SELECT pg_advisory_unlock(%s)", [key])
+        mine.lock(own())
+        taken = "SELECT pg_try_advisory_lock(%s)"
+        assert [session.execute(taken, [key]).fetchone() for key in engines.values()] == [
+            (False,),
+            (False,),
+        ]
+        assert mine.read() == b""
+        mine.write(text(1))
+        mine.write_companion(Companion.JOURNAL, b"j")
+        mine.unlock()
+        other.lock(own())
+        assert all(session.execute(taken, [key]).fetchone() == (True,) for key in engines.values())
+        assert other.read() == text(1)
+        rows = session.execute(f"SELECT name FROM {place.block['schema_name']}.{table}").fetchall()
+        assert rows == [("default",)]
+    other.unlock()
+    elsewhere = replace(place, block={**place.block, "table_name": "third"}).storage()
+    assert elsewhere.read_companion(Companion.JOURNAL) == b""
+    for storage in (mine, other, elsewhere):
         storage.close()
 
 

@@ -13,6 +13,7 @@ import pytest
 from backend_places import SEVERAL_OBJECTS, Place, on
 from engines import Terraform
 from opsconsole.errors import UserError
+from opsconsole.standin.main import main as standin
 from opsconsole.state.lock import LockHeld
 from opsconsole.state.objects import StateOutput
 from opsconsole.state.opening import Locking, backend_for, open_state
@@ -49,6 +50,34 @@ def slowly_applying(engine: Terraform) -> Iterator[Popen[str]]:
         gate.touch()
         said, errors = process.communicate(timeout=300)
     assert process.returncode == 0, said + errors
+
+
+@on("http", "pg", among=("http", "pg"))
+@pytest.mark.parametrize("partly", [False, True])
+def test_the_stand_in_goes_on_where_terraform_initialised(
+    place: Place, terraform_at: At, monkeypatch: pytest.MonkeyPatch, partly: bool
+) -> None:
+    engine = terraform_at(place)
+    note = engine.folder / ".terraform" / "terraform.tfstate"
+    if partly:
+        (engine.folder / "rest.tfvars").write_text(
+            "".join(f"{name} = {json.dumps(value)}\n" for name, value in place.block.items())
+        )
+        (engine.folder / "main.tf.json").write_text(
+            json.dumps({"terraform": {"backend": {place.kind: {}}}})
+        )
+        engine.run("init", "-input=false", "-reconfigure", "-backend-config=rest.tfvars")
+    noted = note.read_bytes()
+    monkeypatch.chdir(engine.folder)
+    for words in (["plan", "-input=false"], ["init", "-input=false"], ["state", "list"]):
+        assert standin(words) == 0
+    assert note.read_bytes() == noted
+    assert engine.plan_run().code == 0
+    other = {"http": {"username": "x"}, "pg": {"schema_name": "x"}}
+    changed = {place.kind: {**place.block, **other[place.kind]}}
+    program = json.dumps({"terraform": {"backend": changed}})
+    (engine.folder / "main.tf.json").write_text(program)
+    assert standin(["plan"]) == 1
 
 
 @on("http", "pg", "gcs")

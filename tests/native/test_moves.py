@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -123,6 +124,22 @@ def test_what_was_moved_is_let_go_of(native: Any) -> None:
     native.run("apply", "-auto-approve")
     assert native.addresses() == []
     assert len(native.console.rows("hosts")) == 1
+
+
+@pytest.mark.parametrize("verb", ["apply", "destroy"])
+def test_what_opentofu_was_never_to_destroy_is_let_go_of(native: Any, verb: str) -> None:
+    begin(native, a={}, c={})
+    state = native.state
+    of_a = next(item for item in state["resources"] if item["name"] == "a")
+    of_a["instances"][0]["skip_destroy"] = True
+    native.state_file.write_text(json.dumps(state))
+    native.write(hosts(c={}))
+    told = native.run(verb, "-auto-approve").text
+    assert f"{A} leaves management and is not deleted" in told
+    assert "skip_destroy" in told
+    left = ["a"] if verb == "destroy" else ["a", "c"]
+    assert sorted(row["name"] for row in native.console.rows("hosts")) == left
+    assert native.addresses() == ([] if verb == "destroy" else [C])
 
 
 def test_what_is_declared_is_not_let_go_of(native: Any) -> None:

@@ -91,6 +91,15 @@ def test_files_of_another_syntax_go_to_their_engine(elsewhere, name) -> None:
     assert f"because of {name}" in engine.run("plan", expect={7}).err
 
 
+def test_what_opentofu_alone_finds_or_encrypts_goes_to_it(elsewhere) -> None:
+    where = {"terraform": {"backend": {"local": {"path": "${var.where}"}}}}
+    engine = elsewhere(HOST | where | {"variable": {"where": {"default": "x"}}})
+    assert "an expression in the backend local (${var.where})" in engine.run("plan", expect={7}).err
+    engine.write(HOST)
+    asked = {"TF_ENCRYPTION": "state {\n  enforced = true\n}"}
+    assert "because of TF_ENCRYPTION" in engine.run("plan", expect={7}, **asked).err
+
+
 def test_an_unknown_verb_goes_to_terraform(elsewhere) -> None:
     engine = elsewhere(HOST)
     run = engine.run("-chdir=.", "console", "-x", expect={7})

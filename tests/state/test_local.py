@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import resource
 import shutil
@@ -8,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from subprocess import Popen
 
@@ -19,7 +20,7 @@ from opsconsole.journal_files import journal_of
 from opsconsole.state.backend import LocalBackend, SnapshotMeta, local_path, workspace_of
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
-from opsconsole.state.opening import open_state
+from opsconsole.state.opening import backend_for, open_state
 from opsconsole.state.writer import StateSession
 
 Host = Callable[..., InstanceObject]
@@ -325,6 +326,44 @@ def test_state_is_kept_where_terraform_looks_for_it(
     tmp_path: Path, settings: dict[str, str], workspace: str, place: str
 ) -> None:
     assert local_path(tmp_path, settings, workspace) == tmp_path / place
+
+
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        ({"path": "${var.where}"}, r"hold an expression: \$\{var.where\}"),
+        ({"path": "new"}, "`path` was 'old', and is 'new'"),
+        ({"path": "old", "workspace_dir": "w"}, "`workspace_dir` was 'terraform.tfstate.d'"),
+    ],
+)
+def test_a_state_is_looked_for_where_init_noted_it(
+    tmp_path: Path, block: dict[str, str], said: str
+) -> None:
+    noted = {"type": "local", "config": {"path": "old", "workspace_dir": None}}
+    (tmp_path / ".terraform").mkdir()
+    (tmp_path / ".terraform" / "terraform.tfstate").write_text(json.dumps({"backend": noted}))
+    with pytest.raises(UserError, match=said):
+        backend_for(tmp_path, {"local": block}, "plan", given={})
+    for same in ({}, {"path": "old"}, {"workspace_dir": "terraform.tfstate.d"}):
+        found = backend_for(tmp_path, {"local": same}, "plan", given={})
+        assert found.journal == journal_of(tmp_path / "old")
+
+
+@pytest.mark.parametrize(
+    ("encryption", "refused"),
+    [
+        ('method "unencrypted" "u" {}\nstate {\n  enforced = true\n}', True),
+        ('{"state": {"method": "${method.aes_gcm.m}"}}', True),
+        ("remote_state_data_sources {}", False),
+        ("", False),
+    ],
+)
+def test_what_is_to_be_encrypted_is_not_written_in_clear(
+    session: Open, monkeypatch: pytest.MonkeyPatch, encryption: str, refused: bool
+) -> None:
+    monkeypatch.setenv("TF_ENCRYPTION", encryption)
+    with pytest.raises(UserError, match="in clear") if refused else nullcontext():
+        session().close()
 
 
 def test_the_selected_workspace_is_terraforms(

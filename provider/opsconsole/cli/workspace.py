@@ -16,6 +16,7 @@ from opsconsole.state import (
     DEFAULT_WORKSPACE,
     LocalBackend,
     SharedBackend,
+    SnapshotMeta,
     State,
     data_directory,
     open_state,
@@ -74,7 +75,9 @@ def _new(args: argparse.Namespace) -> int:
     backend = opening.state_backend(args, "workspace new", workspace=name)
     with open_state(backend) as session:
         # An empty state is what makes it listed.
-        session.state.changed = True
+        state = session.state
+        meta = SnapshotMeta(state.lineage, state.raise_serial())
+        backend.write(state.to_bytes(), meta)
     _note(place, name)
     sys.stdout.write(f'Made and selected the workspace "{name}".\n')
     return 0

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import TopologicalSorter
 
-from opsconsole.diagnostics import Diagnostic
+from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.language import Block, Evaluator, Graph, Instance, named_resources
 from opsconsole.reconcile.cascade import Cascade, Targets, deletes_owner, moves_away
 from opsconsole.reconcile.changes import Action, Change, DataRead
@@ -197,9 +197,12 @@ class Walk:
         reasons = {} if destroy else {item.address: self._reason(item) for item in leaving}
         groups: dict[tuple[str, str], list[PriorInstance]] = {}
         for item in leaving:
-            if not destroy and self.lets_go(item):
-                forgotten = removal(item, Action.FORGET, reasons[item.address])
-                self.changes[item.address] = forgotten
+            is_kept = self._is_undeclared_and_kept(item) if destroy else self.lets_go(item)
+            if is_kept:
+                reason = reasons.get(item.address, "")
+                self.changes[item.address] = removal(item, Action.FORGET, reason)
+                if item.held.skip_destroy:
+                    self.diagnostics.append((item.address, _forgotten(item)))
             else:
                 groups.setdefault((provider_key_of(item.held.provider), item.type_name), []).append(
                     item
@@ -253,16 +256,26 @@ class Walk:
         ]
 
     def lets_go(self, item: PriorInstance) -> bool:
-        """Return whether a `removed` block with `destroy = false` lets go of an instance."""
-        if not self._let_go:
+        """Return whether an instance that leaves the program stays on the console.
+
+        A `removed` block decides; where there is none, what OpenTofu noted in state of
+        `lifecycle { destroy = false }`.
+        """
+        if not self._destroys and not item.held.skip_destroy:
             return False
         own = instance_of(item.address)
-        return own in self._let_go or own.resource in self._let_go
+        destroys = self._destroys.get(own, self._destroys.get(own.resource))
+        return item.held.skip_destroy if destroys is None else not destroys
+
+    def _is_undeclared_and_kept(self, item: PriorInstance) -> bool:
+        """Return whether even the destruction of everything only forgets an instance."""
+        own = config_address(instance_and_key(item.address)[0])
+        return item.held.skip_destroy and own not in self.evaluator.program.blocks
 
     @cached_property
-    def _let_go(self) -> frozenset[Address]:
-        removed = self.evaluator.program.removed
-        return frozenset(block.source for block in removed if not block.destroy)
+    def _destroys(self) -> dict[Address, bool]:
+        """What `removed` blocks say: the place that each names, and whether it is destroyed."""
+        return {block.source: block.destroy for block in self.evaluator.program.removed}
 
     def take(self, decision: Decision) -> None:
         """Add a decision to the walk: what comes later is evaluated with it."""
@@ -344,4 +357,12 @@ def left_alone(item: PriorInstance) -> Change:
         sensitive=item.sensitive,
         notes=("left alone until it is settled whether it was created",),
         depends_on=tuple(item.held.dependencies),
+    )
+
+
+def _forgotten(item: PriorInstance) -> Diagnostic:
+    return warning(
+        f"{item.address} leaves management and is not deleted",
+        "Its state says `skip_destroy`: OpenTofu noted `lifecycle { destroy = false }` there. To "
+        "manage the object again, import it.",
     )

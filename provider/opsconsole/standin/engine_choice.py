@@ -117,9 +117,12 @@ def only_terraform(directory: Path) -> str:
     The engine takes a program with a mistake in it, and reports the mistake.
     """
     from opsconsole.language import OnlyTerraform, UnreadProgram, check_support, load_directory
+    from opsconsole.state import encrypts_states, expression_in
 
     if not any(path.name.endswith(_PROGRAM) for path in directory.iterdir()):
         return ""
+    if encrypts_states(os.environ):
+        return "TF_ENCRYPTION, which has states encrypted"
     try:
         try:
             program = load_directory(directory, resources)
@@ -141,6 +144,8 @@ def only_terraform(directory: Path) -> str:
             return f"the provider {key}"
     if program.backend is not None and not supports_backend(program.backend.type):
         return f"the backend {program.backend.type}"
+    if program.backend is not None and (text := expression_in(program.backend.settings)):
+        return f"an expression in the backend {program.backend.type} ({text})"
     return ""
 
 

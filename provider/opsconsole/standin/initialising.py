@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from opsconsole import resources
@@ -17,8 +18,10 @@ from opsconsole.standin.recorded_backend import (
     SETTINGS,
     RecordedBackend,
     declared,
+    literal_in,
     read_record,
     same_backend,
+    same_settings,
     write_record,
 )
 from opsconsole.standin.verbs import Verb
@@ -108,7 +111,7 @@ def _with_options(
                     f"It has: {', '.join(settings)}.",
                 )
             settings[name] = value
-    return RecordedBackend(wanted.kind, settings, wanted.literal)
+    return RecordedBackend(wanted.kind, settings, wanted.literal, wanted.block)
 
 
 def _settings_in(option: str) -> dict[str, object]:
@@ -125,12 +128,12 @@ def _set_backend(
     overridden = bool(given.every("backend-config"))
     unchanged = same_backend(wanted, recorded)
     if unchanged and overridden and wanted is not None and recorded is not None:
-        unchanged = dict(wanted.settings) == dict(recorded.settings)
+        unchanged = same_settings(wanted, recorded)
     if unchanged:
-        if wanted is not None and wanted != recorded and recorded is not None:
-            write_record(
-                directory, RecordedBackend(recorded.kind, recorded.settings, wanted.literal)
-            )
+        if wanted is not None and recorded is not None:
+            literal = literal_in(wanted, recorded)
+            if literal != recorded.literal:
+                write_record(directory, replace(recorded, literal=literal))
         return
     keep = given.on("force-copy")
     if recorded is not None and not (given.on("reconfigure") or given.on("migrate-state") or keep):

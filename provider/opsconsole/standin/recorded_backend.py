@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,14 +28,17 @@ _CHANGED = "Backend initialization required: please run `init`"
 
 @dataclass(frozen=True, slots=True)
 class RecordedBackend:
-    """A backend and its settings, unset ones as None; `literal`: a number for what a program says.
+    """A backend and its settings, unset ones as None.
 
-    `literal` is the number that Terraform computes of the block; `-backend-config` is not in it.
+    Attributes:
+        literal: The number that Terraform computes of the block; `-backend-config` is not in it.
+        block: What the block of the program says; empty where it is not known.
     """
 
     kind: str
     settings: Mapping[str, Any]
     literal: int = 0
+    block: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 def declared(program: Program) -> RecordedBackend | None:
@@ -55,7 +58,7 @@ def declared(program: Program) -> RecordedBackend | None:
                 f"It has: {', '.join(known)}.",
             )
     settings = {name: block.settings.get(name) for name in known}
-    return RecordedBackend(block.type, settings, _number(block.type, settings))
+    return RecordedBackend(block.type, settings, _number(block.type, settings), block.settings)
 
 
 def _number(kind: str, settings: Mapping[str, Any]) -> int:
@@ -117,7 +120,27 @@ def same_backend(wanted: RecordedBackend | None, recorded: RecordedBackend | Non
         return wanted is recorded
     if wanted.kind != recorded.kind:
         return False
-    return wanted.literal == recorded.literal or wanted.settings == recorded.settings
+    return literal_in(wanted, recorded) == recorded.literal or same_settings(wanted, recorded)
+
+
+def same_settings(one: RecordedBackend, other: RecordedBackend) -> bool:
+    """Return whether two backends set the same, however what is not set is noted."""
+    return _set_in(one.settings) == _set_in(other.settings)
+
+
+def literal_in(wanted: RecordedBackend, recorded: RecordedBackend) -> int:
+    """Return Terraform's number of a block as the engine computes it that made a note.
+
+    Every setting that the engine knows counts, set or not, and its note lists them all.
+    """
+    said = _set_in(wanted.block)
+    if not said.keys() <= recorded.settings.keys():
+        return wanted.literal
+    return _number(wanted.kind, {name: said.get(name) for name in recorded.settings})
+
+
+def _set_in(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def check_initialised(program: Program) -> None:

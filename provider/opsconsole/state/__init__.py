@@ -37,6 +37,8 @@ from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput, paths_to_state
 from opsconsole.state.opening import (
     backend_for,
+    encrypts_states,
+    expression_in,
     is_as_stored,
     is_native,
     open_state,
@@ -73,6 +75,8 @@ __all__ = [
     "decode",
     "deposed_name",
     "encode",
+    "encrypts_states",
+    "expression_in",
     "info_file",
     "instance_and_key",
     "instance_of",

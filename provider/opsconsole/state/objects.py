@@ -41,6 +41,8 @@ class InstanceObject(NamedTuple):
         dependencies: Configuration addresses, without keys.
         sensitive_attributes: Paths as state writes them; None leaves them as they are.
         create_before_destroy: None leaves it as it is.
+        skip_destroy: Whether OpenTofu noted that it must never be destroyed, only forgotten. It is
+            read, and stays as it is.
     """
 
     provider: str
@@ -51,6 +53,7 @@ class InstanceObject(NamedTuple):
     tainted: bool = False
     sensitive_attributes: list[Any] | None = None
     create_before_destroy: bool | None = None
+    skip_destroy: bool = False
 
     @property
     def sensitive_paths(self) -> frozenset[Path]:
@@ -110,6 +113,7 @@ def read_instance(text: bytes, provider: str) -> InstanceObject:
         tainted=found.get("status") == "tainted",
         sensitive_attributes=found.get("sensitive_attributes"),
         create_before_destroy=bool(found.get("create_before_destroy", False)),
+        skip_destroy=found.get("skip_destroy") is True,
     )
 
 

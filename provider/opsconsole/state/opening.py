@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 import time
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -57,13 +59,23 @@ _PLACE: Final = {
     "azurerm": ("storage_account_name", "container_name", "key"),
     "gcs": ("bucket", "prefix"),
     "http": ("address",),
-    "pg": ("schema_name",),
+    "local": ("path", "workspace_dir"),
+    "pg": ("schema_name", "table_name"),
     "s3": ("bucket", "key", "workspace_key_prefix"),
 }
 """Kind: the settings that say where a state is. Others may change without moving it.
 
-Each kind has a module of its name in `backends`, with a class such as `GcsBackend`.
+Each kind but `local` has a module of its name in `backends`, with a class such as `GcsBackend`.
 """
+
+_DEFAULTS: Final = {
+    "path": "terraform.tfstate",
+    "schema_name": "terraform_remote_state",
+    "table_name": "states",
+    "workspace_dir": "terraform.tfstate.d",
+    "workspace_key_prefix": "env:",
+}
+"""What those settings are where nothing sets them, as far as they have a default."""
 
 
 def merged_settings(
@@ -83,10 +95,8 @@ def merged_settings(
         return wanted
     if noted[0] != kind:
         raise _moved(directory, noted[0], kind, "")
-    if kind == "local":
-        return wanted
     for name in _PLACE.get(kind, ()):
-        before, now = noted[1].get(name), wanted.get(name)
+        before, now = noted[1].get(name) or _DEFAULTS.get(name), wanted.get(name)
         if before is not None and now is not None and before != now:
             raise _moved(directory, kind, kind, f": `{name}` was {before!r}, and is {now!r}")
     kept = {name: value for name, value in noted[1].items() if value is not None}
@@ -142,9 +152,25 @@ def _moved(directory: Path, before: str, now: str, how: str) -> UserError:
     )
 
 
+def expression_in(settings: Any) -> str:
+    """Return the first expression in the settings of a backend, which OpenTofu alone evaluates."""
+    if isinstance(settings, str):
+        return settings if "${" in settings or "%{" in settings else ""
+    if isinstance(settings, Mapping):
+        settings = list(settings.values())
+    if not isinstance(settings, list):
+        return ""
+    return next(filter(None, map(expression_in, settings)), "")
+
+
+def encrypts_states(environ: Mapping[str, str]) -> bool:
+    """Return whether the environment asks OpenTofu to encrypt states."""
+    return re.search(r'\bstate"?\s*[:={]', environ.get("TF_ENCRYPTION", "")) is not None
+
+
 def is_native(kind: str) -> bool:
-    """Return whether a kind of backend is spoken to without Terraform."""
-    return kind in _PLACE
+    """Return whether a kind of remote backend is spoken to without Terraform."""
+    return kind in _PLACE and kind != "local"
 
 
 def native_backend(
@@ -205,6 +231,12 @@ def backend_for(
         return LocalBackend(state_path, operation, locking, journal)
     checks_last_place = given is not None and noted_backend(directory) is None
     if given is not None:
+        if text := expression_in(settings):
+            raise UserError(
+                f"The settings of the backend {kind} hold an expression: {text}. OpenTofu alone"
+                " knows where that state is.",
+                "Run it with `tofu`, or write the value itself.",
+            )
         settings = merged_settings(directory, kind, settings or {}, given)
     if is_native(kind):
         run = Run(directory, operation, locking, journals, journal, checks_last_place)
@@ -224,6 +256,12 @@ def open_state(backend: Backend, cadence: Cadence | None = None) -> StateSession
         UserError: It is locked (the holder is named), unreadable, of a newer version, or a journal
             lies beside it that does not belong to it.
     """
+    if encrypts_states(os.environ):
+        raise UserError(
+            "TF_ENCRYPTION asks for an encrypted state, and the native engine would write the state"
+            f" {backend.name} in clear.",
+            "Run it with `tofu`, or unset TF_ENCRYPTION.",
+        )
     try:
         backend.open()
         try:

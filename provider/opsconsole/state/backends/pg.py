@@ -24,7 +24,7 @@ from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockInfo
 
 CREATION = -1
-"""The key that stands for a state that has no row yet. It is one for the whole database."""
+"""The key that stands for a state that has no row yet, for Terraform: one for a whole database."""
 
 _TABLE = "opsconsole_companions"
 _LOCK_NOTE = "lock"
@@ -58,15 +58,17 @@ class PgBackend(SharedBackend):
         self._schema = settings.text(
             "schema_name", "PG_SCHEMA_NAME", default="terraform_remote_state"
         )
-        name = f"{workspace} in the schema {self._schema} of PostgreSQL"
-        super().__init__(
-            settings, workspace, run, name, f"{self._server()} {self._schema} {workspace}"
-        )
+        self._table = settings.text("table_name", "PG_TABLE_NAME", default="states")
+        self._index = settings.text("index_name", "PG_INDEX_NAME", default="states_by_name")
+        self._creation = (CREATION, creation_key(self._schema, self._table))
+        name = f"{workspace} in {self._schema}.{self._table} of PostgreSQL"
+        identity = f"{self._server()} {self._schema} {self._table} {workspace}"
+        super().__init__(settings, workspace, run, name, identity)
         self._first: Connection | None = None
         self._second: Connection | None = None
         self._beside = threading.Lock()
         self._prepared = False
-        self._key: int | None = None
+        self._keys: Sequence[int] = ()
 
     def read_companion(self, which: Companion) -> bytes:
         """Return what is stored beside the state; none when there is nothing."""
@@ -84,7 +86,7 @@ class PgBackend(SharedBackend):
             if connection is not None:
                 connection.close()
         self._first = self._second = None
-        self._key = self._info = None
+        self._keys, self._info = (), None
 
     def _read(self) -> bytes:
         rows = self._rows("SELECT data FROM {states} WHERE name = %s", self._workspace)
@@ -114,37 +116,49 @@ class PgBackend(SharedBackend):
         self._seen = _digest(data)
 
     def _lock(self, info: LockInfo) -> None:
-        """Take the row's advisory lock; where there is no row, that of creation for the whole run.
+        """Take the row's advisory lock; where there is no row, those of creation for the whole run.
 
-        Like Terraform, this tries the lock of creation first, and holds it only for a moment where
-        there is a row. Others who start at the same moment therefore try again for a second.
+        Like Terraform and OpenTofu, this tries the lock of creation first, and holds it only for a
+        moment where there is a row. Others who start at the same moment therefore try again for a
+        second. Each of the two engines has a lock of creation of its own: both are taken.
         """
         self._prepare()
         name = f"{info.operation} {info.id[:8]} {info.who}"[:63]
         self._run("SELECT set_config('application_name', %s, false)", name)
         for attempt in range(_CREATION_TRIES):
-            if self._try_lock(CREATION):
+            held = self._try_creation()
+            if held is None:
                 break
             if attempt + 1 == _CREATION_TRIES:
-                raise self._held_by(self._session(CREATION))
+                raise self._held_by(self._session(held))
             time.sleep(0.1)
         row = self._one(_KEY_OF_ROW, self._workspace)
-        key = CREATION if row is None else int(row[0])
+        keys = self._creation if row is None else (int(row[0]),)
         if row is not None:
-            held = self._try_lock(key)
-            self._unlock(CREATION)
-            if not held:
-                raise self._held_by(self._session(key))
-        self._key = key
-        self._info = replace(info, path=str(self._key))
+            is_taken = self._try_lock(keys[0])
+            self._unlock(self._creation)
+            if not is_taken:
+                raise self._held_by(self._session(keys[0]))
+        self._keys = keys
+        self._info = replace(info, path=str(keys[0]))
         self._store(_LOCK_NOTE, self._info.to_json())
+
+    def _try_creation(self) -> int | None:
+        """Take the locks of creation; return the key that another session holds, or None."""
+        taken: list[int] = []
+        for key in self._creation:
+            if not self._try_lock(key):
+                self._unlock(taken)
+                return key
+            taken.append(key)
+        return None
 
     def _release(self, info: LockInfo) -> None:
         """Release the lock; where the connection is gone, the lock is as well."""
-        key, self._key = self._key, None
-        if key is not None and self._first is not None and not self._first.closed:
+        keys, self._keys = self._keys, ()
+        if keys and self._first is not None and not self._first.closed:
             self._store(_LOCK_NOTE, b"")
-            self._unlock(key)
+            self._unlock(keys)
 
     def _force_unlock(self, holder: LockInfo) -> None:
         """End the session that holds the lock: there is no other way to release it from outside."""
@@ -158,8 +172,8 @@ class PgBackend(SharedBackend):
     def _holder(self) -> LockInfo | None:
         """Return who holds the lock: the session, and what it noted where it is a native run."""
         rows = self._rows(_KEY_OF_ROW, self._workspace)
-        found = self._session(int(rows[0][0])) if rows else None
-        return found or self._session(CREATION)
+        keys = [*(int(row[0]) for row in rows), *self._creation]
+        return next(filter(None, map(self._session, keys)), None)
 
     def _workspaces(self) -> set[str]:
         return {row[0] for row in self._rows("SELECT name FROM {states}")}
@@ -185,19 +199,21 @@ class PgBackend(SharedBackend):
         found = self._one("SELECT pg_try_advisory_lock(%s)", key)
         return bool(found and found[0])
 
-    def _unlock(self, key: int) -> None:
-        self._run("SELECT pg_advisory_unlock(%s)", key)
+    def _unlock(self, keys: Sequence[int]) -> None:
+        for key in keys:
+            self._run("SELECT pg_advisory_unlock(%s)", key)
 
     def _check_lock(self, info: LockInfo) -> None:
-        """Look whether this session still holds the lock."""
-        # A lock's key is in two halves of 32 bits, which only look signed where they are cast.
-        found = self._one(
-            "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
-            " AND objsubid = 1 AND classid = %s AND objid = %s AND granted",
-            *_halves(int(info.path)),
-        )
-        if found is None:
-            raise LockLost(self.name, "its session no longer holds the advisory lock")
+        """Look whether this session still holds its locks."""
+        for key in self._keys:
+            # A key is in two halves of 32 bits, which only look signed where they are cast.
+            found = self._one(
+                "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
+                " AND objsubid = 1 AND classid = %s AND objid = %s AND granted",
+                *_halves(key),
+            )
+            if found is None:
+                raise LockLost(self.name, "its session no longer holds the advisory lock")
 
     def _session(self, key: int) -> LockInfo | None:
         """Return the session that holds a key, as PostgreSQL knows it."""
@@ -225,13 +241,19 @@ class PgBackend(SharedBackend):
         text: LiteralString = "SELECT data FROM {companions} WHERE name = %s AND kind = %s"
         with self._beside:
             try:
-                found = self._run(text, self._workspace, which, on=self._other()).fetchone()
+                found = self._run(text, self._beside_name, which, on=self._other()).fetchone()
             except _UNMADE:
                 return b""
         return bytes(found[0]) if found else b""
 
+    @property
+    def _beside_name(self) -> str:
+        """Under what name companions are kept: the tables of a schema share one for them."""
+        own = "" if self._table == "states" else f"{self._table}/"
+        return f"{own}{self._workspace}"
+
     def _store(self, which: str, data: bytes) -> None:
-        place = (self._workspace, str(which))
+        place = (self._beside_name, str(which))
         with self._beside:
             if data:
                 self._run(
@@ -272,7 +294,7 @@ class PgBackend(SharedBackend):
                 " nextval('public.global_states_id_seq') PRIMARY KEY, name text UNIQUE, data text)",
             )
         if not self._skips("index") and not self._has("to_regclass", "{index}"):
-            self._run("CREATE UNIQUE INDEX IF NOT EXISTS states_by_name ON {states} (name)")
+            self._run("CREATE UNIQUE INDEX IF NOT EXISTS {new_index} ON {states} (name)")
         if not self._has("to_regclass", "{companions}"):
             self._run(_COMPANIONS)
 
@@ -304,8 +326,10 @@ class PgBackend(SharedBackend):
     def _names(self) -> dict[str, sql.Identifier]:
         return {
             "schema": sql.Identifier(self._schema),
-            "states": sql.Identifier(self._schema, "states"),
-            "index": sql.Identifier(self._schema, "states_by_name"),
+            "states": sql.Identifier(self._schema, self._table),
+            "index": sql.Identifier(self._schema, self._index),
+            # It is made in the schema of its table: PostgreSQL takes no other name here.
+            "new_index": sql.Identifier(self._index),
             "companions": sql.Identifier(self._schema, _TABLE),
         }
 
@@ -313,7 +337,7 @@ class PgBackend(SharedBackend):
         """Return the connection that holds the lock; where that broke, the lock is lost."""
         if self._first is None:
             self._first = self._connect()
-        elif self._first.closed and self._key is not None:
+        elif self._first.closed and self._keys:
             raise LockLost(self.name, "PostgreSQL ended the session that held it")
         return self._first
 
@@ -331,7 +355,7 @@ class PgBackend(SharedBackend):
         )
 
     def _translated(self, action: str, error: Exception) -> UserError:
-        if self._key is not None and self._first is not None and self._first.closed:
+        if self._keys and self._first is not None and self._first.closed:
             return LockLost(
                 self.name, f"PostgreSQL ended the session that held it ({_message_of(error)})"
             )
@@ -357,6 +381,17 @@ _COMPANIONS: LiteralString = (
     "CREATE TABLE IF NOT EXISTS {companions}"
     " (name text, kind text, data bytea, PRIMARY KEY (name, kind))"
 )
+
+
+def creation_key(schema: str, table: str) -> int:
+    """Return the key that stands for a state that has no row yet, for OpenTofu.
+
+    It is the 32 bits of FNV-1 of both names, negated.
+    """
+    found = 0x811C9DC5
+    for byte in f"{schema}\0{table}".encode():
+        found = (found * 0x01000193 & 0xFFFFFFFF) ^ byte
+    return -found
 
 
 def _halves(key: int) -> Sequence[int]:
