@@ -181,3 +181,14 @@ def test_an_imported_agent_needs_no_host(native: Any) -> None:
     native.write({"opsconsole_agent": {"a": {"host_id": None, "specialty_id": None}}})
     assert native.run("validate").code == 0
     assert "host_id is needed" in native.run("plan", expect=1).err
+
+
+def test_the_states_of_other_stacks_are_not_read(native: Any) -> None:
+    reference = "${data.terraform_remote_state.other.outputs.name}"
+    native.write(
+        {"opsconsole_host": {f"h{number}": {"name": reference} for number in range(9)}},
+        data={"terraform_remote_state": {"other": {"backend": "local", "config": {"path": "no"}}}},
+    )
+    assert native.run("validate").code == 0
+    refused = native.run("plan", expect=1).err
+    assert refused.count("Error:") == refused.count("is not applied yet") == 1
