@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole import resources
-from opsconsole.cli.opening import variables_of
+from opsconsole.cli.opening import variables_of, warn_of_files
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.drift.baseline import FILE_NAME, Baseline, read_baseline
@@ -141,15 +141,18 @@ def _programs(args: argparse.Namespace) -> list[Program]:
         )
     config = directory / "cdktf.json"
     if config.exists():
+        if not args.stack:
+            warn_of_files(directory)
         app = read_app(config)
         written = (app.output / "manifest.json").exists()
         if args.program is not None or not written:
             synthesise(app)
         return _stacks(app.output, args.stack)
-    if (directory / "cdktf.out" / "manifest.json").exists():
-        return _stacks(directory / "cdktf.out", args.stack)
-    if args.program is not None or any(directory.glob("*.tf.json")):
+    written = (directory / "cdktf.out" / "manifest.json").exists()
+    if any(directory.glob("*.tf.json")) or (args.program is not None and not written):
         return _readable(lambda: load_directory(directory, resources))
+    if written:
+        return _stacks(directory / "cdktf.out", args.stack)
     return []
 
 

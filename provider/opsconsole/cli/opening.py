@@ -62,6 +62,8 @@ def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
     files = _files_of(args)
     if files is not None:
         return load_directory(files, resources)
+    if not args.stack:
+        warn_of_files(here)
     run_app = run_app or not _synthesised(here)
     return load_program(here, resources, args.stack, run_app=run_app)
 
@@ -84,10 +86,27 @@ def each_stack(args: argparse.Namespace) -> list[argparse.Namespace]:
 def _files_of(args: argparse.Namespace) -> Path | None:
     """Return the directory of files that is the program; None: the program is an app."""
     here = Path.cwd()
-    if args.dir is None and not (here / "cdktf.json").exists() and _has_files(here):
-        return here
     directory: Path | None = args.dir
+    if directory is None and (stands_in(args) or _is_of_files(here)):
+        return here
     return directory
+
+
+def _is_of_files(directory: Path) -> bool:
+    return not (directory / "cdktf.json").exists() and _has_files(directory)
+
+
+def warn_of_files(directory: Path) -> None:
+    """Say on stderr that the app of a directory is meant, where there are files of a program too.
+
+    `terraform` and the stand-in mean the files.
+    """
+    files = ", ".join(sorted(path.name for path in directory.glob("*.tf.json")))
+    if files and (directory / "cdktf.json").exists():
+        sys.stderr.write(
+            f"Warning: {directory} holds {files} beside cdktf.json: the app is meant. Give --dir=. "
+            "for the files.\n"
+        )
 
 
 def open_checked(args: argparse.Namespace) -> Program:
@@ -111,9 +130,14 @@ def has_program(args: argparse.Namespace) -> bool:
 
 
 def _has_app(args: argparse.Namespace) -> bool:
-    """Return whether an app is or was here, or the command line names a directory of files."""
+    """Return whether an app is or was here, or the command line names a directory of files.
+
+    For the stand-in there are files only, as for Terraform.
+    """
     here = Path.cwd()
-    return args.dir is not None or (here / "cdktf.json").exists() or _synthesised(here)
+    if args.dir is not None or stands_in(args):
+        return args.dir is not None
+    return (here / "cdktf.json").exists() or _synthesised(here)
 
 
 def _has_files(directory: Path) -> bool:
