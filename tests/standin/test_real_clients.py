@@ -59,14 +59,14 @@ def test_the_fleet_without_terraform(
             return {row["name"] for row in console.rows("hosts")}
 
         planned = engine.run("diff").text
-        assert "23 to add, 0 to change, 0 to destroy" in planned
+        assert "1 to adopt, 22 to add, 0 to change, 0 to destroy" in planned
         assert "ERROR" not in planned
 
         answered(engine, "deploy", DOWN)
         assert hosts() == set()
 
         deployed = answered(engine, "deploy")
-        assert "Apply complete! Resources: 23 added" in deployed
+        assert "Apply complete! Resources: 1 adopted, 22 added" in deployed
         assert "ERROR" not in deployed
         assert "web-north" in hosts()
         assert "north_jump_host = hst_" in engine.run("output").text
