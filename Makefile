@@ -4,7 +4,7 @@
 BIN := .venv/bin
 TESTS ?= tests
 
-.PHONY: help setup test lint types imports pytest format demo bench crash backends parity faults meetings profiles fuzz generate lock newest wheel release clean
+.PHONY: help setup test lint types imports pytest format demo bench simulate backends parity faults meetings profiles fuzz generate lock newest wheel release clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -39,8 +39,8 @@ demo: setup ## Show the whole way on an emulated console: plan, deploy, drift, r
 bench: setup ## Print the table of measurements
 	@$(BIN)/python -m benchmarks
 
-crash: setup ## Kill or interrupt commands at every request and write; nothing may be lost
-	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -m crash -n 2 $(TESTS)
+simulate: setup ## Let seeded worlds live: SEED=0 WORLDS=1000, or HOURS=… in place of WORLDS
+	@$(BIN)/python tests/support/run_worlds.py --seed $(or $(SEED),0) --worlds $(or $(WORLDS),1000) $(if $(HOURS),--hours $(HOURS))
 
 backends: setup ## Test every promise of a remote state on every backend and kind of lock
 	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -n 2 tests/backends

@@ -27,7 +27,7 @@ from opsconsole.cli.main import main
 
 def run(point, *words):
     write_often()
-    points = Points(int(point), "kill")
+    points = Points(int(point))
     watch_files(points)
     watch_requests(points)
     sys.exit(main(words))

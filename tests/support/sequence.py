@@ -14,6 +14,7 @@ TESTS = Path(__file__).resolve().parents[1]
 
 LONGEST = (
     "demo",
+    "simulation",
     "pipelines/test_cdktf.py",
     "pipelines/test_native.py",
     "faults",
@@ -25,7 +26,6 @@ LONGEST = (
     "cdktf/test_real_tools.py",
     "cdktf/test_types.py",
     "cdktn",
-    "crash",
     "parity",
     "pipelines",
     "acceptance",

@@ -8,27 +8,9 @@ import pytest
 
 from opsconsole.v1.limiter import Limiter, shared_limiter
 from opsconsole.v1.rate import Rate
+from virtual_time import VirtualLoop
 
 MOST = 32
-
-
-class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop whose clock jumps to the next timer instead of waiting for it."""
-
-    def __init__(self):
-        super().__init__()
-        self.now = 0.0
-        select = self._selector.select
-
-        def jump(timeout=None):
-            assert timeout is not None, "everybody waits for something that never comes"
-            self.now += timeout
-            return select(0)
-
-        self._selector.select = jump
-
-    def time(self):
-        return self.now
 
 
 class Bucket:

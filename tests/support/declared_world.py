@@ -1,0 +1,277 @@
+"""Programs from chance: a first one, and the next versions of it, with all kinds of resources."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from opsconsole.emulator.store import Row, Store
+
+PLUGINS = ("plg_disk", "plg_logs", "plg_metrics")
+PREFIX = {
+    "spc_linux": "linux-server",
+    "spc_database": "database",
+    "spc_container": "container-runtime",
+}
+
+
+@dataclass(frozen=True)
+class Host:
+    """A declared host, or several: one for each key, or as many as `count`."""
+
+    name: str
+    external_id: str = "1"
+    jump_host: str = ""
+    tags: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    count: int = 0
+    first_create: bool = False
+
+    @property
+    def indexes(self) -> list[str]:
+        """The instances' indexes as an address ends with them."""
+        if self.keys:
+            return [f'["{key}"]' for key in self.keys]
+        return [f"[{number}]" for number in range(self.count)] if self.count else [""]
+
+    def names(self) -> list[str]:
+        """The names that the console shows."""
+        ends = self.keys or [str(number) for number in range(self.count)]
+        return [f"{self.name}-{end}" for end in ends] or [self.name]
+
+    def body(self) -> dict[str, Any]:
+        """Return the block's body."""
+        body: dict[str, Any] = {"name": self.name, "external_id": self.external_id}
+        if self.keys:
+            body |= {"for_each": list(self.keys), "name": f"{self.name}-${{each.key}}"}
+            body["for_each"] = "${toset(" + str(list(self.keys)).replace("'", '"') + ")}"
+        elif self.count:
+            body |= {"count": self.count, "name": f"{self.name}-${{count.index}}"}
+        if self.jump_host:
+            body["jump_host_ids"] = [f"${{opsconsole_host.{self.jump_host}.id}}"]
+        if self.tags:
+            body["tags"] = list(self.tags)
+        return body
+
+
+@dataclass(frozen=True)
+class Agent:
+    """A declared agent; without `plugins` its attachments are declared by themselves, or not."""
+
+    name: str
+    host: str
+    index: str
+    specialty: str
+    plugins: tuple[str, ...] | None = None
+    attached: tuple[str, ...] = ()
+
+
+@dataclass
+class Declared:
+    """What the program declares."""
+
+    random: random.Random
+    hosts: dict[str, Host] = field(default_factory=dict)
+    agents: dict[str, Agent] = field(default_factory=dict)
+    specialties: dict[str, str] = field(default_factory=dict)
+    pattern: str = ""
+    moved: list[tuple[str, str]] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    unmanaged: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._numbers = itertools.count(1)
+
+    # The next version.
+
+    def change(self) -> None:
+        """Make the next version of the program."""
+        chance = self.random
+        self.moved, self.removed = [], []
+        for label in list(self.hosts):
+            self._change_host(label)
+        for _ in range(chance.randrange(1, 4)):
+            self._add_host()
+        for label, agent in list(self.agents.items()):
+            if chance.random() < 0.3:
+                self.agents[label] = self._with_plugins(agent)
+        for _ in range(chance.randrange(3)):
+            self._add_agent()
+        if chance.random() < 0.4:
+            self.pattern = chance.choice(("mkfs.*", "rm -rf /.*", "dd if=.*"))
+
+    def _change_host(self, label: str) -> None:
+        chance, host = self.random, self.hosts[label]
+        roll = chance.random()
+        used = any(other.jump_host == label for other in self.hosts.values())
+        if roll < 0.12 and not used:
+            self._drop(label, forget=chance.random() < 0.3)
+        elif roll < 0.2 and not used:
+            new = f"h{next(self._numbers)}"
+            self.hosts[new] = self.hosts.pop(label)
+            self.moved.append((f"opsconsole_host.{label}", f"opsconsole_host.{new}"))
+            for name, agent in self.agents.items():
+                if agent.host == label:
+                    self.agents[name] = replace(agent, host=new)
+        elif roll < 0.45:
+            self.hosts[label] = replace(host, tags=(f"role:{chance.randrange(5)}",))
+        elif roll < 0.55 and not used:
+            self.hosts[label] = replace(host, external_id=str(int(host.external_id) + 1))
+        elif roll < 0.65 and host.count:
+            count = chance.randrange(1, 5)
+            self.hosts[label] = replace(host, count=count)
+            self._drop_agents(label, set(self.hosts[label].indexes))
+        elif roll < 0.75 and host.keys:
+            keys = tuple(sorted(chance.sample("abcdef", chance.randrange(1, 4))))
+            self.hosts[label] = replace(host, keys=keys)
+            self._drop_agents(label, set(self.hosts[label].indexes))
+
+    def _drop(self, label: str, *, forget: bool) -> None:
+        host = self.hosts.pop(label)
+        agents = [agent.name for agent in self.agents.values() if agent.host == label]
+        if forget and not agents:
+            self.removed.append(f"opsconsole_host.{label}")
+            self.unmanaged |= set(host.names())
+        self._drop_agents(label, set())
+
+    def _drop_agents(self, label: str, kept: Set[str]) -> None:
+        for name, agent in list(self.agents.items()):
+            if agent.host == label and agent.index not in kept:
+                del self.agents[name]
+
+    def _add_host(self) -> None:
+        chance, number = self.random, next(self._numbers)
+        host = Host(f"host-{number}")
+        roll = chance.random()
+        plain = [label for label, other in self.hosts.items() if other.indexes == [""]]
+        if roll < 0.15:
+            host = replace(host, count=chance.randrange(1, 4))
+        elif roll < 0.3:
+            host = replace(host, keys=tuple(sorted(chance.sample("abcdef", 2))))
+        elif roll < 0.5 and plain:
+            host = replace(host, jump_host=chance.choice(plain))
+        self.hosts[f"h{number}"] = host
+
+    def _add_agent(self) -> None:
+        chance, number = self.random, next(self._numbers)
+        host = chance.choice(list(self.hosts))
+        index = chance.choice(self.hosts[host].indexes)
+        specialty = chance.choice(list(PREFIX))
+        if chance.random() < 0.5:
+            self.specialties[specialty] = PREFIX[specialty]
+        agent = Agent(f"agent-{number}", host, index, specialty)
+        if chance.random() < 0.4:
+            agent = replace(agent, plugins=())
+        self.agents[f"a{number}"] = self._with_plugins(agent)
+
+    def _with_plugins(self, agent: Agent) -> Agent:
+        chosen = tuple(self.random.sample(PLUGINS, self.random.randrange(3)))
+        if agent.plugins is None:
+            return replace(agent, attached=chosen)
+        return replace(agent, plugins=chosen)
+
+    # What it says.
+
+    def program(self) -> dict[str, Any]:
+        """Return the program in Terraform's JSON."""
+        resources: dict[str, dict[str, Any]] = {
+            "opsconsole_host": {label: host.body() for label, host in self.hosts.items()},
+            "opsconsole_agent": {},
+            "opsconsole_agent_plugin": {},
+            "opsconsole_specialty": {name: {"key": key} for name, key in self.specialties.items()},
+        }
+        for label, agent in self.agents.items():
+            declared = agent.specialty in self.specialties
+            reference = f"${{opsconsole_specialty.{agent.specialty}.id}}"
+            body: dict[str, Any] = {
+                "name": agent.name,
+                "host_id": f"${{opsconsole_host.{agent.host}{agent.index}.id}}",
+                "specialty_id": reference if declared else agent.specialty,
+            }
+            if agent.plugins is not None:
+                body["plugin_ids"] = list(agent.plugins)
+            resources["opsconsole_agent"][label] = body
+            for plugin in agent.attached:
+                resources["opsconsole_agent_plugin"][f"{label}_{plugin}"] = {
+                    "agent_id": f"${{opsconsole_agent.{label}.id}}",
+                    "plugin_id": plugin,
+                }
+        if self.pattern:
+            entry = {"id": "blk_format", "pattern": self.pattern, "org_id": "org_main"}
+            resources["opsconsole_blacklisted_command"] = {"format": entry}
+        program: dict[str, Any] = {
+            "terraform": {
+                "required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}}
+            },
+            "provider": {"opsconsole": {"import_chunk_size": 2}},
+            "resource": {kind: blocks for kind, blocks in resources.items() if blocks},
+        }
+        if self.moved:
+            program["moved"] = [{"from": source, "to": target} for source, target in self.moved]
+        if self.removed:
+            program["removed"] = [
+                {"from": address, "lifecycle": {"destroy": False}} for address in self.removed
+            ]
+        return program
+
+    def addresses(self) -> list[str]:
+        """Return the addresses of every declared instance, sorted."""
+        blocks = self.program()["resource"]
+        kinds = {kind: list(named) for kind, named in blocks.items()}
+        hosts = {
+            f"opsconsole_host.{label}{index}"
+            for label, host in self.hosts.items()
+            for index in host.indexes
+        }
+        rest = {f"{kind}.{name}" for kind, names in kinds.items() for name in names}
+        plain = {f"opsconsole_host.{label}" for label in self.hosts}
+        return sorted(hosts | (rest - plain))
+
+    def has(self, address: str) -> bool:
+        """Return whether an instance is declared."""
+        return address in self.addresses()
+
+    # What the console must show.
+
+    def _hosts_by_name(self) -> dict[str, Host]:
+        return {name: host for host in self.hosts.values() for name in host.names()}
+
+    def keeps(self, row: Mapping[str, Any]) -> bool:
+        """Return whether no plan of this program may delete a host."""
+        host = self._hosts_by_name().get(row["name"])
+        if host is None:
+            return row["name"] in self.unmanaged
+        return row.get("external_id") == host.external_id
+
+    def check_rows(
+        self, store: Store, named_unknown: Set[str], broken: type[AssertionError]
+    ) -> None:
+        """The console shows what is declared, each thing once."""
+        hosts = {row["name"]: row for row in store.hosts if row["name"] not in self.unmanaged}
+        wanted = self._hosts_by_name()
+        names = sorted(r["name"] for r in store.hosts if r["name"] not in self.unmanaged)
+        if names != sorted(wanted):
+            raise broken(f"the console has {names}, declared are {sorted(wanted)}")
+        for name, host in wanted.items():
+            if host.tags and tuple(hosts[name].get("tags", ())) != host.tags:
+                raise broken(f"{name} has {hosts[name].get('tags')}, declared are {host.tags}")
+        living = [row for row in store.agents if row.get("status") != "archived"]
+        count = Counter(row["name"] for row in living)
+        for agent in self.agents.values():
+            if not count[agent.name] or (count[agent.name] > 1 and agent.name not in named_unknown):
+                raise broken(f"{agent.name} lives {count[agent.name]} times")
+            if count[agent.name] == 1:
+                self._check_plugins(agent, living, store, broken)
+
+    @staticmethod
+    def _check_plugins(
+        agent: Agent, living: list[Row], store: Store, broken: type[AssertionError]
+    ) -> None:
+        [row] = [row for row in living if row["name"] == agent.name]
+        attached = {r["plugin_id"] for r in store.attachments if r["agent_id"] == row["id"]}
+        if attached != {*(agent.plugins or ()), *agent.attached}:
+            raise broken(f"{agent.name} has {sorted(attached)}, not what is declared")

@@ -1,0 +1,47 @@
+"""Let worlds live, one seed after the other: `make simulate`.
+
+The first that breaks a rule ends it, with its seed and its story.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import itertools
+import sys
+import time
+
+from simulation import BrokenRule, live
+
+
+def main() -> int:
+    """Run the command line; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--worlds", type=int, default=1000, help="how many")
+    parser.add_argument("--hours", type=float, help="for how long, in place of --worlds")
+    arguments = parser.parse_args()
+    ends = None if arguments.hours is None else time.monotonic() + 3600 * arguments.hours
+    digest = hashlib.sha256()
+    lived = requests = runs = points = 0
+    for seed in itertools.count(arguments.seed):
+        if lived >= arguments.worlds if ends is None else time.monotonic() > ends:
+            break
+        try:
+            world = live(seed)
+        except BrokenRule as broken:
+            print(f"{broken}\nAgain: make simulate SEED={seed} WORLDS=1")
+            return 1
+        lived += 1
+        requests, runs = requests + world.requests, runs + world.runs
+        points += world.points
+        digest.update(world.digest().encode())
+    print(
+        f"{lived:,} worlds held: {runs:,} commands, {requests:,} requests, {points:,} points; "
+        f"digest of their logs {digest.hexdigest()[:16]}"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,565 @@
+"""A world from a seed: the real commands, a console and a disk, in virtual time.
+
+Users run commands one after the other, or one while another runs. Processes die at any request or
+operation on a file, the power fails, requests meet faults, strangers change the console. Then the
+trouble ends, and the world must come to rest: what the program declares, each thing once.
+The console's own log and rows are the judge, never the engine's word.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import hashlib
+import io
+import json
+import os
+import random
+import secrets
+import shutil
+import signal
+import tempfile
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvloop
+
+import opsconsole.cli.main
+from console import call
+from consoles import CONSOLES
+from declared_world import Declared
+from opsconsole.cli.main import main
+from opsconsole.emulator.application import Application
+from opsconsole.emulator.console import EmulatedConsole
+from opsconsole.emulator.faults import KINDS, Fault
+from opsconsole.emulator.seed import API_KEY, sow
+from opsconsole.emulator.store import Store
+from opsconsole.errors import AnswerLost
+from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.v1 import transport
+from simulated_disk import Disk, Killed
+from virtual_time import Clock, VirtualLoop
+
+EPOCH = 1_750_000_000.0
+ORIGIN = "http://127.0.0.1:9"
+FOLDERS = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
+
+_PARSER_OF = cache(opsconsole.cli.main.build_parser)
+"""Making parsers would be a fifth of the time."""
+
+FAULTS = (
+    "reset_before",
+    "reset_after",
+    "cut_answer",
+    "late_answer",
+    "late_effect",
+    "bad_request",
+    "internal_error",
+    "internal_error_after",
+    "bad_gateway",
+    "bad_gateway_after",
+    "unavailable",
+    "unavailable_after",
+    "gateway_timeout_after",
+    "request_timeout",
+    "request_timeout_after",
+    "rate_limited",
+    "rate_limited_seconds",
+    "wrong_shape",
+    "empty_object",
+    "null_answer",
+    "garbage",
+    "ids_null",
+    "conflict",
+    "forbidden",
+    "too_large",
+)
+"""Kinds of faults that do not lie: a 404 for an object that is there rightly ends in another."""
+
+OPERATIONS = (
+    "host_import",
+    "host_update",
+    "host_delete",
+    "agent_create",
+    "plugin_attach",
+    "plugin_list",
+    "plugin_detach",
+    "specialty_search",
+    "blacklist_get",
+    "blacklist_update",
+)
+
+TROUBLES = {
+    "kill": 2,
+    "power": 2,
+    "fault": 2,
+    "both": 1,
+    "stop": 1,
+    "abandon": 1,
+    "two": 1,
+    "stranger": 1,
+    "late": 1,
+}
+"""What happens to a command, and how often beside the others."""
+
+
+class BrokenRule(AssertionError):
+    """Something happened that must not happen in any world."""
+
+
+@dataclass
+class Process:
+    """One run of a command. Once it is dead, nothing that it does has an effect.
+
+    Attributes:
+        dies_at: The point at which it dies; 0: at none.
+        signals_at: The points at which it gets SIGINT.
+        files: Its open files, by descriptor, with their inodes.
+    """
+
+    words: tuple[str, ...]
+    dies_at: int = 0
+    signals_at: tuple[int, ...] = ()
+    points: int = 0
+    dead: bool = False
+    died_at: str = ""
+    interrupted_at: float | None = None
+    files: dict[int, int] = field(default_factory=dict)
+    loop: VirtualLoop | None = None
+
+    def point(self, name: str, half: Callable[[], object] = lambda: None) -> None:
+        """Pass a point, or die there, with what `half` does done."""
+        if self.dead:
+            raise Killed
+        self.points += 1
+        if self.points == self.dies_at:
+            half()
+            self.dead, self.died_at = True, name
+            raise Killed
+        if self.points in self.signals_at and self.loop is not None:
+            interrupt = self.loop.signals.get(signal.SIGINT)
+            if interrupt is not None:
+                self.interrupted_at = self.loop.time()
+                interrupt()
+
+
+@dataclass
+class Run:
+    """A command that has ended; without a code it was killed."""
+
+    words: tuple[str, ...]
+    code: int | None
+    text: str
+    points: int
+
+
+class WorldLoop(VirtualLoop):
+    """The loop of one process of a world."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world.clock, world.delay)
+        self.set_exception_handler(lambda *_: None)
+        self.world = world
+        if world.process is not None:
+            world.process.loop = self
+
+    def close(self) -> None:
+        """End every task first: a dead process must not wake up in another's time."""
+        for _ in range(50):
+            tasks = asyncio.all_tasks(self)
+            if self.is_closed() or not tasks:
+                break
+            for task in tasks - self.world.served:
+                task.cancel()
+            with contextlib.suppress(Killed, RuntimeError):
+                self.run_until_complete(asyncio.wait(tasks))
+        if self.world.process is not None and self.world.process.loop is self:
+            self.world.process.loop = None
+        super().close()
+
+
+class Line(httpx.AsyncBaseTransport):
+    """The line from a process to the console."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        assert world.process is not None
+        self._process = world.process
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Let the console answer, unless the process is dead by then."""
+        world, process = self._world, self._process
+        target = request.url.raw_path.decode()
+        process.point(f"before {request.method} {target}")
+        await asyncio.sleep(world.delay())
+        if process.dead:
+            raise Killed
+        content = await request.aread()
+        world.observe(process, request.method, target, content)
+        headers = [(name.lower(), value) for name, value in request.headers.raw]
+        if world.loses_request(request.method, target, headers, content):
+            raise AnswerLost("The connection was closed without an answer (simulated).")
+        # The console finishes what it has begun, whatever becomes of the process.
+        serving = asyncio.ensure_future(
+            call(world.application, request.method, target, headers, content)
+        )
+        world.served.add(serving)
+        serving.add_done_callback(world.served.discard)
+        response = await asyncio.shield(serving)
+        await asyncio.sleep(world.delay())
+        process.point(f"after {request.method} {target}")
+        if response is None:
+            raise AnswerLost("The connection was closed without an answer (simulated).")
+        return response
+
+
+class World:
+    """Everything that happens, from one seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.random = random.Random(seed)
+        self.clock = Clock()
+        self.folder = Path(tempfile.mkdtemp(prefix=f"world-{seed}-", dir=FOLDERS))
+        self.process: Process | None = None
+        self.disk = Disk(lambda: self.process)
+        self.served: set[asyncio.Future[Any]] = set()
+        self.log: list[tuple[Any, ...]] = []
+        self.story: list[str] = []
+        self.requests = self.runs = self.points = 0
+        self.declared = Declared(self.random)
+        self.named_unknown: set[str] = set()
+        self._during: dict[int, Callable[[], object]] = {}
+        self._late: list[tuple[float, tuple[Any, ...]]] = []
+        self._losing = 0
+        self._deleting = False
+        self._broken: BrokenRule | None = None
+
+    @contextlib.contextmanager
+    def begun(self) -> Iterator[World]:
+        """Put time, chance, disk and network of this process in the world's hands."""
+        chance = random.Random(self.seed)
+        with pytest.MonkeyPatch.context() as patch, self.disk.watched():
+            patch.setattr(time, "time", lambda: EPOCH + self.clock.now)
+            patch.setattr(time, "monotonic", lambda: self.clock.now)
+            patch.setattr(time, "sleep", self.clock.advance)
+            patch.setattr(secrets, "token_hex", lambda size=32: chance.randbytes(size).hex())
+            patch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=chance.getrandbits(128), version=4))
+            random.seed(self.seed)
+            # The garbage collector of a command may do as it likes; this process lives longer.
+            patch.setattr(gc, "freeze", lambda: None)
+            patch.setattr(signal, "signal", lambda *_: None)
+            patch.setattr(opsconsole.cli.main, "build_parser", _PARSER_OF)
+            patch.setattr(uvloop, "new_event_loop", lambda: WorldLoop(self))
+            patch.setattr(asyncio.events, "new_event_loop", lambda: WorldLoop(self))
+            patch.setattr(transport, "open_connections", lambda *_: Line(self))
+            for name in [name for name in os.environ if name.startswith(("OPSCONSOLE_", "TF_"))]:
+                patch.delenv(name)
+            patch.setenv("OPSCONSOLE_BASE_URL", ORIGIN)
+            patch.setenv("OPSCONSOLE_API_KEY", API_KEY)
+            patch.setenv("NO_COLOR", "1")
+            patch.chdir(self.folder)
+            self.store = Store(seed=self.seed)
+            sow(self.store, "starter", API_KEY)
+            console = EmulatedConsole(self.store, CONSOLES["default"])
+            self.application = Application(console, lambda: None)
+            try:
+                yield self
+            finally:
+                shutil.rmtree(self.folder, ignore_errors=True)
+
+    def delay(self) -> float:
+        """Return the seconds that something takes."""
+        return self.random.choice((0.0, 0.001, 0.01, 0.05, 0.2)) * (0.5 + self.random.random())
+
+    # What a command does.
+
+    def run(self, *words: str, dies_at: int = 0, signals_at: tuple[int, ...] = ()) -> Run:
+        """Run a command to its end, or to its death; inside of another where one runs."""
+        outer, process = self.process, Process(words, dies_at, signals_at)
+        running = asyncio._get_running_loop()
+        asyncio._set_running_loop(None)
+        self.process = process
+        output = io.StringIO()
+        code: int | None = None
+        try:
+            with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+                code = main(words)
+        except Killed:
+            pass
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 1
+        finally:
+            self.disk.bury(process)
+            self.process = outer
+            asyncio._set_running_loop(running)
+        # A process may die where nothing is left to do but to say so.
+        code = None if process.dead else code
+        text = output.getvalue()
+        self.runs += 1
+        self.points += process.points
+        self.log.append((round(self.clock.now, 6), words, code, process.points))
+        at = f" (killed at point {dies_at}, {process.died_at})" if process.dead else ""
+        self.story.append(f"{self.clock.now:9.1f} s  opsconsole {' '.join(words)}: {code}{at}")
+        if self._broken is not None and outer is None:
+            raise self._broken
+        if "Traceback" in text or "unexpected" in text:
+            raise BrokenRule(f"the command has a defect:\n{text}")
+        if API_KEY in text:
+            raise BrokenRule("the key is in the output")
+        return Run(words, code, text, process.points)
+
+    def apply(self, **trouble: Any) -> Run:
+        """Apply the program, whatever it deletes."""
+        return self.run("apply", "-auto-approve", "-force", **trouble)
+
+    # What the console sees.
+
+    def observe(self, process: Process, method: str, target: str, content: bytes) -> None:
+        """Judge one request at the moment when it leaves."""
+        self.requests += 1
+        self._deliver_late_requests()
+        digest = hashlib.blake2s(content, digest_size=6).hexdigest()
+        self.log.append((round(self.clock.now, 6), method, target, digest))
+        during = self._during.pop(self.requests, lambda: None)
+        try:
+            self._judge(process, method, target, content)
+            during()
+        except BrokenRule as broken:
+            # The command would take it for a failure of its own.
+            self._broken = self._broken or broken
+
+    def _judge(self, process: Process, method: str, target: str, content: bytes) -> None:
+        if process.interrupted_at is not None and self.clock.now > process.interrupted_at + 1.0:
+            raise BrokenRule(f"{method} {target} is begun after an interrupt")
+        path = target.partition("?")[0]
+        body = json.loads(content) if content else {}
+        if method == "DELETE" and path.startswith("/api/v1/hosts/"):
+            row = self.store.hosts.get(path.rpartition("/")[2])
+            if row and self.declared.keeps(row) and not self._deleting:
+                raise BrokenRule(f"{row['name']} is deleted, and no plan can have shown it")
+        rows = [body] if path.endswith("/agents") else body.get("hosts", ())
+        creates = method == "POST" and rows and not body.get("dry_run")
+        if not creates or not path.endswith(("/agents", "/hosts/batch")):
+            return
+        journals = b"".join(file.read_bytes() for file in self.folder.glob("*journal*"))
+        for row in rows:
+            if json.dumps(row["name"]).encode() not in journals:
+                raise BrokenRule(f"{row['name']} is created, and the journal knows nothing of it")
+            twice = self._living("agents" if path.endswith("/agents") else "hosts")[row["name"]]
+            if twice and row["name"] not in self.named_unknown:
+                raise BrokenRule(f"{row['name']} is created a second time")
+
+    def _living(self, collection: str) -> Counter[str]:
+        rows = self.store.tables[collection]
+        return Counter(row["name"] for row in rows if row.get("status") != "archived")
+
+    def loses_request(self, *request: Any) -> bool:
+        """Return whether a write is lost on its way; it arrives later."""
+        writes = request[0] != "GET" and b'"dry_run": true' not in request[-1]
+        if not self._losing or not writes or b'"dry_run":true' in request[-1]:
+            return False
+        self._losing -= 1
+        if self._losing:
+            return False
+        self._late.append((self.clock.now + self.random.random() * 800, request))
+        self.story.append(f"{self.clock.now:9.1f} s  {request[0]} {request[1]} comes later")
+        return True
+
+    def _deliver_late_requests(self, *, all_of_them: bool = False) -> None:
+        for due, request in [*self._late]:
+            if all_of_them or due <= self.clock.now:
+                self._late.remove((due, request))
+                with contextlib.suppress(StopIteration):
+                    call(self.application, *request).send(None)
+
+    # What goes wrong.
+
+    def trouble(self) -> None:
+        """Run a command, to which something happens."""
+        [kind] = self.random.choices(list(TROUBLES), list(TROUBLES.values()))
+        self.story.append(f"           {kind}")
+        if kind in ("fault", "both"):
+            self._add_faults()
+        if kind == "late":
+            self._losing = self.random.randrange(1, 8)
+        if kind == "stranger":
+            self._at_some_request(self._let_a_stranger_act)
+        if kind == "two":
+            self._at_some_request(self._run_beside)
+        dies = kind in ("kill", "power", "both")
+        signals = self.random.sample(range(1, 120), {"stop": 1, "abandon": 2}.get(kind, 0))
+        self.disk.forget(remember=kind == "power")
+        run = self._command(
+            dies_at=self.random.randrange(1, 130) if dies else 0, signals_at=tuple(sorted(signals))
+        )
+        if kind == "power" and run.code is None:
+            self.disk.lose_power(self.random, self.folder)
+        self.application.faults.waiting.clear()
+        self._during.clear()
+        self._losing = 0
+
+    def _add_faults(self) -> None:
+        for _ in range(self.random.randrange(1, 3)):
+            fault = self.random.choice(FAULTS)
+            operation = self.random.choice(OPERATIONS)
+            times = self.random.choice((1, 1, 2, 6))
+            skip = self.random.randrange(3)
+            self.story.append(f"           {times} {fault} of {operation}, after {skip}")
+            self.application.faults.waiting.append(
+                Fault(**KINDS[fault], operation=operation, skip=skip, times=times)
+            )
+
+    def _at_some_request(self, act: Callable[[], object]) -> None:
+        self._during[self.requests + self.random.randrange(1, 25)] = act
+
+    def _run_beside(self) -> None:
+        words = self.random.choice(
+            (
+                ("apply", "-auto-approve", "-force"),
+                ("plan",),
+                ("drift",),
+                ("state", "list"),
+                ("state", "fold"),
+            )
+        )
+        assert self.process is not None
+        locks = self.process.words[0] in ("apply", "destroy", "plan")
+        run = self.run(*words)
+        if locks and words[0] == "apply" and run.code == 0:
+            raise BrokenRule(f"two runs hold one state\n{run.text}")
+
+    def _let_a_stranger_act(self) -> None:
+        rows = list(self.store.hosts)
+        if not rows:
+            return
+        row = self.random.choice(rows)
+        if self.random.random() < 0.3:
+            self.story.append(f"           a stranger deletes {row['name']}")
+            path = f"/api/v1/hosts/{row['id']}"
+            headers = [(b"authorization", f"Bearer {API_KEY}".encode())]
+            with contextlib.suppress(StopIteration):
+                call(self.application, "DELETE", path, headers, b"").send(None)
+        else:
+            self.story.append(f"           a stranger changes {row['name']}")
+            self.store.change("hosts", row["id"], {"knowledge": "a stranger's"})
+
+    def _command(self, **trouble: Any) -> Run:
+        kind = self.random.choices(
+            ("apply", "saved", "destroy", "plan", "drift", "fold"), (12, 2, 1, 1, 1, 1)
+        )[0]
+        if kind == "apply":
+            return self.apply(**trouble)
+        if kind == "saved":
+            planned = self.run("plan", "-out", "saved.plan", "-force")
+            return self.run("apply", "saved.plan", **trouble) if planned.code == 0 else planned
+        if kind == "destroy":
+            self._deleting = True
+            try:
+                return self.run("destroy", "-auto-approve", "-force", **trouble)
+            finally:
+                self._deleting = False
+        return self.run(*{"fold": ("state", "fold")}.get(kind, (kind,)), **trouble)
+
+    # How it ends.
+
+    def settle(self) -> None:
+        """Without trouble, apply and do what the messages ask for, until nothing is left."""
+        for _ in range(6):
+            run = self.apply()
+            self.clock.advance(1000)
+            self._deliver_late_requests()
+            if run.code == 0 and not self._late:
+                planned = self.run("plan", "-detailed-exitcode", "-force")
+                if planned.code == 0:
+                    return
+            elif run.code != 0:
+                self._do_what_the_messages_ask_for()
+        raise BrokenRule(f"the world does not come to rest:\n{run.text}")
+
+    def _do_what_the_messages_ask_for(self) -> None:
+        """Look up what may have been created: remove it from state, and import it if it was."""
+        for address, item in self.instances():
+            if not is_sentinel(item["id"]):
+                continue
+            self.named_unknown.add(item["name"])
+            self.run("state", "rm", address)
+            table = self.store.hosts if "_host." in address else self.store.agents
+            rows = [row for row in table if row.get("name") == item["name"]]
+            living = [row["id"] for row in rows if row.get("status") != "archived"]
+            if living and self.declared.has(address):
+                self.run("import", address, living[-1])
+
+    def instances(self) -> list[tuple[str, dict[str, Any]]]:
+        """Return addresses and attributes of what is in state."""
+        file = self.folder / "terraform.tfstate"
+        if not file.exists() or not file.stat().st_size:
+            return []
+        return [
+            (f"{item['type']}.{item['name']}{_index(instance)}", instance["attributes"])
+            for item in json.loads(file.read_text())["resources"]
+            for instance in item["instances"]
+        ]
+
+    def check(self) -> None:
+        """The console is as declared, state holds each thing once, and nothing is left over."""
+        self.declared.check_rows(self.store, self.named_unknown, BrokenRule)
+        left = [file.name for file in self.folder.iterdir() if "journal" in file.name]
+        if left:
+            raise BrokenRule(f"left over: {left}")
+        held = Counter((a.partition(".")[0], item["id"]) for a, item in self.instances())
+        if twice := [item for item, count in held.items() if count > 1]:
+            raise BrokenRule(f"twice in state: {twice}")
+        addresses = sorted(address for address, _ in self.instances())
+        if addresses != self.declared.addresses():
+            raise BrokenRule(f"state holds {addresses}, declared are {self.declared.addresses()}")
+        drift = self.run("drift") if self.random.random() < 0.3 else None
+        if drift is not None and drift.code != 0:
+            raise BrokenRule(f"nothing differs, and drift says:\n{drift.text}")
+
+    def live(self) -> None:
+        """Live through some versions of the program.
+
+        Raises:
+            BrokenRule: A rule was broken; its text tells the story.
+        """
+        try:
+            for _ in range(self.random.choice((2, 3))):
+                self.declared.change()
+                (self.folder / "main.tf.json").write_text(json.dumps(self.declared.program()))
+                for _ in range(self.random.randrange(1, 4)):
+                    self.trouble()
+                self.settle()
+                self.check()
+                if self.random.random() < 0.3:
+                    self._let_a_stranger_act()
+        except Exception as broken:
+            told = "\n".join(self.story)
+            raise BrokenRule(f"seed {self.seed}\n{told}\n{type(broken).__name__}: {broken}") from (
+                None if isinstance(broken, BrokenRule) else broken
+            )
+
+    def digest(self) -> str:
+        """Return a digest of all that happened."""
+        return hashlib.sha256(repr(self.log).encode()).hexdigest()
+
+
+def _index(instance: dict[str, Any]) -> str:
+    key = instance.get("index_key")
+    return "" if key is None else f"[{json.dumps(key)}]"
+
+
+def live(seed: int) -> World:
+    """Let one world live."""
+    with World(seed).begun() as world:
+        world.live()
+    return world
