@@ -173,8 +173,9 @@ def _declared(
 
 def _refused(found: FoundObject) -> dict[str, str]:
     """Return, by name, why attributes cannot be declared: no declaration may have their value."""
-    shown = {name: value for name, value in found.values.items() if name not in found.unread}
-    problems = RESOURCES[found.type_name].problems(shown)
+    definition = RESOURCES[found.type_name]
+    settable = {item.name for item in definition.settable} - set(found.unread)
+    problems = definition.problems({name: found.values.get(name) for name in settable})
     # In reverse, so that the first problem of an attribute is the one that stays.
     return {
         str(item.path[0]): f"Not declared: {item.summary}. {item.detail}"
