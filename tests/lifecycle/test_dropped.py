@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from opsconsole.diagnostics import Severity
 from opsconsole.lifecycle.answers import PrivateState
+from opsconsole.resources import HOST
 
 DECLARED = {"name": "web", "mac": "02:00:00:00:00:01", "unique_id": "u-1"}
 
@@ -29,7 +33,7 @@ async def test_a_dropped_value_is_reported_at_creation_and_no_difference_later(s
 async def test_what_was_not_read_back_is_told_by_the_plan_that_meets_it(steps_of):
     hosts = steps_of("host")
     made = await hosts.create(**DECLARED)
-    forgotten = PrivateState.decode(made.private)._replace(dropped=frozenset())
+    forgotten = PrivateState.decode(made.private)._replace(dropped={})
     read = await hosts.read(made._replace(private=forgotten.encode()))
     assert read.state["mac"] is None
 
@@ -51,3 +55,28 @@ async def test_a_value_that_the_console_shows_later_is_followed(steps_of, consol
     console.change("hosts", made.state["id"], mac="02:00:00:00:00:09")
     read = await hosts.read(made)
     assert read.state["mac"] == "02:00:00:00:00:09"
+
+
+@pytest.mark.parametrize("kept", [{"org_id": "org_other"}, {"org_id": None}, {}], ids=str)
+async def test_an_org_that_the_console_does_not_keep_is_told_once(steps_of, console, kept):
+    """Whatever it shows in its place, the host was created, and later plans find no difference."""
+    hosts = steps_of("host")
+    declared = {"name": "web", "org_id": "org_lab"}
+    row = {name: None for name in HOST.names if name not in ("deletion_policy", "org_id")}
+    row |= {"id": "hst_1", "name": "web"} | kept
+    results = [{"index": 0, "status": "created", "id": "hst_1"}]
+    for dry_run in (True, False):
+        answer = {"object": "import_result", "dry_run": dry_run, "results": results}
+        console.fault(operation="host_import", status=200, text=json.dumps(answer))
+    console.fault(operation="host_update", status=200, text=json.dumps(row), times=None)
+
+    made = await hosts.create(**declared)
+    [told] = made.diagnostics
+    assert (told.severity, told.path) == (Severity.WARNING, ("org_id",))
+    assert (made.state["id"], made.state["org_id"]) == ("hst_1", "org_lab")
+    read = await hosts.read(made)
+    plan = await hosts.plan(read, hosts.config(**declared))
+    assert (read.state, read.diagnostics) == (made.state, ())
+    assert (plan.planned, plan.replace, plan.diagnostics) == (read.state, (), ())
+    other = await hosts.plan(read, hosts.config(**declared | {"org_id": "org_new"}))
+    assert other.replace == ("org_id",)

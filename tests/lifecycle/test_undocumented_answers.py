@@ -124,23 +124,35 @@ async def test_a_deleted_host_is_gone_whatever_else_the_answer_holds(
     assert deleted.rerouted == (("hst_2",) if isinstance(rerouted, list) else ())
 
 
-async def test_a_row_whose_scope_is_not_shown_is_never_called_tenant_wide(
-    steps_of: Callable[..., Any], console: Emulator, one_run: Callable[..., Lifecycle]
+@pytest.mark.parametrize(
+    ("shown", "lacks"),
+    [
+        ({"pattern": "shutdown*", "description": None}, "org_id"),
+        ({"pattern": None, "description": None, "org_id": None}, "pattern"),
+        ({}, "pattern"),
+    ],
+    ids=str,
+)
+async def test_a_row_that_is_not_shown_whole_is_neither_read_nor_written(
+    steps_of: Callable[..., Any],
+    console: Emulator,
+    one_run: Callable[..., Lifecycle],
+    shown: dict[str, Any],
+    lacks: str,
 ) -> None:
     rows = steps_of("blacklisted_command")
     created = await rows.create(id="blk_shutdown", org_id="org_main")
-    scopeless = {"id": "blk_shutdown", "pattern": "shutdown*", "tenant_id": "ten_1"}
-    text = json.dumps(scopeless)
-    console.fault(method="GET", path="/blacklists/", status=200, text=text, times=None)
+    console.fault(path="/blacklists/", text=json.dumps({"id": "blk_shutdown"} | shown), times=None)
 
     read = await rows.read(created)
     plan = await rows.plan(None, rows.config(id="blk_shutdown"))
+    changed = await rows.change(created, id="blk_shutdown", org_id="org_main", pattern="halt")
     run = one_run()
     data = await run.read_data("opsconsole_blacklisted_command", {"id": "blk_shutdown"})
 
-    assert read.state == created.state
-    for outcome in (read, plan, data):
-        assert any("org_id" in item.text for item in outcome.diagnostics)
+    assert read.state == changed.state == created.state
+    for outcome in (read, plan, changed, data):
+        assert any(lacks in item.text for item in outcome.diagnostics)
         assert errors(outcome)
 
 

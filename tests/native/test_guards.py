@@ -26,6 +26,8 @@ def test_a_console_that_ignores_dry_runs_fails_the_run_once(
 
     told = [item["diagnostic"] for item in result.of_type("diagnostic")]
     assert [item["severity"] for item in told].count("error") == 1
+    [ended] = [item["@message"] for item in result.messages if "Resources:" in item["@message"]]
+    assert ended.startswith("Apply incomplete. Resources: 3 added")
     hosts = {row["id"] for row in native.console.rows("hosts")}
     instances = [item for entry in native.state["resources"] for item in entry["instances"]]
     assert {item["attributes"]["id"] for item in instances} == hosts

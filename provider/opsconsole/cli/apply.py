@@ -238,7 +238,7 @@ class ApplyUI:
             skipped=applied.skipped,
             outputs=outputs if applied.complete else {},
             diagnostics=[item.about(address) for address, item in applied.diagnostics],
-            incomplete=bool(applied.not_started or applied.unsettled),
+            incomplete=not applied.complete,
             seconds=applied.seconds,
             colour=coloured(self.args),
             width=columns(),
@@ -297,8 +297,7 @@ def _carry_out(
     ui.ended(applied, session)
     if applied.not_started:
         return INTERRUPTED
-    failed = any(has_error((item,)) for _, item in applied.diagnostics)
-    return 0 if applied.complete and not failed else FAILED
+    return 0 if applied.complete else FAILED
 
 
 async def _applied(

@@ -189,8 +189,9 @@ class PrivateState(NamedTuple):
         removal_planned: Set only between plan and apply: the plan was to remove the resource, not
             to replace it.
         kept: Set only between plan and apply: its owner stays while this one is removed.
-        dropped: Names of declared attributes that can be set at creation only and that the console
-            did not keep. State holds what was declared, whatever reading shows.
+        dropped: What the console kept of declared attributes that can be set at creation only, and
+            that it did not keep as declared. As long as it shows that, state holds what was
+            declared.
         overtaken: What state held of attributes that replace before the console changed them by
             itself. A declaration of such a value has not changed, also where no apply took it.
         host_id: Of a plugin attachment, the host that its agent runs for, where the console said.
@@ -201,7 +202,7 @@ class PrivateState(NamedTuple):
     removal_planned: bool = False
     kept: bool = False
     host_id: str | None = None
-    dropped: frozenset[str] = frozenset()
+    dropped: Mapping[str, Value] = _NOTHING
     overtaken: Mapping[str, Value] = _NOTHING
     extra: Mapping[str, Any] = _NOTHING
 
@@ -217,6 +218,7 @@ class PrivateState(NamedTuple):
         observed = content.pop("observed", None)
         declared = content.pop("declared", None)
         host_id = content.pop("host_id", None)
+        dropped = content.pop("dropped", None)
         overtaken = content.pop("overtaken", None)
         return cls(
             _unpacked(observed) if isinstance(observed, str) else _named(observed),
@@ -224,7 +226,7 @@ class PrivateState(NamedTuple):
             content.pop("removal_planned", False) is True,
             content.pop("kept", False) is True,
             host_id if isinstance(host_id, str) else None,
-            _named(content.pop("dropped", None)),
+            dropped if isinstance(dropped, dict) else {},
             overtaken if isinstance(overtaken, dict) else {},
             content,
         )
@@ -245,7 +247,7 @@ class PrivateState(NamedTuple):
         if self.host_id is not None:
             content["host_id"] = self.host_id
         if self.dropped:
-            content["dropped"] = sorted(self.dropped)
+            content["dropped"] = dict(sorted(self.dropped.items()))
         if self.overtaken:
             content["overtaken"] = dict(self.overtaken)
         return json.dumps(content, separators=(",", ":")).encode() if content else b""
@@ -255,10 +257,9 @@ class PrivateState(NamedTuple):
         observed = self.observed.union(names)
         return self if observed == self.observed else self._replace(observed=observed)
 
-    def dropping(self, names: Iterable[str]) -> PrivateState:
-        """Return this with `names` noted as not kept by the console."""
-        dropped = self.dropped.union(names)
-        return self if dropped == self.dropped else self._replace(dropped=dropped)
+    def dropping(self, kept: Mapping[str, Value]) -> PrivateState:
+        """Return this with what the console kept in place of what was declared."""
+        return self._replace(dropped={**self.dropped, **kept}) if kept else self
 
     def overtaking(
         self, before: Attributes, after: Attributes, names: Iterable[str]
@@ -324,7 +325,7 @@ def merge(
     unseen: list[str] = []
     for attribute in attributes:
         name = attribute.name
-        if name in private_state.dropped and values.get(name) is None:
+        if name in private_state.dropped and values.get(name) == private_state.dropped[name]:
             # It can be set at creation only; a warning said that the console did not keep it.
             pass
         elif name in values:

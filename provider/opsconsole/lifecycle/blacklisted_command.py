@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeGuard
 from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound
+from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound, UnexpectedAnswer
 from opsconsole.lifecycle.answers import demand, shown
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.created import create_once
@@ -110,20 +110,21 @@ class BlacklistedCommandLifecycle(SingleCreation):
         return PlanOutcome(planned, diagnostics=tuple(found))
 
     async def _row(self, row_id: str) -> Attributes:
-        answer = await self.session.console.get_blacklisted_command(row_id)
-        demand("org_id", answer)
+        answer = await self._get(row_id)
         return self.definition.empty() | shown(self.definition.answered, answer)
+
+    async def _get(self, row_id: str) -> Mapping[str, Any]:
+        return whole_row(await self.session.console.get_blacklisted_command(row_id))
 
     async def _read(self, request: ReadRequest) -> Outcome:
         row_id = request.prior["id"]
         try:
-            answer = await self.session.console.get_blacklisted_command(row_id)
+            answer = await self._get(row_id)
         except NotFound as problem:
             outcome = missing(self, request, problem=problem)
             if outcome.state is None:
                 self.session.gone_adopted[row_id] = request.prior
             return outcome
-        demand("org_id", answer)
         outcome = self.seen(request.prior, request.private, answer)
         assert outcome.state is not None
         state = outcome.state | {"tenant_wide": outcome.state["org_id"] is None}
@@ -164,15 +165,14 @@ class BlacklistedCommandLifecycle(SingleCreation):
         changes = {name: planned[name] for name in changed}
         await self.session.before_write("update", [request])
         try:
-            answer: Mapping[str, Any] = await self.session.console.update_blacklisted_command(
-                row_id, changes
+            answer = whole_row(
+                await self.session.console.update_blacklisted_command(row_id, changes)
             )
         except ConsoleError as problem:
             if problem.safe_to_repeat and _is_of_access(problem):
                 refused = _scope_refused(problem, self.name(row), row, planned)
                 return Outcome(request.prior, request.private, (refused,))
-            read = self.session.console.get_blacklisted_command
-            answer = await self.settle_update(row_id, changes, problem, read)
+            answer = await self.settle_update(row_id, changes, problem, self._get)
         return self._outcome_of(request, answer)
 
     def _outcome_of(
@@ -204,8 +204,24 @@ class BlacklistedCommandLifecycle(SingleCreation):
         return ended.outcome
 
     async def _is_there(self, row_id: str) -> bool:
-        await self.session.console.get_blacklisted_command(row_id)
+        await self._get(row_id)
         return True
+
+
+def whole_row(answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an answer about a row, of which the document says that it always shows every field.
+
+    Raises:
+        UnexpectedAnswer: It lacks one that a change is judged by, or `pattern` is null.
+    """
+    for name in ("pattern", "org_id", "description"):
+        demand(name, answer)
+    if answer["pattern"] is None:
+        raise UnexpectedAnswer(
+            "The console's answer holds null as pattern, where the document shows a string.",
+            "Check that base_url names the console, and its version.",
+        )
+    return answer
 
 
 _ID_NEEDED = error(

@@ -8,7 +8,8 @@ from typing import Any
 from opsconsole.definition import Attribute, DataSourceDefinition
 from opsconsole.diagnostics import Diagnostic, Path, error, warning
 from opsconsole.errors import Cause, NotFound, Stopped
-from opsconsole.lifecycle.answers import demand, shown
+from opsconsole.lifecycle.answers import shown
+from opsconsole.lifecycle.blacklisted_command import whole_row
 from opsconsole.lifecycle.gone import explained, list_not_whole
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.session import Session
@@ -95,14 +96,13 @@ async def _agent_plugins(session: Session, config: Attributes) -> Outcome:
 async def _blacklisted_command(session: Session, config: Attributes) -> Outcome:
     row_id = config["id"]
     try:
-        answer = await session.console.get_blacklisted_command(row_id)
+        answer = whole_row(await session.console.get_blacklisted_command(row_id))
     except NotFound as problem:
         return _nothing(
             f"There is no blacklisted command {row_id} that this key can see",
             str(problem),
             ("id",),
         )
-    demand("org_id", answer)
     values = BLACKLISTED_COMMAND_DATA.empty() | shown(BLACKLISTED_COMMAND_DATA, answer)
     return Outcome(values | {"tenant_wide": values["org_id"] is None})
 

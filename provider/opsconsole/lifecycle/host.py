@@ -168,11 +168,12 @@ def _not_keeping(
     private_state: PrivateState, prior: Attributes, planned: Attributes
 ) -> PrivateState:
     """Note which declared values the console shows as null, and no update can set."""
-    return private_state.dropping(
+    unkept = (
         name
         for name in REPLACING
         if prior[name] is None and planned[name] is not None and name in private_state.observed
     )
+    return private_state.dropping(dict.fromkeys(unkept))
 
 
 def _noting_what_changed(prior: Attributes, outcome: Outcome) -> Outcome:

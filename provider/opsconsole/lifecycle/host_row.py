@@ -227,7 +227,9 @@ async def read_back(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome
         return created_as(row, host_id)
     try:
         answer = await steps.session.read_host(host_id)
-        if other := mismatch(HOST, row.fields, answer):
+        # The import's verdict gave the id: another org means that the console did not keep it.
+        sent = {name: value for name, value in row.fields.items() if name != "org_id"}
+        if other := mismatch(HOST, sent, answer):
             raise OtherHost(other.message, other.remedy)
         return taken(steps, row, host_id, answer)
     except OtherHost:
@@ -268,9 +270,22 @@ def taken(
     declared = [name for name in values if row.request.config.get(name) is not None]
     differing = changed_fields(state, values, declared)
     private_state = private_state.dropping(
-        name for name in differing if name in REPLACING and values[name] is None
+        {name: values[name] for name in differing if name in REPLACING}
     )
     otherwise = steps.kept_otherwise(differing, state, values, creating=True)
+    unshown = [
+        name
+        for name in REPLACING
+        if row.request.config.get(name) is not None and name not in values
+    ]
+    if unshown:
+        not_verified = warning(
+            f"Not verified: {', '.join(unshown)} of the {steps.name(state)}",
+            "The console does not show these values, and no update changes them: state holds what "
+            "is declared.",
+            (unshown[0],),
+        )
+        otherwise = (*otherwise, not_verified)
     return Outcome(state, private_state.encode(), (*diagnostics, *otherwise))
 
 
@@ -296,15 +311,6 @@ async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
             await steps.session.before_write("update", [row.request])
             answer = await steps.session.console.update_host(host_id, changes)
         diagnostics = (*diagnostics, _adopted(name, list(changes), known=bool(held)))
-        unseen = [item for item in declared if item in REPLACING and item not in answer]
-        if unseen:
-            not_verified = warning(
-                f"Not verified: {', '.join(unseen)} of the {name}",
-                "The console does not show these values, and no update changes them: state holds "
-                "what is declared.",
-                (unseen[0],),
-            )
-            diagnostics = (*diagnostics, not_verified)
         steps.session.adopted_hosts.add(host_id)
         return taken(steps, row, host_id, answer, diagnostics)
     except Stopped as problem:

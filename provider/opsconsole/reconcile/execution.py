@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from opsconsole.diagnostics import Diagnostic
+from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.batches import Worker
 from opsconsole.reconcile.changes import Action, Counts
@@ -78,8 +78,9 @@ class Applied:
 
     @property
     def complete(self) -> bool:
-        """Whether everything that was planned was done."""
-        return not (self.failed or self.skipped or self.not_started or self.unsettled)
+        """Whether everything that was planned was done, and nothing is wrong."""
+        left = self.failed or self.skipped or self.not_started or self.unsettled
+        return not left and not has_error(item for _, item in self.diagnostics)
 
     @property
     def counts(self) -> Counts:
