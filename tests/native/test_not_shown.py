@@ -127,3 +127,27 @@ def test_plugins_that_a_key_may_not_list_stop_nothing_else(
     refused = native.run("apply", "-auto-approve", "-force", expect=1).text
     assert 'Cannot update the agent "open"' in refused
     assert native.console.rows("hosts")[0]["knowledge"] == "newer"
+
+
+def test_the_agent_that_an_attach_is_answered_with_is_kept(native: Any) -> None:
+    agent = {"name": "a", "host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
+    resources: dict[str, Any] = {
+        "opsconsole_host": {"web": {"name": "web"}},
+        "opsconsole_agent": {"a": agent},
+    }
+    native.write(resources)
+    native.run("apply", "-auto-approve")
+    [row] = native.console.rows("agents")
+    native.console.change("agents", row["id"], secondary_engine="engine-z")
+    attached = {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}
+    native.write(resources | {"opsconsole_agent_plugin": {"disk": attached}})
+    native.run("apply", "-auto-approve")
+    assert native.attributes("opsconsole_agent.a")["secondary_engine"] == "engine-z"
+    assert native.actions() == {}
+
+    answer = {**native.console.row("agents", row["id"]), "status": "archived"}
+    native.console.fault(operation="plugin_detach", text=json.dumps(answer))
+    native.write(resources)
+    assert "is archived" in native.run("apply", "-auto-approve", "-force").text
+    assert native.attributes("opsconsole_agent.a")["status"] == "archived"
+    assert native.actions() == {"opsconsole_agent.a": ["create"]}

@@ -17,7 +17,7 @@ ADOPTED = "opsconsole_blacklisted_command.b"
 """It declares an entry that the console has already, which a run warns of when it adopts it."""
 
 _FIRST: Declared = {
-    "opsconsole_specialty.s": {"key": "linux-server"},
+    "opsconsole_specialty.s": {"key": "linux-server", "deletion_policy": "delete"},
     ADOPTED: {"id": "blk_format", "pattern": "dd if=*"},
     "opsconsole_host.a": {"name": "a"},
     "opsconsole_host.b": {"name": "b"},
@@ -39,7 +39,11 @@ _FIRST: Declared = {
     },
 }
 _EXTRAS: Declared = {
-    "opsconsole_specialty.new": {"key": "made-here", "name": "Made here"},
+    "opsconsole_specialty.new": {
+        "key": "made-here",
+        "name": "Made here",
+        "deletion_policy": "delete",
+    },
     "opsconsole_blacklisted_command.new": {"pattern": "made here", "org_id": "org_main"},
 }
 

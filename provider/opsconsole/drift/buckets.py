@@ -113,7 +113,9 @@ def _compare(
         if before.get(name) is None or is_unkept:
             if observed is None:
                 observed = PrivateState.decode(held.known.held.private).observed
-            if name not in observed:
+            # Whatever an answer left out that showed the whole object was unset.
+            was_unset = before.get(name) is None and definition.label in observed
+            if name not in observed and not was_unset:
                 first.append(name)
                 continue
         hidden = attribute.sensitive or name in held.sensitive

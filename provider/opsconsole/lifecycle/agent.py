@@ -129,6 +129,13 @@ class AgentLifecycle(SingleCreation):
         """Let messages about a specialty name the agents in state that carry it."""
         self.session.meet([_known(state, address)])
 
+    def take_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> Outcome:
+        """Return an agent with what an attach or a detach shows; archived is no volatile status."""
+        outcome = super().take_answer(request, _agent_fields(answer))
+        if answer.get("status") != "archived" or outcome.state is None:
+            return outcome
+        return outcome._replace(state=outcome.state | {"status": "archived"})
+
     async def _read(self, request: ReadRequest) -> Outcome:
         prior = request.prior
         agent_id = prior["id"]

@@ -45,7 +45,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.resources import AGENT_PLUGIN
+from opsconsole.resources import AGENT, AGENT_PLUGIN
 from opsconsole.resources.agent_plugin import PLUGIN_FIELDS
 from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Attributes
@@ -75,7 +75,9 @@ async def attach_or_detach(
     console, attaches = session.console, verb == "attach"
     send = console.attach_plugin if attaches else console.detach_plugin
     try:
-        return await send(agent_id, plugin_id)
+        answer = await send(agent_id, plugin_id)
+        session.answered_beside[AGENT.type_name, agent_id] = answer
+        return answer
     except ConsoleError as problem:
         if await _listed_after(session, agent_id, plugin_id, problem) is not attaches:
             raise
@@ -251,7 +253,7 @@ class AgentPluginLifecycle(SingleCreation):
         private_state = PrivateState(
             declared={}, host_id=host_id if isinstance(host_id, str) else None
         )
-        return Outcome(planned, private_state.encode(), found)
+        return Outcome(planned, private_state.encode(), (*found, *_archived(answer)))
 
     async def _shown(self, request: CreateRequest, outcome: Outcome) -> Outcome:
         """Fill what was attached from the agent's list, which decides whether it was."""
@@ -296,11 +298,12 @@ class AgentPluginLifecycle(SingleCreation):
             return Outcome(None, diagnostics=(_stays(agent_id, plugin_id),))
         await self.session.before_write("delete", [request])
         try:
-            await attach_or_detach(self.session, "detach", agent_id, plugin_id)
+            answer = await attach_or_detach(self.session, "detach", agent_id, plugin_id)
         except ApiError:
             if not await self._is_deleted_with_host(request):
                 raise
-        return Outcome(None)
+            return Outcome(None)
+        return Outcome(None, diagnostics=_archived(answer or {}))
 
     async def _is_deleted_with_host(self, request: DeleteRequest) -> bool:
         """Return whether the attachment is gone with its host, though the console still lists it.
@@ -366,6 +369,19 @@ def _stays(agent_id: str, plugin_id: str) -> Diagnostic:
     return warning(
         f"The plugin {plugin_id} stays attached to the agent {agent_id}",
         "The agent's plugin_ids name it. This resource leaves management, nothing is detached.",
+    )
+
+
+def _archived(answer: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
+    """Say that the agent in an answer is archived."""
+    if answer.get("status") != "archived":
+        return ()
+    return (
+        warning(
+            f"The agent {answer['id']} is archived",
+            "The console's answer about its plugins says so: it does not run. Plan again: where it "
+            "is declared, the next plan creates another.",
+        ),
     )
 
 

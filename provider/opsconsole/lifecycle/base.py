@@ -131,6 +131,18 @@ class BaseLifecycle(ABC):
             return Outcome(None, diagnostics=(error("The import id is empty", f"Use {form}."),))
         return Outcome(self.definition.empty() | {"id": import_id})
 
+    def take_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> Outcome:
+        """Return a resource in state with what the answer to a write of another one shows of it.
+
+        Fields that it does not show stay as they are.
+        """
+        before = PrivateState.decode(request.private)
+        values = shown(self.answered, answer)
+        attributes = [attribute for attribute in self.answered if attribute.name in values]
+        state, private_state, _ = merge(attributes, request.prior, before, values)
+        kept = request.private if private_state is before else private_state.encode()
+        return Outcome(calm(self.answered, request.prior, state), kept)
+
     def introduce(self, state: Attributes, address: str) -> None:
         """Note a resource in state, which messages name and whose id no creation may take."""
         self.session.holders[self.definition.type_name, state["id"]] = address

@@ -144,6 +144,8 @@ class Session:
         plans_whole: Whether the engine reads all that state holds, unless the user asks for no
             reading, before it plans, and judges and orders a plan as a whole. Terraform reads,
             plans and applies one resource a call, in no order.
+        answered_beside: Type and id of objects to what the console last answered of each to a write
+            of another resource.
         adopted_hosts: Ids of hosts that creations of this run have taken under management.
         deletes_begun: How many deletions have begun, of whatever resource.
         deleting_hosts: Ids of hosts whose deletion is under way.
@@ -155,6 +157,7 @@ class Session:
     settings: Settings
     gone: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     ended_host_deletes: set[str] = field(default_factory=set)
+    answered_beside: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     adopted_hosts: set[str] = field(default_factory=set)
     deleting_hosts: set[str] = field(default_factory=set)
     host_names: PlannedHostNames = field(default_factory=PlannedHostNames)

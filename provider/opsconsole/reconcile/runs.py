@@ -14,7 +14,7 @@ from opsconsole.diagnostics import Diagnostic, error, has_error, warning
 from opsconsole.errors import UserError
 from opsconsole.language import Block
 from opsconsole.lifecycle.answers import is_sentinel
-from opsconsole.lifecycle.interface import CreateRequest, Outcome
+from opsconsole.lifecycle.interface import CreateRequest, Outcome, ReadRequest
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.phrases import near_address
 from opsconsole.reconcile.batches import Worker
@@ -328,6 +328,7 @@ class Applier:
             applied = await self._execution.run()
             if not self._stopping:
                 applied.diagnostics += await self._read_rerouted(applied.rerouted)
+            self._take_answers()
             applied.diagnostics += self._unguarded()
             self._note_unsettled(applied)
             if applied.complete:
@@ -436,6 +437,24 @@ class Applier:
             # A creation ignores nothing: the object that it replaces is gone.
             return values
         return without_ignored(block, values, step.change.before)
+
+    def _take_answers(self) -> None:
+        """Keep what the answers to writes have shown of other resources than they were about."""
+        answers = {
+            (self._providers.console_of(key), *identity): (lifecycle, answer)
+            for key, lifecycle in self._providers.opened.items()
+            for identity, answer in lifecycle.session.answered_beside.items()
+        }
+        for item in read_prior(self._session.state).values() if answers else ():
+            identity = self._providers.identity_of(item)
+            if identity not in answers:
+                continue
+            lifecycle, answer = answers[identity]
+            request = ReadRequest(item.before, item.held.private, item.address)
+            outcome = lifecycle.resources[item.type_name].take_answer(request, answer)
+            if (outcome.state, outcome.private) != (item.before, item.held.private):
+                kept = item.held._replace(attributes=outcome.state or {}, private=outcome.private)
+                self._session.state.put(item.address, kept)
 
     async def _read_rerouted(self, rerouted: Collection[Identity]) -> list[tuple[str, Diagnostic]]:
         """Read again what a deletion rerouted, and keep what changed."""
