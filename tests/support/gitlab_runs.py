@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 import shutil
 import string
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -56,14 +58,14 @@ class GitLab:
     def run(self, name: str, title: str, source: str, *needed: Ran) -> Ran:
         """Run a job of a file, in a pipeline of a source, with the artifacts that it needs."""
         folder = self.machine.folder
-        checkout, kept, cache = folder / "build", folder / "kept", folder / "cache"
+        checkout, cache = folder / "build", folder / "cache"
         shutil.rmtree(checkout, ignore_errors=True)
         self.repository.clone(checkout)
         pipeline = yaml.safe_load(self.machine.read(PIPELINES / "gitlab" / f"{name}.gitlab-ci.yml"))
         job = pipeline.get("default", {}) | pipeline[title]
         handed: dict[str, str] = {}
         if needed:
-            shutil.copytree(kept, checkout, dirs_exist_ok=True)
+            shutil.copytree(needed[0].files, checkout, dirs_exist_ok=True)
             handed = dict(needed[0].outputs)
         variables = self._variables(pipeline["variables"], source) | handed
         if not any(_holds(rule["if"], variables) for rule in job["rules"]):
@@ -75,8 +77,7 @@ class GitLab:
         code, said = self.machine.install(checkout, before, environment)
         assert code == 0, said
         code, text = run_shell("\n".join(job["script"]), checkout, environment)
-        shutil.rmtree(kept, ignore_errors=True)
-        kept.mkdir()
+        kept = Path(tempfile.mkdtemp(prefix="kept-", dir=folder))
         outputs = {}
         wanted = job.get("artifacts", {})
         if not code or wanted.get("when") == "always":
