@@ -39,7 +39,7 @@ def estate(plugins: tuple[str, ...] = PLUGINS) -> dict[str, Any]:
             for n in range(AGENTS)
             for plugin in plugins
         },
-        specialty={key: {"key": key} for key in KEYS},
+        specialty={key: {"key": key, "deletion_policy": "delete"} for key in KEYS},
         blacklisted_command={row: {"id": row} for row in ENTRY_IDS},
     ) | {
         "data": {

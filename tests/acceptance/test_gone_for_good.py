@@ -16,7 +16,7 @@ pytestmark = pytest.mark.terraform
 
 def declared() -> dict[str, Any]:
     return program(
-        specialty={"linux": {"key": "linux-server"}},
+        specialty={"linux": {"key": "linux-server", "deletion_policy": "delete"}},
         blacklisted_command={"format": {"id": "blk_format"}},
         host={"web": {"name": "web", "depends_on": ["opsconsole_specialty.linux"]}},
         agent={

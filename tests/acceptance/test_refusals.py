@@ -153,7 +153,9 @@ def test_refused_deletes(project: Callable[..., Terraform], console: Emulator) -
         program(
             host={name: {"name": name} for name in refused} | {"base": host},
             agent={"base": agent},
-            specialty={name: {"key": f"key_{name}"} for name in refused},
+            specialty={
+                name: {"key": f"key_{name}", "deletion_policy": "delete"} for name in refused
+            },
             agent_plugin={
                 "base": {"agent_id": "${opsconsole_agent.base.id}", "plugin_id": "plg_disk"}
             },
