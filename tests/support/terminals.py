@@ -28,7 +28,7 @@ class Session:
         self.process = subprocess.Popen(
             command,
             cwd=folder,
-            env={**environment, "TERM": "xterm", "COLUMNS": "120", "LINES": "40"},
+            env={**environment, "TERM": "xterm", "COLUMNS": "120", "LINES": "44"},
             stdin=inner,
             stdout=inner,
             stderr=inner,

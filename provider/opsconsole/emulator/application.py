@@ -115,12 +115,14 @@ class Application:
         control = Control(console, self.faults, self.traffic, self.door, sow)
         self._control = Mount("/_emulator", Starlette(routes=control.routes()))
         self._routed_for: Profile | None = None
+        self._routed_operations = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request. Routes see the path as it was sent: an id may hold a slash."""
-        if self._routed_for is not self.console.profile:
-            self._router = self._routes(self.console.profile)
-            self._routed_for = self.console.profile
+        profile = self.console.profile
+        if self._routed_for is not profile or self._routed_operations != len(DOCUMENTED):
+            self._router = self._routes(profile)
+            self._routed_for, self._routed_operations = profile, len(DOCUMENTED)
         scope["path"] = scope["raw_path"].decode("latin-1")
         scope["app"] = self
         try:

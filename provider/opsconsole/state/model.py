@@ -194,8 +194,18 @@ class State:
         self.apply(StateChange("output", name, text))
 
     def apply(self, change: StateChange) -> None:
-        """Make a change that was made in another state; making it twice does no harm."""
-        text = None if change.image is None else change.image.encode()
+        """Make a change that was made in another state; making it twice does no harm.
+
+        Raises:
+            UserError: Its image is not JSON, so that no state could hold it.
+        """
+        text = None if change.image is None else change.image.encode("utf-8", "surrogatepass")
+        try:
+            decode(text or b"null")
+        except ValueError as error:
+            raise UserError(
+                f"The journal is damaged: its image of {change.address} is not JSON."
+            ) from error
         if change.kind == "instance":
             address = Address.parse(change.address)
             self._set(address, change.deposed, change.provider, text)

@@ -21,6 +21,6 @@ def check(data: bytes) -> None:
     """Read `data` as a baseline, and apply it to no drift."""
     _FILE.write_bytes(data)
     try:
-        read_baseline(_FILE).applied([], date(2026, 1, 1))
+        read_baseline(_FILE).apply([], date(2026, 1, 1))
     except OpsconsoleError as error:
         str(error)
