@@ -90,6 +90,12 @@ def diagnostics_of(problem: OpsconsoleError) -> tuple[Diagnostic, ...]:
     return (error(summary.removesuffix("."), f"{rest}\n{problem.remedy}".strip("\n")),)
 
 
+def are_temporary(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Return whether there are errors, and all of them only say that the console was too busy."""
+    errors = [item for item in diagnostics if item.severity is Severity.ERROR]
+    return bool(errors) and all(item.cause and item.cause.is_temporary for item in errors)
+
+
 def leading_names(paths: Iterable[Path]) -> frozenset[str]:
     """Return the names of the attributes at which paths begin; an empty path has none."""
     return frozenset(str(path[0]) for path in paths if path)

@@ -17,6 +17,7 @@ OpsconsoleError
 │   ├── AnswerLost                sent, but no whole answer: timeout, cut connection
 │   └── UnexpectedAnswer          an answer of another shape than the document shows
 └── UserError                     bad input to a command: files, programs, states, addresses
+    └── TryLater                  nothing is wrong: a state that another run holds
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
+
+TRY_LATER: Final = 75
+"""The exit code where nothing is wrong and nothing was done: EX_TEMPFAIL of sysexits.h."""
 
 
 class ProblemKind(Enum):
@@ -59,6 +63,7 @@ class Cause:
         operation: The call that met it, `POST /api/v1/agents`; empty: none, or not known.
         answer: The error body that the console answered with, where it was one.
         text: All of it as one paragraph. Empty where the diagnostic's detail holds it already.
+        status: The HTTP status of an answer without such a body.
     """
 
     kind: ProblemKind
@@ -66,6 +71,12 @@ class Cause:
     operation: str = ""
     answer: Problem | None = None
     text: str = dataclasses.field(default="", compare=False)
+    status: int | None = dataclasses.field(default=None, compare=False)
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether the console only was too busy (429, 503): the same call may succeed later."""
+        return (self.answer.status if self.answer else self.status) in (429, 503)
 
     @property
     def gist(self) -> tuple[object, ...]:
@@ -92,6 +103,11 @@ class OpsconsoleError(Exception):
         """What this error knows, for a diagnostic about it."""
         return Cause(self.kind, self.message, text=str(self))
 
+    @property
+    def is_temporary(self) -> bool:
+        """Whether nothing is wrong, and the same may succeed later."""
+        return self.cause.is_temporary
+
     def __str__(self) -> str:
         if not self.remedy:
             return self.message
@@ -113,6 +129,15 @@ class UserError(OpsconsoleError):
     """Input that a user gave is wrong: a file, a program, a state, an address."""
 
     kind = ProblemKind.BAD_INPUT
+
+
+class TryLater(UserError):
+    """Nothing is wrong with the input: another run holds what this one needs."""
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether nothing is wrong: it is so."""
+        return True
 
 
 class ConsoleError(OpsconsoleError):
@@ -308,4 +333,6 @@ class UnexpectedAnswer(ConsoleError):
     @property
     def cause(self) -> Cause:
         """What this error knows, the operation apart from what was wrong."""
-        return Cause(self.kind, self._without_operation, self.operation, text=str(self))
+        return Cause(
+            self.kind, self._without_operation, self.operation, text=str(self), status=self.status
+        )

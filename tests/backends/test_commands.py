@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from backend_places import Place, on
+from opsconsole.errors import TRY_LATER
 from opsconsole.standin.main import main as stand_in
 from opsconsole.state.backends.base import SharedBackend
 from opsconsole.state.lock import LockHeld, LockInfo
@@ -62,7 +63,7 @@ def test_a_held_lock_is_released_by_its_id(place: Place, app: Any) -> None:
     app.write("only", place, resource=HOST)
     gone = place.storage()
     gone.lock(LockInfo.own("apply", ""))
-    told = app.run("plan", expect=1)
+    told = app.run("plan", expect=TRY_LATER)
     assert "is locked by" in told
     assert "opsconsole apply" in told
     with pytest.raises(LockHeld) as held:

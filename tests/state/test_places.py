@@ -16,6 +16,7 @@ import pytest
 from extent import EVERYTHING
 from forked_runs import ForkedRun, Forks, forks_of
 from opsconsole.emulator.handle import Emulator
+from opsconsole.errors import TRY_LATER
 from opsconsole.state.backend import LocalBackend
 from opsconsole.state.opening import open_state
 
@@ -165,7 +166,7 @@ def walk(places: Places, ways: list[str], chosen: random.Random) -> None:
     first, second = chosen.sample(ways, 2)
     with open_state(LocalBackend(places.path(first), journal=own)):
         refused = places.run(second, "apply", "--auto-approve", *journal)
-        assert refused.code == 1
+        assert refused.code == TRY_LATER
         assert "is locked by" in refused.err
         assert places.console.requests() == []
     for _ in range(chosen.randint(1, 3)):

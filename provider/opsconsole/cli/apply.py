@@ -14,13 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from opsconsole.cli import arguments, events, opening, planning
-from opsconsole.cli.command_line import FAILED, INTERRUPTED, Parser
+from opsconsole.cli.command_line import FAILED, INTERRUPTED, Parser, failure_code
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.cli.progress import TICK, ApplyMessages, showing
 from opsconsole.cli.standard_streams import coloured, columns, write_surely
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, has_error
-from opsconsole.errors import OpsconsoleError, Stopped, UserError
+from opsconsole.errors import TRY_LATER, OpsconsoleError, ProblemKind, Stopped, UserError
 from opsconsole.reconcile.changes import Plan, checksum
 from opsconsole.reconcile.execution import Applied
 from opsconsole.reconcile.planner import Workspace
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         raise
     except OpsconsoleError as problem:
         events.emit_error(problem)
-        return FAILED
+        return TRY_LATER if problem.is_temporary else FAILED
 
 
 def _apply_program(args: argparse.Namespace) -> int:
@@ -101,7 +101,7 @@ def _apply_program(args: argparse.Namespace) -> int:
         plan = planning.planned(runner, args, space, session)
         plan = ui.show_plan(plan, program.stack)
         if has_error(plan.diagnostics):
-            return FAILED
+            return failure_code(plan.diagnostics)
         _demand(args, plan)
         if not ui.approved(plan):
             return FAILED
@@ -136,7 +136,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
             )
         if diagnostics:
             ui.refuse(diagnostics)
-            return FAILED
+            return failure_code(diagnostics)
         plan = replace(saved.plan, diagnostics=())
         ui.begin(plan)
         return _carry_out(runner, ui, space, plan, session)
@@ -297,7 +297,14 @@ def _carry_out(
     ui.ended(applied, session)
     if applied.not_started:
         return INTERRUPTED
-    return 0 if applied.complete else FAILED
+    if applied.complete:
+        return 0
+    errors = [item for _, item in applied.diagnostics if has_error((item,))]
+    # After a 503 it is not known whether a write took effect; a 429 has none.
+    is_refused = bool(errors) and all(
+        item.cause and item.cause.kind is ProblemKind.TOO_MANY_REQUESTS for item in errors
+    )
+    return TRY_LATER if is_refused and session.has_done_nothing else FAILED
 
 
 async def _applied(

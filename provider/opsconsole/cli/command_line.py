@@ -11,13 +11,27 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
+from opsconsole.diagnostics import Diagnostic, are_temporary
+from opsconsole.errors import TRY_LATER
+
 FAILED = 1
 """Exit code of every error, usage errors too: 2 means "there are changes" or "there is drift"."""
 
 INTERRUPTED = 130
 
-USUAL = {0: "done", FAILED: "failed; the message says why", INTERRUPTED: "interrupted"}
+USUAL = {
+    0: "done",
+    FAILED: "failed; the message says why",
+    TRY_LATER: "the state is locked or the console too busy; nothing was done: try again later",
+    INTERRUPTED: "interrupted",
+}
 """The exit codes of a command, and what each of them means."""
+
+
+def failure_code(diagnostics: Iterable[Diagnostic]) -> int:
+    """Return the exit code of a command that did nothing because of these."""
+    return TRY_LATER if are_temporary(diagnostics) else FAILED
+
 
 OPTIONS = "Options are read with one dash or two."
 

@@ -58,7 +58,7 @@ class Output:
         _write_all(report, self.targets, colour=self.colour)
         if self.notify:
             self._notify(report)
-        return judge(report).outcome.value
+        return judge(report).exit_code
 
     def _notify(self, report: DriftReport) -> None:
         from opsconsole.reports import notification  # loads the HTTP library

@@ -108,6 +108,9 @@ def run(args: argparse.Namespace) -> int:
             "Look at the console before anything is sent again. Nothing more was sent.",
         )
     if done.problem is not None:
+        if done.judged and not args.dry_run:
+            # Some rows are imported: trying again is not the way.
+            raise UserError(done.problem.message, done.problem.remedy) from done.problem
         raise done.problem
     return FAILED if done.failed else 0
 

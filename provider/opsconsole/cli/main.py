@@ -22,7 +22,7 @@ from opsconsole import __version__
 from opsconsole.cli.command_line import FAILED, INTERRUPTED, Parser
 from opsconsole.cli.standard_streams import columns, lost_output, output, take_streams
 from opsconsole.diagnostics import Mistakes
-from opsconsole.errors import OpsconsoleError, Stopped, UserError
+from opsconsole.errors import TRY_LATER, OpsconsoleError, Stopped, UserError
 from opsconsole.held_signals import end_on_signals, ignore_further
 from opsconsole.named_files import file_error
 from opsconsole.optional_packages import missing_package
@@ -174,7 +174,8 @@ def answered(run: Callable[[], int], *, debug: bool, again: str) -> int:
         if debug:
             _write_safely(traceback.format_exc())
         _write_safely(_text_of(failure, debug, again))
-        return FAILED
+        is_temporary = isinstance(failure, OpsconsoleError) and failure.is_temporary
+        return TRY_LATER if is_temporary else FAILED
 
 
 def _arrived(code: int) -> int:

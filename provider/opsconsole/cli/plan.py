@@ -11,10 +11,10 @@ from typing import Final
 
 from opsconsole import resources
 from opsconsole.cli import arguments, events, opening, planning
-from opsconsole.cli.command_line import FAILED, Parser
+from opsconsole.cli.command_line import FAILED, Parser, failure_code
 from opsconsole.cli.interrupts import make_runner
 from opsconsole.diagnostics import Severity, diagnostics_of, has_error
-from opsconsole.errors import OpsconsoleError, Stopped, UserError
+from opsconsole.errors import TRY_LATER, OpsconsoleError, Stopped, UserError
 from opsconsole.language import Program, find_output, load_stack, stacks_of
 from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Plan
@@ -73,10 +73,11 @@ def run(args: argparse.Namespace) -> int:
     count = Counter(codes.values())
     sys.stdout.write(
         f"Shard {args.shard}: {plural(len(codes), 'stack')}, {count[CHANGES]} with changes,"
-        f" {count[FAILED]} that could not be planned.\n"
+        f" {count[FAILED] + count[TRY_LATER]} that could not be planned.\n"
     )
-    if FAILED in codes.values():
-        return FAILED
+    for code in (FAILED, TRY_LATER):
+        if count[code]:
+            return code
     return CHANGES if args.detailed_exitcode and count[CHANGES] else 0
 
 
@@ -119,7 +120,7 @@ def _plan_of_share(args: argparse.Namespace, output: Path, name: str) -> int:
         raise
     except OpsconsoleError as failure:
         planning.show_diagnostics(args, diagnostics_of(failure))
-        return FAILED
+        return TRY_LATER if failure.is_temporary else FAILED
     finally:
         sys.stdout.write("\n")
 
@@ -146,7 +147,7 @@ def _plan(args: argparse.Namespace, program: Program) -> int:
     if args.out is not None and not failed:
         _report_saved(args)
     if failed:
-        return FAILED
+        return failure_code(plan.diagnostics)
     return CHANGES if args.detailed_exitcode and not plan.empty else 0
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from opsconsole.cli import arguments, opening
-from opsconsole.cli.command_line import FAILED, Parser
+from opsconsole.cli.command_line import Parser, failure_code
 from opsconsole.cli.standard_streams import coloured
 from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
@@ -337,7 +337,7 @@ def run_import(args: argparse.Namespace) -> int:
         )
     planning.show_diagnostics(args, diagnostics)
     if has_error(diagnostics):
-        return FAILED
+        return failure_code(diagnostics)
     sys.stdout.write(f"Imported {args.id} as {address}.\n")
     return 0
 

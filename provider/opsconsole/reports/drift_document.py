@@ -83,7 +83,9 @@ class VerdictDocument(_Part):
     """The outcome of the check."""
 
     outcome: Literal["clean", "untold", "drift"]
-    exit_code: Literal[0, 1, 2] = Field(description="0 clean, 1 could not tell, 2 drift.")
+    exit_code: Literal[0, 1, 2, 75] = Field(
+        description="0 clean, 1 could not tell, 2 drift, 75 the console was too busy to tell."
+    )
     headline: Text
     explanation: Text
 

@@ -80,7 +80,7 @@ def verdict_of(report: DriftReport) -> dict[str, Any]:
     verdict = judge(report)
     return {
         "outcome": verdict.outcome.name.lower(),
-        "exit_code": verdict.outcome.value,
+        "exit_code": verdict.exit_code,
         "headline": verdict.headline,
         "explanation": verdict.explanation,
     }

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from opsconsole.diagnostics import has_error
+from opsconsole.diagnostics import are_temporary, has_error
 from opsconsole.drift.report import Bucket, DriftEntry, DriftReport, Finding
+from opsconsole.errors import TRY_LATER
 from opsconsole.phrases import plural
 from opsconsole.reports.report import moment
 from opsconsole.reports.text import printable
 
 
 class CheckOutcome(Enum):
-    """The outcome of a check; the values are the exit codes of `opsconsole drift`."""
+    """The outcome of a check; the values are its usual exit codes."""
 
     CLEAN = 0
     UNTOLD = 1
@@ -22,11 +23,12 @@ class CheckOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The outcome, a headline, and a sentence that explains it."""
+    """The outcome, a headline, a sentence that explains it, and the exit code of the command."""
 
     outcome: CheckOutcome
     headline: str
     explanation: str
+    exit_code: int
 
 
 def judge(report: DriftReport) -> Verdict:
@@ -41,7 +43,10 @@ def judge(report: DriftReport) -> Verdict:
             f" This is shard {report.share.shard}: unmanaged objects count once "
             "`opsconsole drift merge` has the reports of all shards."
         )
-    return Verdict(outcome, headline, explanation)
+    # A console that was only too busy shows nothing wrong, and another check may see it all.
+    is_temporary = are_temporary(report.diagnostics) and not report.drifted
+    code = TRY_LATER if is_temporary else outcome.value
+    return Verdict(outcome, headline, explanation, code)
 
 
 def _judged(report: DriftReport) -> tuple[CheckOutcome, str, str]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from opsconsole.cli.standard_streams import OutputStream, open_descriptors, text_stream
-from opsconsole.errors import OpsconsoleError, UserError
+from opsconsole.errors import TRY_LATER, OpsconsoleError, UserError
 from opsconsole.standin.command_line import FALSE, Arguments, Invocation, read_call, read_flags
 from opsconsole.standin.verbs import VERBS, Verb
 
@@ -47,12 +47,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = _run(words)
             sys.stdout.flush()
             return code
+    from opsconsole.cli.command_line import FAILED
     from opsconsole.cli.main import answered, debugging
 
     again = "OPSCONSOLE_DEBUG=1 opsconsole-terraform …"
     code = answered(lambda: _run(words), debug=debugging(), again=again)
     sys.stdout.flush()
-    return code
+    # Clients know Terraform's exit codes alone.
+    return FAILED if code == TRY_LATER else code
 
 
 def _run(words: list[str]) -> int:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from opsconsole.errors import UserError
+from opsconsole.errors import TryLater, UserError
 from opsconsole.named_files import file_error
 from opsconsole.state.backend import (
     Backend,
@@ -324,9 +324,9 @@ def _claim(path: Path, descriptor: int) -> None:
         raise in_use(path) from error
 
 
-def in_use(path: Path) -> UserError:
+def in_use(path: Path) -> TryLater:
     """Say that another run of this program writes the journal."""
-    return UserError(
+    return TryLater(
         f"Another run of opsconsole is in progress and writes the journal {path}.",
         "Wait for it to end.",
     )

@@ -25,7 +25,7 @@ from typing import Final, TypeVar
 
 from opsconsole import __version__
 from opsconsole.clock import timestamp, utc_now
-from opsconsole.errors import UserError
+from opsconsole.errors import TryLater
 from opsconsole.named_files import file_error
 
 _POLL = (0.1, 0.2, 0.4, 0.8, 1.0)
@@ -116,7 +116,7 @@ class Locking:
 DEFAULT_LOCKING: Final = Locking()
 
 
-class LockHeld(UserError):
+class LockHeld(TryLater):
     """Somebody else holds the lock; `holder` is None where the backend does not say who."""
 
     def __init__(self, name: str, holder: LockInfo | None, remedy: str = "") -> None:

@@ -205,6 +205,12 @@ class StateSession:
         return self._backend.shows_creates
 
     @property
+    def has_done_nothing(self) -> bool:
+        """Whether this run changed nothing in state, and made no call of unknown outcome."""
+        state = self.state
+        return not (state.changed or state.serial != self._base.serial or self._intents)
+
+    @property
     def unrecorded(self) -> int:
         """How many changes of `state` are not in the journal yet."""
         return len(self._pending)

@@ -1,0 +1,80 @@
+"""Exit code 75: nothing is wrong and nothing was done, so the same command may succeed later."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from opsconsole.errors import TRY_LATER
+from opsconsole.standin.main import main as standin
+from opsconsole.state.backend import LocalBackend
+from opsconsole.state.opening import open_state
+
+LATER = {"Retry-After": "1000"}
+
+
+@pytest.fixture
+def deployed(native: Any, fleet: Callable[..., dict[str, Any]]) -> Any:
+    """A folder whose program was applied."""
+    native.settings["max_retries"] = 0
+    native.write(fleet(1, agents=False))
+    native.run("apply", "-auto-approve")
+    (native.folder / "rows.json").write_text(json.dumps([{"name": "one"}, {"name": "two"}]))
+    return native
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("plan", "-detailed-exitcode"),
+        ("apply", "-auto-approve"),
+        ("apply", "-auto-approve", "-json"),
+        ("destroy", "-auto-approve"),
+        ("import", "opsconsole_host.b", "hst_1"),
+        ("state", "fold"),
+        ("state", "rm", "opsconsole_host.web"),
+    ],
+)
+def test_a_state_that_another_run_holds(deployed: Any, words: tuple[str, ...]) -> None:
+    with open_state(LocalBackend(deployed.state_file)):
+        assert "is locked by" in deployed.run(*words, expect=TRY_LATER).text
+
+
+def test_terraforms_own_exit_codes_are_kept(deployed: Any) -> None:
+    with open_state(LocalBackend(deployed.state_file)), deployed.monkeypatch.context() as patch:
+        patch.chdir(deployed.folder)
+        assert standin(["plan"]) == 1
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("plan", "-detailed-exitcode"),
+        ("apply", "-auto-approve"),
+        ("drift",),
+        ("hosts", "import", "rows.json"),
+    ],
+)
+def test_a_console_that_is_too_busy(deployed: Any, words: tuple[str, ...], status: int) -> None:
+    deployed.console.fault(times=None, path="^/api/", status=status, headers=LATER)
+    deployed.run(*words, expect=TRY_LATER)
+    deployed.console.clear_faults()
+    deployed.console.fault(times=None, path="^/api/", status=500)
+    deployed.run(*words, expect=1)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_what_is_half_done_has_failed(
+    deployed: Any, fleet: Callable[..., dict[str, Any]], status: int
+) -> None:
+    deployed.console.fault(times=1, method="DELETE", status=status, headers=LATER)
+    # A 503 may come from a gateway, when the console has done it all the same.
+    code = TRY_LATER if status == 429 else 1
+    deployed.run("destroy", "-auto-approve", "-refresh=false", expect=code)
+    deployed.write(fleet(2))
+    deployed.console.fault(times=None, path="/agents$", method="POST", status=status, headers=LATER)
+    deployed.run("apply", "-auto-approve", expect=1)
