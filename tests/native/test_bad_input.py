@@ -223,11 +223,11 @@ def test_a_lock_that_another_holds(native: Any) -> None:
     try:
         assert holder.stdout is not None and holder.stdout.readline() == "held\n"
         for command in (["plan"], ["apply", "-auto-approve"], ["state", "rm", "x.y"]):
-            refused = native.run(*command, expect=1)
+            refused = native.run(*command, expect=75)
             assert "opsconsole apply" in refused.err, "the holder is named"
             assert refused.err.count("Error:") == 1
         native.run("plan", "-lock=false")
-        waited = native.run("plan", "-lock-timeout=100ms", expect=1)
+        waited = native.run("plan", "-lock-timeout=100ms", expect=75)
         assert "Waiting for the state lock, held by" in waited.err
     finally:
         holder.communicate("\n", timeout=300)
