@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 from collections import Counter
 from collections.abc import Mapping, Set
@@ -24,12 +25,11 @@ class Host:
     """A declared host, or several: one for each key, or as many as `count`."""
 
     name: str
-    external_id: str = "1"
+    revision: int = 1
     jump_host: str = ""
     tags: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     count: int = 0
-    first_create: bool = False
 
     @property
     def indexes(self) -> list[str]:
@@ -45,12 +45,14 @@ class Host:
 
     def body(self) -> dict[str, Any]:
         """Return the block's body."""
-        body: dict[str, Any] = {"name": self.name, "external_id": self.external_id}
+        body: dict[str, Any] = {"name": self.name}
         if self.keys:
-            body |= {"for_each": list(self.keys), "name": f"{self.name}-${{each.key}}"}
-            body["for_each"] = "${toset(" + str(list(self.keys)).replace("'", '"') + ")}"
+            keys = json.dumps(self.keys)
+            body |= {"for_each": f"${{toset({keys})}}", "name": f"{self.name}-${{each.key}}"}
         elif self.count:
             body |= {"count": self.count, "name": f"{self.name}-${{count.index}}"}
+        # A changed external id replaces the host.
+        body["external_id"] = f"{body['name']}-{self.revision}"
         if self.jump_host:
             body["jump_host_ids"] = [f"${{opsconsole_host.{self.jump_host}.id}}"]
         if self.tags:
@@ -75,6 +77,7 @@ class Declared:
     """What the program declares."""
 
     random: random.Random
+    settings: Mapping[str, Any]
     hosts: dict[str, Host] = field(default_factory=dict)
     agents: dict[str, Agent] = field(default_factory=dict)
     specialties: dict[str, str] = field(default_factory=dict)
@@ -85,6 +88,7 @@ class Declared:
 
     def __post_init__(self) -> None:
         self._numbers = itertools.count(1)
+        self._names: dict[str, str] = {}
 
     # The next version.
 
@@ -101,8 +105,14 @@ class Declared:
                 self.agents[label] = self._with_plugins(agent)
         for _ in range(chance.randrange(3)):
             self._add_agent()
-        if chance.random() < 0.4:
+        deletable = "blacklist_delete" in self.settings.get("extra_endpoints", {})
+        if chance.random() < 0.4 and not deletable:
             self.pattern = chance.choice(("mkfs.*", "rm -rf /.*", "dd if=.*"))
+        for label, host in self.hosts.items():
+            for index, name in zip(host.indexes, host.names(), strict=True):
+                self._names[f"opsconsole_host.{label}{index}"] = name
+        for label, agent in self.agents.items():
+            self._names[f"opsconsole_agent.{label}"] = agent.name
 
     def _change_host(self, label: str) -> None:
         chance, host = self.random, self.hosts[label]
@@ -120,7 +130,7 @@ class Declared:
         elif roll < 0.45:
             self.hosts[label] = replace(host, tags=(f"role:{chance.randrange(5)}",))
         elif roll < 0.55 and not used:
-            self.hosts[label] = replace(host, external_id=str(int(host.external_id) + 1))
+            self.hosts[label] = replace(host, revision=host.revision + 1)
         elif roll < 0.65 and host.count:
             count = chance.randrange(1, 5)
             self.hosts[label] = replace(host, count=count)
@@ -189,6 +199,7 @@ class Declared:
             reference = f"${{opsconsole_specialty.{agent.specialty}.id}}"
             body: dict[str, Any] = {
                 "name": agent.name,
+                "main_engine": "engine-a",
                 "host_id": f"${{opsconsole_host.{agent.host}{agent.index}.id}}",
                 "specialty_id": reference if declared else agent.specialty,
             }
@@ -207,7 +218,7 @@ class Declared:
             "terraform": {
                 "required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}}
             },
-            "provider": {"opsconsole": {"import_chunk_size": 2}},
+            "provider": {"opsconsole": {"import_chunk_size": 2, **self.settings}},
             "resource": {kind: blocks for kind, blocks in resources.items() if blocks},
         }
         if self.moved:
@@ -231,6 +242,10 @@ class Declared:
         plain = {f"opsconsole_host.{label}" for label in self.hosts}
         return sorted(hosts | (rest - plain))
 
+    def name_of(self, address: str) -> str:
+        """Return the name of a host or agent that is declared or was."""
+        return self._names.get(address, "")
+
     def has(self, address: str) -> bool:
         """Return whether an instance is declared."""
         return address in self.addresses()
@@ -245,19 +260,24 @@ class Declared:
         host = self._hosts_by_name().get(row["name"])
         if host is None:
             return row["name"] in self.unmanaged
-        return row.get("external_id") == host.external_id
+        return row.get("external_id") == f"{row['name']}-{host.revision}"
 
     def check_rows(
         self, store: Store, named_unknown: Set[str], broken: type[AssertionError]
     ) -> None:
         """The console shows what is declared, each thing once."""
-        hosts = {row["name"]: row for row in store.hosts if row["name"] not in self.unmanaged}
         wanted = self._hosts_by_name()
-        names = sorted(r["name"] for r in store.hosts if r["name"] not in self.unmanaged)
-        if names != sorted(wanted):
-            raise broken(f"the console has {names}, declared are {sorted(wanted)}")
+        # One whose outcome was unknown may be there besides: the user was told so.
+        spared = self.unmanaged | named_unknown
+        count = Counter(row["name"] for row in store.hosts)
+        for name in {*count, *wanted} - spared:
+            if count[name] != (name in wanted):
+                raise broken(f"the console has {name} {count[name]} times")
+        if missing := wanted.keys() - count.keys():
+            raise broken(f"the console has no {sorted(missing)}")
+        hosts = {row["name"]: row for row in store.hosts if count[row["name"]] == 1}
         for name, host in wanted.items():
-            if host.tags and tuple(hosts[name].get("tags", ())) != host.tags:
+            if host.tags and name in hosts and tuple(hosts[name].get("tags", ())) != host.tags:
                 raise broken(f"{name} has {hosts[name].get('tags')}, declared are {host.tags}")
         living = [row for row in store.agents if row.get("status") != "archived"]
         count = Counter(row["name"] for row in living)

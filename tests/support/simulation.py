@@ -16,6 +16,7 @@ import io
 import json
 import os
 import random
+import re
 import secrets
 import shutil
 import signal
@@ -110,6 +111,10 @@ TROUBLES = {
     "late": 1,
 }
 """What happens to a command, and how often beside the others."""
+
+
+_EXISTS = re.compile(r"It exists (?:already|now) as (hst_\w+): .*\n.* with (\S+)$", re.M)
+_UNKNOWN = re.compile(r"It is not known whether (\S+) was created")
 
 
 class BrokenRule(AssertionError):
@@ -236,7 +241,8 @@ class World:
         self.log: list[tuple[Any, ...]] = []
         self.story: list[str] = []
         self.requests = self.runs = self.points = 0
-        self.declared = Declared(self.random)
+        self.profile = CONSOLES[self.random.choice(("default",) * 8 + tuple(CONSOLES))]
+        self.declared = Declared(self.random, self.profile.provider_settings)
         self.named_unknown: set[str] = set()
         self._during: dict[int, Callable[[], object]] = {}
         self._late: list[tuple[float, tuple[Any, ...]]] = []
@@ -270,7 +276,7 @@ class World:
             patch.chdir(self.folder)
             self.store = Store(seed=self.seed)
             sow(self.store, "starter", API_KEY)
-            console = EmulatedConsole(self.store, CONSOLES["default"])
+            console = EmulatedConsole(self.store, self.profile)
             self.application = Application(console, lambda: None)
             try:
                 yield self
@@ -310,6 +316,7 @@ class World:
         self.log.append((round(self.clock.now, 6), words, code, process.points))
         at = f" (killed at point {dies_at}, {process.died_at})" if process.dead else ""
         self.story.append(f"{self.clock.now:9.1f} s  opsconsole {' '.join(words)}: {code}{at}")
+        self.named_unknown |= {self.declared.name_of(address) for address in _UNKNOWN.findall(text)}
         if self._broken is not None and outer is None:
             raise self._broken
         if "Traceback" in text or "unexpected" in text:
@@ -379,8 +386,17 @@ class World:
         for due, request in [*self._late]:
             if all_of_them or due <= self.clock.now:
                 self._late.remove((due, request))
-                with contextlib.suppress(StopIteration):
-                    call(self.application, *request).send(None)
+                self._deliver(*request)
+
+    def _deliver(self, *request: Any) -> None:
+        """Let the console serve a request of which nobody waits for the answer."""
+        serving = call(self.application, *request)
+        if self.process is not None and self.process.loop is not None:
+            self.served.add(task := self.process.loop.create_task(serving))
+            task.add_done_callback(self.served.discard)
+        else:
+            with contextlib.closing(WorldLoop(self)) as loop:
+                loop.run_until_complete(serving)
 
     # What goes wrong.
 
@@ -397,7 +413,7 @@ class World:
         if kind == "two":
             self._at_some_request(self._run_beside)
         dies = kind in ("kill", "power", "both")
-        signals = self.random.sample(range(1, 120), {"stop": 1, "abandon": 2}.get(kind, 0))
+        signals = self.random.sample(range(1, 70), {"stop": 1, "abandon": 2}.get(kind, 0))
         self.disk.forget(remember=kind == "power")
         run = self._command(
             dies_at=self.random.randrange(1, 130) if dies else 0, signals_at=tuple(sorted(signals))
@@ -447,8 +463,7 @@ class World:
             self.story.append(f"           a stranger deletes {row['name']}")
             path = f"/api/v1/hosts/{row['id']}"
             headers = [(b"authorization", f"Bearer {API_KEY}".encode())]
-            with contextlib.suppress(StopIteration):
-                call(self.application, "DELETE", path, headers, b"").send(None)
+            self._deliver("DELETE", path, headers, b"")
         else:
             self.story.append(f"           a stranger changes {row['name']}")
             self.store.change("hosts", row["id"], {"knowledge": "a stranger's"})
@@ -483,15 +498,16 @@ class World:
                 if planned.code == 0:
                     return
             elif run.code != 0:
-                self._do_what_the_messages_ask_for()
+                self._do_what_the_messages_ask_for(run.text)
         raise BrokenRule(f"the world does not come to rest:\n{run.text}")
 
-    def _do_what_the_messages_ask_for(self) -> None:
-        """Look up what may have been created: remove it from state, and import it if it was."""
+    def _do_what_the_messages_ask_for(self, text: str) -> None:
+        """Import what the messages say is there; look up what may have been created."""
+        for found, address in _EXISTS.findall(text):
+            self.run("import", address, found)
         for address, item in self.instances():
             if not is_sentinel(item["id"]):
                 continue
-            self.named_unknown.add(item["name"])
             self.run("state", "rm", address)
             table = self.store.hosts if "_host." in address else self.store.agents
             rows = [row for row in table if row.get("name") == item["name"]]
@@ -522,7 +538,8 @@ class World:
         addresses = sorted(address for address, _ in self.instances())
         if addresses != self.declared.addresses():
             raise BrokenRule(f"state holds {addresses}, declared are {self.declared.addresses()}")
-        drift = self.run("drift") if self.random.random() < 0.3 else None
+        shown = self.profile.hosts_readable and self.profile.keeps_values_as_sent
+        drift = self.run("drift") if shown and self.random.random() < 0.3 else None
         if drift is not None and drift.code != 0:
             raise BrokenRule(f"nothing differs, and drift says:\n{drift.text}")
 
@@ -543,10 +560,8 @@ class World:
                 if self.random.random() < 0.3:
                     self._let_a_stranger_act()
         except Exception as broken:
-            told = "\n".join(self.story)
-            raise BrokenRule(f"seed {self.seed}\n{told}\n{type(broken).__name__}: {broken}") from (
-                None if isinstance(broken, BrokenRule) else broken
-            )
+            story = "\n".join((f"seed {self.seed}, console {self.profile.name}", *self.story))
+            raise BrokenRule(f"{story}\n{type(broken).__name__}: {broken}") from broken
 
     def digest(self) -> str:
         """Return a digest of all that happened."""
