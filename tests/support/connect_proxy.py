@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import inspect
 import select
 import socket
 import socketserver
@@ -57,6 +58,9 @@ def write_certificate(folder: Path, *names: str) -> tuple[Path, Path, Path]:
     root_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     root = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "authority of the tests")])
     common = (now - datetime.timedelta(days=1), now + datetime.timedelta(days=2))
+    # From Python 3.13 on, a certificate needs the identifiers and usages that RFC 5280 asks for.
+    issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(root_key.public_key())
+    usages = dict.fromkeys(inspect.signature(x509.KeyUsage).parameters, False)
 
     def builder(subject: x509.Name, public: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
         return (
@@ -67,11 +71,14 @@ def write_certificate(folder: Path, *names: str) -> tuple[Path, Path, Path]:
             .serial_number(x509.random_serial_number())
             .not_valid_before(common[0])
             .not_valid_after(common[1])
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+            .add_extension(issuer, critical=False)
         )
 
     authority = (
         builder(root, root_key.public_key())
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(x509.KeyUsage(**usages | {"key_cert_sign": True}), critical=True)
         .sign(root_key, hashes.SHA256())
     )
     leaf = (
