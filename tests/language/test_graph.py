@@ -187,10 +187,6 @@ def test_order_puts_every_block_after_what_it_depends_on(edges: list[tuple[int, 
             {"output": {"o": {"value": "${1 +}"}}},
             ("output.o: value: ${1 +} cannot be evaluated", "this is not an expression"),
         ),
-        (
-            {"output": {"o": {"value": "x ${<<E\nx\nE\n}"}}},
-            ("output.o: value", "a heredoc inside an expression", "Terraform can run it"),
-        ),
     ],
 )  # fmt: skip
 def test_what_cannot_be_ordered_is_one_clear_error(

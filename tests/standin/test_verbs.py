@@ -40,7 +40,7 @@ def test_the_version_is_told_as_terraform_tells_it(standin) -> None:
 def test_the_version_imports_nothing_heavy(standin, standin_binary) -> None:
     code = (
         "import sys; from opsconsole.standin.main import main; main(['version']);"
-        "heavy = {'asyncio', 'httpx', 'rich', 'hcl2', 'lark', 'opsconsole.language',"
+        "heavy = {'asyncio', 'httpx', 'rich', 'opsconsole.language',"
         "'opsconsole.reconcile', 'opsconsole.state', 'opsconsole.v1'} & set(sys.modules);"
         "sys.stderr.write(', '.join(heavy))"
     )

@@ -20,7 +20,7 @@ from opsconsole.language.json_values import (
     unknown_language,
 )
 from opsconsole.language.model import Block, BlockDefinition, Json, LifecycleBlock, Origin, Schemas
-from opsconsole.language.parsing import plain_reference
+from opsconsole.language.parser import plain_reference
 from opsconsole.language.support import foreign_name, is_foreign
 from opsconsole.language.syntax import Quoted
 from opsconsole.language.value_types import normalised

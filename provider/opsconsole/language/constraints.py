@@ -8,7 +8,7 @@ from typing import Any, Final
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.nodes import Call, Object, Tuple
-from opsconsole.language.parsing import parse_expression
+from opsconsole.language.parser import parse_expression
 from opsconsole.language.syntax import Literal, Node, Reference, Scope
 from opsconsole.language.value_types import BOOL, DYNAMIC, NUMBER, STRING, Type, rebuilt, unmark
 from opsconsole.values import UNKNOWN

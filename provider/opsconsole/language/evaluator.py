@@ -35,7 +35,7 @@ from opsconsole.language.null_types import (
     example_variables,
     holds_null,
 )
-from opsconsole.language.parsing import parse_template
+from opsconsole.language.parser import parse_template
 from opsconsole.language.scopes import FunctionContext, TemplateScope
 from opsconsole.language.syntax import Reference
 from opsconsole.language.value_types import (

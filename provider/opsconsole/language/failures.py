@@ -28,8 +28,6 @@ MAX_PROGRAM: Final = 512 * 2**20
 """Bytes of a file of a program: 200,000 resources fit."""
 MAX_NESTING: Final = 100
 """Brackets, unary operators, conditionals and quoted templates inside of each other."""
-MAX_OPERATIONS: Final = 20_000
-"""Tokens of one expression."""
 
 
 class ExpressionFailure(Exception):

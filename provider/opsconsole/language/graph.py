@@ -24,7 +24,7 @@ from opsconsole.language.json_values import (
     references_in,
 )
 from opsconsole.language.model import Block, Json, Program
-from opsconsole.language.parsing import parse_expression
+from opsconsole.language.parser import parse_expression
 from opsconsole.language.support import ROOTS, foreign_name, is_foreign
 from opsconsole.language.syntax import Reference
 from opsconsole.phrases import did_you_mean

@@ -13,7 +13,7 @@ from opsconsole.language.conversion import convert
 from opsconsole.language.failures import MAX_INSTANCES, BeyondBounds, EvaluationError, NotKnownYet
 from opsconsole.language.model import Block
 from opsconsole.language.nodes import GetAttribute, Index
-from opsconsole.language.parsing import parse_expression
+from opsconsole.language.parser import parse_expression
 from opsconsole.language.syntax import Node, Quoted, Reference, Scope
 from opsconsole.language.value_types import NUMBER, STRING, SetValue, describe, type_of, unmark
 from opsconsole.state import Address, InstanceKey

@@ -28,7 +28,7 @@ from opsconsole.language.failures import (
     UnsupportedExpression,
 )
 from opsconsole.language.model import Origin, Program
-from opsconsole.language.parsing import parse_template
+from opsconsole.language.parser import parse_template
 from opsconsole.language.syntax import Reference, Scope
 from opsconsole.language.value_types import (
     NO_MARKS,

@@ -19,7 +19,7 @@ from opsconsole.language.json_values import (
 )
 from opsconsole.language.model import Json, Program
 from opsconsole.language.nodes import Call
-from opsconsole.language.parsing import parse_template
+from opsconsole.language.parser import parse_template
 from opsconsole.language.syntax import Node, Reference
 
 SETTINGS: Final = {"path": ("module", "root", "cwd"), "terraform": ("workspace",)}

@@ -3,7 +3,6 @@ whether they pass the `validation` blocks."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,8 +23,7 @@ from opsconsole.language.json_values import (
 )
 from opsconsole.language.model import Program, Validation, Variable
 from opsconsole.language.name_resolver import ProgramScope
-from opsconsole.language.parsing import parse_expression, tree_of
-from opsconsole.language.scanning import assignments
+from opsconsole.language.parser import parse_arguments, parse_expression
 from opsconsole.language.value_types import BOOL, EPHEMERAL, SENSITIVE, STRING, mark, unmark_deep
 from opsconsole.named_files import read_named
 from opsconsole.phrases import did_you_mean
@@ -154,36 +152,15 @@ def _read_tfvars(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: {error}.", "Save it as UTF-8.") from error
     values: dict[str, Any] = {}
     try:
-        for name, source in assignments(_without_heredocs(text)):
+        for name, node in parse_arguments(text):
             if name in values:
                 raise UserError(f"{path}: {name} is declared twice.")
-            values[name] = tree_of(source).evaluate(LITERALS)
+            values[name] = node.evaluate(LITERALS)
     except (EvaluationError, UnsupportedExpression) as error:
         raise UserError(
             f"{path}: {error}.", "Write one `name = value` a line; values must be written out."
         ) from error
     return values
-
-
-_HEREDOC: Final = re.compile(
-    r"<<(?P<indented>-?)(?P<end>[^\W\d][\w-]*)\n(?P<body>(?:.*\n)*?)[ \t]*(?P=end)(?=\n|\Z)"
-)
-
-
-def _without_heredocs(text: str) -> str:
-    """Write each heredoc as a quoted string."""
-
-    def quoted(match: re.Match[str]) -> str:
-        body = match["body"]
-        if match["indented"]:
-            lines = body.splitlines(keepends=True)
-            indents = [len(line) - len(line.lstrip(" ")) for line in lines if line.strip()]
-            cut = min(indents, default=0)
-            body = "".join(line[cut:] for line in lines)
-        escaped = body.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        return f'"{escaped}"'
-
-    return _HEREDOC.sub(quoted, text)
 
 
 def _value(variable: Variable, given: VariableValue | None) -> Any:
