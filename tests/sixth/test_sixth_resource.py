@@ -101,6 +101,28 @@ def test_the_native_engine(schedules: Schedules, native: Any) -> None:
     assert "archived by the deletion of opsconsole_host.web" in out
 
 
+def test_its_list_is_adopted_and_may_be_narrowed(
+    schedules: Schedules,
+    native: Any,
+    console_of: Callable[[str], Emulator],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    console = console_of("strict")
+    assert native("apply", "-auto-approve", resource=program())[0] == 0
+    [schedule_id] = schedules.rows
+    assert native("state", "rm", "opsconsole_schedule.nightly")[0] == 0
+    endpoints = {"schedule_list": "GET /api/v1/schedules"}
+    monkeypatch.setenv("OPSCONSOLE_EXTRA_ENDPOINTS", json.dumps(endpoints))
+    query = {"schedules.q": "nightly", "plugins.q": "x"}
+    monkeypatch.setenv("OPSCONSOLE_LIST_QUERY", json.dumps(query))
+    code, out = native("adopt", "--output", "-", "--hcl")
+    assert (code, f'id = "{schedule_id}"' in out) == (0, True), out
+    listed = [item for item in console.requests() if item["operation"] == "schedule_list"]
+    assert {item["query"] for item in listed} == {"q=nightly"}
+    code, out = native("adopt", schedule_id, "--output", "-")
+    assert (code, "import OpsconsoleProvider, Schedule" in out) == (0, True), out
+
+
 def test_what_its_host_took_along_is_found_after_the_host(
     schedules: Schedules, native: Any, console_of: Callable[[str], Emulator]
 ) -> None:

@@ -72,6 +72,7 @@ _CREATE = Operation("schedule_create", "POST", "/api/v1/schedules", repeatable=F
 _READ = Operation("schedule_get", "GET", "/api/v1/schedules/{id}", repeatable=True)
 _UPDATE = Operation("schedule_update", "POST", "/api/v1/schedules/{id}", repeatable=True)
 _DELETE = Operation("schedule_delete", "DELETE", "/api/v1/schedules/{id}", repeatable=True)
+_LIST = Operation("schedule_list", "GET", "/api/v1/schedules", repeatable=True)
 
 
 class ScheduleLifecycle(SingleCreation):
@@ -143,6 +144,11 @@ class Schedules:
             raise not_found("schedule", call.ids[0])
         return Answer(self.rows[call.ids[0]])
 
+    def list(self, console: EmulatedConsole, call: ConsoleRequest) -> Answer:
+        rows = list(self.rows.values())
+        envelope = {"object": "list", "data": rows, "has_more": False, "total_count": len(rows)}
+        return Answer(envelope)
+
     def update(self, console: EmulatedConsole, call: ConsoleRequest) -> Answer:
         self.get(console, call)
         return self._write(call.ids[0], call)
@@ -166,6 +172,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Schedules]:
     monkeypatch.setitem(cast(dict[str, Any], LIFECYCLES), SCHEDULE.type_name, ScheduleLifecycle)
     held = Schedules()
     rules = {_CREATE: held.create, _READ: held.get, _UPDATE: held.update, _DELETE: held.delete}
+    rules[_LIST] = held.list
     for operation, rule in rules.items():
         add_operation(operation.name, str(operation), rule)
     yield held

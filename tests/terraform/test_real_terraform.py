@@ -161,3 +161,23 @@ def test_nothing_is_left_when_terraform_is_killed(
         assert list(sockets.iterdir())
         os.kill(process.pid, signal.SIGKILL)
         until(lambda: not list(sockets.iterdir()))
+
+
+def test_what_a_removal_leaves_behind_is_told_once_a_command(
+    installed_terraform: Any, console: Emulator
+) -> None:
+    """By the plan, and by an apply of a saved plan; an apply that plans shows its plan's words."""
+    kept = {"name": "web", "deletion_policy": "abandon"}
+
+    def told(run: Any) -> int:
+        return sum("leaves management" in item["summary"] for item in run.warnings)
+
+    hosts = {"a": kept, "b": kept | {"name": "b"}}
+    engine = installed_terraform({"resource": {"opsconsole_host": hosts}}, console)
+    engine.apply()
+    del hosts["a"]
+    engine.write({"resource": {"opsconsole_host": hosts}})
+    assert told(engine.apply()) == 1
+    engine.write({})
+    plan = engine.plan()
+    assert (told(plan.run), told(engine.apply(str(engine.folder / "saved.tfplan")))) == (1, 1)

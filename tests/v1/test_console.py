@@ -537,6 +537,19 @@ def test_a_path_takes_as_many_ids_as_it_has_places():
         operations.DETACH_PLUGIN.path_of(["agt_1"])
 
 
+@pytest.mark.parametrize("operation", operations.DOCUMENTED, ids=lambda item: item.name)
+def test_no_id_makes_the_path_of_another_operation(operation):
+    fixed = {(item.method, item.path) for item in operations.DOCUMENTED if "{" not in item.path}
+    if operation.path.count("{") != 1:
+        return
+    for method, path in fixed:
+        before, _, word = path.rpartition("/")
+        if (method, before) == (operation.method, operation.path.rpartition("/")[0]):
+            with pytest.raises(UserError, match="is another operation"):
+                operation.path_of([word])
+    assert operation.path_of(["x"]).endswith("/x") == operation.path.endswith("}")
+
+
 async def test_a_missing_row_is_not_found(server, connect, answer):
     _, console = connect()
     server.will(answer(404, {"code": "NOT_FOUND", "message": "no such row", "request_id": "req_1"}))

@@ -6,6 +6,7 @@ of them exist.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -19,23 +20,13 @@ from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.resources import (
     AGENT,
     AGENT_PLUGIN,
-    BLACKLISTED_COMMAND,
     HOST,
     RESOURCES,
-    SPECIALTY,
 )
 from opsconsole.values import Attributes
 
-_PREFIXES: Final = (
-    ("hst_", HOST),
-    ("spc_", SPECIALTY),
-    ("key=", SPECIALTY),
-    ("blk_", BLACKLISTED_COMMAND),
-)
-_KINDS: Final = {definition.name: name for name, definition in RESOURCES.items()}
-LISTED: Final = (HOST.type_name, AGENT.type_name, BLACKLISTED_COMMAND.type_name)
-"""Kinds that are looked up in lists. A specialty is managed only where its id is given: it serves
-others too."""
+_PREFIX: Final = re.compile(r"(\w+_)…|(\w+=)[A-Z]+")
+"""What an import id begins with, in the form of it that a definition shows."""
 
 
 class Wanted(NamedTuple):
@@ -86,18 +77,19 @@ def wanted_by(text: str) -> Wanted:
         UserError: The API document shows no such prefix, and there is no such kind.
     """
     kind, equals, import_id = text.partition("=")
-    if equals and import_id and kind in _KINDS:
-        return Wanted(_KINDS[kind], import_id)
-    if text.startswith("agt_"):
-        return Wanted(AGENT_PLUGIN.type_name if "/" in text else AGENT.type_name, text)
-    for prefix, definition in _PREFIXES:
-        if text.startswith(prefix):
-            return Wanted(definition.type_name, text)
+    kinds = {definition.name: name for name, definition in RESOURCES.items()}
+    if equals and import_id and kind in kinds:
+        return Wanted(kinds[kind], import_id)
+    for definition in RESOURCES.values():
+        prefixes = ("".join(found) for found in _PREFIX.findall(definition.import_id))
+        if text.startswith(tuple(prefixes)):
+            is_attachment = definition is AGENT and "/" in text
+            return Wanted((AGENT_PLUGIN if is_attachment else definition).type_name, text)
     forms = ", ".join(definition.import_id for definition in RESOURCES.values())
     raise UserError(
         f"{text!r} is not an import id.",
         f"Import ids are: {forms}. For an id of another form, name its kind: "
-        f"{', '.join(f'{kind}=ID' for kind in _KINDS)}.",
+        f"{', '.join(f'{kind}=ID' for kind in kinds)}.",
     )
 
 
@@ -108,7 +100,12 @@ async def listed_ids(lifecycle: Lifecycle) -> tuple[list[Wanted], list[str]]:
         UserError: No list endpoint is named, so nothing can be looked up.
     """
     console = lifecycle.session.console
-    endpoints = {name: RESOURCES[name].lifted_by["list"] for name in LISTED}
+    # A specialty is managed only where its id is given: it serves others too.
+    endpoints = {
+        name: definition.lifted_by["list"]
+        for name, definition in RESOURCES.items()
+        if "list" in definition.lifted_by
+    }
     named = {name for name, endpoint in endpoints.items() if console.has(endpoint)}
     if not named:
         raise UserError(

@@ -53,7 +53,8 @@ def python_program(
     text = "\n".join(body).strip("\n")
     package = f"opsconsole_{framework}"
     address = line(origin).replace("\\", "\\\\").replace('"', '\\"')
-    used = [name for name in _CLASSES if re.search(rf"\b{name}[.(]", text)]
+    classes = {"DataSpecialty", "Fleet", "ManagedHost", *map(_class_of, RESOURCES)}
+    used = [name for name in classes if re.search(rf"\b{name}[.(]", text)]
     return "\n".join(
         [
             f'"""Adopted from {address}: each construct imports one object."""',
@@ -73,17 +74,6 @@ def python_program(
             "",
         ]
     )
-
-
-_CLASSES: Final = (
-    "Agent",
-    "AgentPlugin",
-    "BlacklistedCommand",
-    "DataSpecialty",
-    "Fleet",
-    "ManagedHost",
-    "Specialty",
-)
 
 
 def _imported(package: str, names: Sequence[str]) -> str:
@@ -157,10 +147,13 @@ def _construct(item: AdoptedObject) -> tuple[str, list[str]]:
             own.append(f"credentials={_value(credentials)}")
         return f"{host.item.variable}.add_agent", [*own, *_keywords(values)]
     definition = RESOURCES[item.found.type_name]
-    class_name = "".join(part.capitalize() for part in definition.name.split("_"))
     # What must be given, and was never shown, is written as None.
     unseen = {attribute.name: None for attribute in definition if attribute.needed_to_create}
-    return class_name, [*arguments, *_keywords({**values, **unseen, **values})]
+    return _class_of(item.found.type_name), [*arguments, *_keywords({**values, **unseen, **values})]
+
+
+def _class_of(type_name: str) -> str:
+    return "".join(part.capitalize() for part in RESOURCES[type_name].name.split("_"))
 
 
 def _keywords(values: Mapping[str, Any]) -> list[str]:

@@ -405,7 +405,7 @@ class AgentLifecycle(SingleCreation):
             known = _known(prior, request.address)
             self.session.released[known.id] = known
             self.session.meet([known])
-        return Outcome(None, diagnostics=diagnostics)
+        return Outcome(None, diagnostics=self.unsaid(request, diagnostics))
 
     async def _is_there(self, agent_id: str) -> bool:
         """Read whether an agent is there and not archived; raises where reading does not tell."""

@@ -57,6 +57,9 @@ from opsconsole.lifecycle.session import Session, each
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.values import UNKNOWN, Attributes, Value
 
+_PLANNED_BY = "planned_by"
+"""Set only between plan and apply: the run of the command that planned the removal."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -130,6 +133,13 @@ class BaseLifecycle(ABC):
             form = self.definition.import_id
             return Outcome(None, diagnostics=(error("The import id is empty", f"Use {form}."),))
         return Outcome(self.definition.empty() | {"id": import_id})
+
+    def unsaid(
+        self, request: DeleteRequest, diagnostics: tuple[Diagnostic, ...]
+    ) -> tuple[Diagnostic, ...]:
+        """Return warnings of what a removal leaves behind, unless this command's plan gave them."""
+        planned_by = PrivateState.decode(request.private).extra.get(_PLANNED_BY)
+        return () if planned_by and planned_by == self.session.command_run else diagnostics
 
     def take_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> Outcome:
         """Return a resource in state with what the answer to a write of another one shows of it.
@@ -211,6 +221,8 @@ class BaseLifecycle(ABC):
         private_state = PrivateState.decode(request.private)._replace(
             removal_planned=True, kept=request.removal is Removal.ALONE
         )
+        if run := self.session.command_run:
+            private_state = private_state._replace(extra={**private_state.extra, _PLANNED_BY: run})
         if is_sentinel(request.prior.get("id")):
             return PlanOutcome(None, private=private_state.encode())
         return PlanOutcome(None, private=private_state.encode(), diagnostics=self._removal(request))

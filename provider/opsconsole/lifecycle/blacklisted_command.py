@@ -193,7 +193,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior = request.prior
         if not self.session.console.has("blacklist_delete"):
-            return Outcome(None, diagnostics=self._leaving(prior))
+            return Outcome(None, diagnostics=self.unsaid(request, self._leaving(prior)))
         await self.session.before_write("delete", [request])
         ended = await delete_once(
             self,

@@ -127,14 +127,15 @@ class HostLifecycle(HostCreation):
             self.session.release_host(host_id)
             # No deletion needs to wait for its agents.
             self.session.end_host_delete(host_id, deleted=False)
-            return Outcome(None, diagnostics=(abandoned(self.name(prior)),))
+            stays = self.unsaid(request, (abandoned(self.name(prior)),))
+            return Outcome(None, diagnostics=stays)
         if host_id in self.session.adopted_hosts:
             self.session.end_host_delete(host_id, deleted=False)
-            stays = warning(
+            adopted = warning(
                 f"The {self.name(prior)} is not deleted",
                 "Another resource of this run has adopted it. This one leaves management.",
             )
-            return Outcome(None, diagnostics=(stays,))
+            return Outcome(None, diagnostics=(adopted,))
         await self.session.before_write("delete", [request])
         self.session.deleting_hosts.add(host_id)
         there: bool | None = True

@@ -141,6 +141,7 @@ class Session:
             gone, by key or id.
         shown_plugins: Id to name of the plugins that the lists of this run have shown, of any
             agent.
+        command_run: What tells one run of the command from another; empty: not known.
         plans_whole: Whether the engine reads all that state holds, unless the user asks for no
             reading, before it plans, and judges and orders a plan as a whole. Terraform reads,
             plans and applies one resource a call, in no order.
@@ -174,6 +175,7 @@ class Session:
     first_dry_run: asyncio.Lock = field(default_factory=asyncio.Lock)
     before_write: BeforeWrite = _note_nothing
     command: str = field(default_factory=lambda: engine_of().command)
+    command_run: str = ""
     plans_whole: bool = False
     gone_adopted: dict[str, Attributes] = field(default_factory=dict)
     deletions: DeletionCount = field(init=False)

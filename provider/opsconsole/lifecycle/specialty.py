@@ -193,7 +193,8 @@ class SpecialtyLifecycle(SingleCreation):
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior = request.prior
         if self.definition.is_abandoned(prior):
-            return Outcome(None, diagnostics=(abandoned(self.name(prior)),))
+            stays = self.unsaid(request, (abandoned(self.name(prior)),))
+            return Outcome(None, diagnostics=stays)
         await self.session.before_write("delete", [request])
         deadline = asyncio.get_running_loop().time() + _delete_timeout(prior)
         while True:

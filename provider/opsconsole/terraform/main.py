@@ -10,10 +10,12 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from opsconsole.terraform.handshake import (
+    COOKIE_NAME,
     RefusedError,
     SocketListener,
     client_certificate,
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
     from opsconsole.redaction import Redaction
     from opsconsole.terraform.serving import Service
     from opsconsole.values import Attributes
+
+
+_STARTED = 19
+"""Where the kernel says when a process began, in the fields after its name."""
 
 
 async def connect(config: Attributes) -> Lifecycle:
@@ -42,7 +48,25 @@ async def connect(config: Attributes) -> Lifecycle:
     settings = Settings.from_values(config, os.environ)
     from opsconsole.lifecycle.lifecycle import Lifecycle
 
-    return Lifecycle(settings)
+    lifecycle = Lifecycle(settings)
+    lifecycle.session.command_run = _command_run()
+    return lifecycle
+
+
+def _command_run() -> str:
+    """Return what tells the run of Terraform that started this process; empty: it is not known.
+
+    `terraform apply` starts one process to plan and another to apply, and shows the warnings of
+    both. A saved plan is applied by another run.
+    """
+    if COOKIE_NAME not in os.environ:
+        return ""
+    parent = os.getppid()
+    try:
+        facts = Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return f"{parent} {facts[_STARTED]}"
 
 
 def make_service(redaction: Redaction) -> Service:

@@ -6,7 +6,7 @@ Nothing here decides when a call is made; authentication, retries and errors are
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from opsconsole.errors import ConfigurationError, UserError
 from opsconsole.v1 import operations
@@ -25,15 +25,6 @@ Body = dict[str, Any]
 
 _MOST_PAGES = 10_000
 _MOST_READINGS = 3
-
-_KINDS: Final[Mapping[str, str]] = {
-    "host_list": "hosts",
-    "agent_list": "agents",
-    "plugin_list": "plugins",
-    "specialty_search": "specialties",
-    "blacklist_list": "blacklisted_commands",
-}
-"""List call to the word that a parameter for it alone begins with in `list_query`."""
 
 
 class Console:
@@ -282,10 +273,11 @@ def resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]
 def _query_of(list_query: Mapping[str, str], operation: str) -> dict[str, str]:
     """Return the query parameters of `list_query` that are for one list call."""
     found: dict[str, str] = {}
+    kinds = operations.kinds_of_lists() if list_query else {}
     for name, value in list_query.items():
         kind, dot, parameter = name.partition(".")
-        if not (dot and parameter and kind in _KINDS.values()):
+        if not (dot and parameter and kind in kinds.values()):
             found[name] = value
-        elif kind == _KINDS[operation]:
+        elif kind == kinds[operation]:
             found[parameter] = value
     return found

@@ -38,6 +38,9 @@ MOST_ID_CHARACTERS = 500
 """The document shows no bound of ids. Servers commonly take addresses of 8,000 bytes, in which a
 character takes up to twelve."""
 
+_FIXED_PATHS = frozenset({("POST", "/api/v1/hosts/batch"), ("GET", "/api/v1/specialties/search")})
+"""The operations beside which others have an id in the last segment."""
+
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
@@ -66,7 +69,8 @@ class Operation:
         """Return the path with `ids` percent-encoded in place of its placeholders.
 
         Raises:
-            UserError: an id that cannot be part of a path: empty, a dot segment, not text.
+            UserError: an id that cannot be part of a path: empty, a dot segment, not text, or one
+                that makes it the path of another operation.
         """
         if not ids:
             return self.path
@@ -76,7 +80,13 @@ class Operation:
         pieces = [parts[0]]
         for value, rest in zip(ids, parts[1:], strict=True):
             pieces += (encoded_id(value), rest)
-        return "".join(pieces)
+        path = "".join(pieces)
+        if (self.method, path) in _FIXED_PATHS:
+            raise UserError(
+                f"{ids[-1]!r} cannot be an id: {self.method} {path} is another operation.",
+                "Ids look like hst_… or agt_….",
+            )
+        return path
 
 
 def encoded_id(value: str) -> str:

@@ -50,6 +50,16 @@ DOCUMENTED: Final = (
 """The documented operations. A dry run of an import is repeatable, which its caller says."""
 
 
+def kinds_of_lists() -> Mapping[str, str]:
+    """Return list call to the word that a parameter for it alone begins with in `list_query`."""
+    documented = {str(operation): operation.name for operation in DOCUMENTED}
+    found = {}
+    for definition in RESOURCES.values():
+        shown = documented.get(definition.operations.get("list", ""), "")
+        found[definition.lifted_by.get("list", shown)] = definition.plural.replace(" ", "_")
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class ExtraEndpoint:
     """An operation that the document does not show, and that an operator may name.
