@@ -22,6 +22,7 @@ from opsconsole_cdktf import BadRows, Fleet, Host, OpsconsoleProvider
 TOKENS = (
     *("${TfToken[TOKEN.0]}", "#{TfToken[TOKEN.1]}", "x ${TfToken[TOKEN.9999]}"),
     *("$${TfToken[a]}", "$#{TfToken[:.-_]}", "-8.10956221259138e+298", "Any Map Token Value"),
+    "a-0.0000810956221259138e303",
 )
 SIGNS = ("$", "${", "$${", "%{", "#", "}", '"', "\\", "\n", "a", " ", "1e5", "&{TfToken[a]}")
 TEXTS = st.lists(st.sampled_from([*TOKENS, *SIGNS]), min_size=1, max_size=5).map("".join)
@@ -67,6 +68,10 @@ def test_a_text_that_adopt_writes_is_declared_as_it_is(
     assert [host["name"] for host in hosts] == [f"x{text}" for text in texts]
     assert [host["tags"] for host in hosts] == [[f"a:{text}"] for text in texts]
     assert {f"x{text}." for text in texts} <= {host["name"] for host in found.values()}
+
+
+def test_an_id_of_hexadecimal_digits_is_written_as_it_is() -> None:
+    assert literal("hst_0189b4e288c551988c94") == "hst_0189b4e288c551988c94"
 
 
 WAYS: dict[str, Callable[[Any, str, str], Any]] = {

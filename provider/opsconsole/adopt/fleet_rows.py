@@ -13,10 +13,11 @@ from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST
 Row = dict[str, Any]
 
 _OF_TOKENS: Final = re.compile(
-    r"[$#]+(?=\{TfToken\[)|(?<=[\d.])e(?=\+?2[89]\d)|\A[SA](?=(?:tring|ny) Map Token Value\Z)"
+    r"[$#]+(?=\{TfToken\[)|(?:[$%]+|(?<![-|\d.+$%]))-(?=[\d.]+e\+?\d{3}(?!\d))"
+    r"|\A[SA](?=(?:tring|ny) Map Token Value\Z)"
 )
-"""What the forms of tokens in cdktf cannot do without: the signs before a key, the `e` of a number
-near 1e298, the first letter of two texts that stand for maps."""
+"""What the forms of tokens in cdktf cannot do without: the signs before a key, the sign of a number
+near -1e298 (an id may hold 4e298), the first letter of two texts that stand for maps."""
 
 _OF_AGENT: Final = frozenset(
     {
