@@ -14,7 +14,7 @@ from benchmarks.figures import Figure, Section, faster
 from benchmarks.processes import Cost, run
 from benchmarks.terraform import environment
 from opsconsole.cli.provider_install import CONFIGURATION, install
-from opsconsole.emulator.running import spawn
+from opsconsole.emulator import spawn
 from opsconsole.language import jsii_environment
 
 HOSTS = 500

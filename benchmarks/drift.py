@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.running import spawn
+from opsconsole.emulator import Emulator, spawn
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, State
 

@@ -9,7 +9,7 @@ from benchmarks.figures import Figure, Section, seconds
 from benchmarks.native import applied
 from benchmarks.processes import Cost
 from benchmarks.terraform import floor_program, folder, host_program
-from opsconsole.emulator.running import spawn
+from opsconsole.emulator import spawn
 
 
 def section(terraform: Path | None, count: int, rounds: int) -> Section:

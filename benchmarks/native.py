@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.figures import Figure, Section, faster, memory, seconds, slower
 from benchmarks.processes import Cost, run
 from benchmarks.terraform import Folder, floor_program, folder, host_program
-from opsconsole.emulator.running import spawn
+from opsconsole.emulator import spawn
 
 ROUNDS = 3
 APPLY_LEAST, PLAN_LEAST, GROWTH_MOST, MEMORY_MOST = 60, 3, 11, 1024

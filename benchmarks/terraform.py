@@ -22,7 +22,7 @@ from benchmarks.idle_provider import in_place_of
 from benchmarks.processes import Cost, run
 from opsconsole.address import SOURCE
 from opsconsole.cli.provider_install import CONFIGURATION, install
-from opsconsole.emulator.running import Emulator, spawn
+from opsconsole.emulator import Emulator, spawn
 
 RESOURCES = 1000
 ROUNDS = 3

@@ -28,7 +28,7 @@ from demo_steps.engines import (
 from demo_steps.folder import APP, PLUGINS, ROOT, STACK, environment, folder
 from demo_steps.screen import Screen
 
-from opsconsole.emulator.running import Emulator, spawn
+from opsconsole.emulator import Emulator, spawn
 
 
 def main() -> int:

@@ -26,8 +26,7 @@ from attached_provider import AttachedProviders, AttachedTerraform, attached_pro
 from consoles import CONSOLES
 from engines import Cdktf, Terraform, quiet_environment
 from extent import EVERYTHING
-from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import Emulator, serve
 from opsconsole.errors import UserError
 from opsconsole.language import jsii_environment
 from opsconsole.language.synthesis import packaged_node

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from demo_steps.plans import plural
-from opsconsole.emulator.running import Emulator
+from opsconsole.emulator import Emulator
 from opsconsole.resources import RESOURCES
 
 HEADINGS = ("host", "address", "reached through", "agent", "plugins", "tags")

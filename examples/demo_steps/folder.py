@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from opsconsole.cli.provider_install import CONFIGURATION
-from opsconsole.emulator.running import Emulator
+from opsconsole.emulator import Emulator
 from opsconsole.language import jsii_environment
 
 ROOT = Path(__file__).resolve().parents[2]

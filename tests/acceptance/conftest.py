@@ -16,9 +16,7 @@ import pytest
 from attached_provider import AttachedProviders, AttachedTerraform
 from consoles import CONSOLES
 from engines import Terraform
-from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.profiles import Profile
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import Emulator, Profile, serve
 
 Project = Callable[..., Terraform]
 

@@ -9,7 +9,7 @@ import pytest
 
 from declarations import attribute_at, foresee, held, program
 from engines import Run, Terraform
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 from opsconsole.resources import AGENT
 
 pytestmark = pytest.mark.terraform

@@ -9,7 +9,7 @@ import pytest
 
 from declarations import foresee, held, program
 from engines import Terraform
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 
 pytestmark = pytest.mark.terraform
 

@@ -16,7 +16,7 @@ import pytest
 from declarations import Foreseen, attribute_at, foresee, gates, held, program, value
 from engines import Terraform
 from opsconsole.definition import Attribute, ChangeRule, ResourceDefinition
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 from opsconsole.resources import AGENT, RESOURCES
 
 pytestmark = pytest.mark.terraform

@@ -10,7 +10,7 @@ import pytest
 from declarations import ORGS, attribute_at, gates, held, program, value
 from engines import Terraform
 from opsconsole.definition import Attribute, ChangeRule, Kind
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 from opsconsole.resources import HOST, RESOURCES
 
 pytestmark = pytest.mark.terraform

@@ -10,7 +10,7 @@ import pytest
 
 from declarations import held, program
 from engines import Terraform
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 
 pytestmark = pytest.mark.terraform
 

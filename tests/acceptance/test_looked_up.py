@@ -8,7 +8,7 @@ import pytest
 
 from engines import Terraform
 from looked_up import DATA, EXPECTED, OUTPUT, create_others
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 
 pytestmark = pytest.mark.terraform
 

@@ -8,7 +8,7 @@ import pytest
 
 from declarations import program
 from engines import Terraform
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 
 pytestmark = pytest.mark.terraform
 

@@ -17,7 +17,7 @@ from consoles import CONSOLES
 from declarations import gates, held, program, value
 from engines import Terraform
 from extent import EVERYTHING
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 from opsconsole.resources import AGENT, HOST
 
 pytestmark = pytest.mark.terraform

@@ -12,7 +12,7 @@ import pytest
 
 from declarations import attribute_at, held, program
 from engines import Run, Terraform
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 
 pytestmark = pytest.mark.terraform
 

@@ -13,8 +13,7 @@ import pytest
 
 from declarations import foresee, held, program
 from engines import Run, Terraform
-from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.seed import API_KEY
+from opsconsole.emulator import API_KEY, Emulator
 
 pytestmark = pytest.mark.terraform
 

@@ -19,7 +19,7 @@ import pytest
 from backend_places import MAKERS, Make, Place
 from engines import Terraform, quiet_environment
 from opsconsole.cli.main import main
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 
 
 @pytest.fixture(scope="session")

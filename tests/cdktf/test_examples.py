@@ -15,7 +15,7 @@ from typing import Any
 import cdktf
 import pytest
 
-from opsconsole.emulator.seed import sow
+from opsconsole.emulator.seed import seed_store
 from opsconsole.emulator.store import Store
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 
@@ -93,7 +93,7 @@ def test_the_fleet_is_synthesised_as_committed(tmp_path, monkeypatch) -> None:
 
 def test_the_fleet_names_what_the_emulator_starts_with() -> None:
     store = Store()
-    sow(store)
+    seed_store(store)
     resources = json.loads(FLEET.read_text("utf-8"))["resource"]
     plugins = {row["id"] for row in store.plugins}
     for agent in resources["opsconsole_agent"].values():

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from opsconsole.cli.command_line import Parser
-from opsconsole.cli.main import COMMANDS, build_parser, main
+from opsconsole.cli.main import main
+from opsconsole.cli.parser import Parser, build_parser
+from opsconsole.cli.table import HELP, PROFILES
+from opsconsole.emulator import profiles
 
 GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
 
@@ -82,10 +84,14 @@ def test_the_native_guide_has_every_option_of_its_verbs() -> None:
 
 def test_top_help_lists_every_command_in_its_group() -> None:
     shown = build_parser(None).format_help()
-    for group in {item.group for item in COMMANDS.values()}:
+    for group, commands in HELP.items():
         listed = shown.partition(f"{group}:\n")[2].partition("\n\n")[0].split("\n")
         names = [line.split()[0] for line in listed]
-        assert names == [name for name, item in COMMANDS.items() if item.group == group]
+        assert names == [*commands]
+
+
+def test_the_table_names_every_profile_of_the_emulator() -> None:
+    assert tuple(profiles()) == PROFILES
 
 
 @pytest.mark.parametrize("dashes", ["-", "--"])

@@ -15,8 +15,7 @@ import pytest
 
 from consoles import CONSOLES
 from opsconsole.cli.main import main
-from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import Emulator, serve
 
 LINUX = "${opsconsole_specialty.linux.id}"
 

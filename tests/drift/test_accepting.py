@@ -12,8 +12,9 @@ import jsonschema
 import pytest
 import yaml
 
+from opsconsole.drift import BASELINE_FILE
 from opsconsole.drift.accepting import add_entries
-from opsconsole.drift.baseline import FILE_NAME, Entry, read_baseline
+from opsconsole.drift.baseline import Entry, read_baseline
 from opsconsole.errors import UserError
 
 SCHEMA = json.loads(
@@ -33,7 +34,7 @@ def drifted(ground: Any, world: Callable[..., dict[str, Any]]) -> Any:
 
 
 def entries(ground: Any) -> list[dict[str, Any]]:
-    document = yaml.safe_load((ground.folder / FILE_NAME).read_text())
+    document = yaml.safe_load((ground.folder / BASELINE_FILE).read_text())
     jsonschema.validate(json.loads(json.dumps(document, default=str)), SCHEMA)
     found: list[dict[str, Any]] = document["accept"]
     return found
@@ -43,9 +44,9 @@ def test_one_address_is_accepted_by_attribute(drifted: Any) -> None:
     words = ["--reason", "until the audit", "--until", str(LATER)]
     code, out, err = drifted.run("drift", "--accept", WEB, *words)
     assert code == 2
-    assert err.startswith(f"Added 2 entries to {FILE_NAME}: drift of 1 resource is accepted.\n")
+    assert err.startswith(f"Added 2 entries to {BASELINE_FILE}: drift of 1 resource is accepted.\n")
     assert "1 accepted." in out
-    assert (drifted.folder / FILE_NAME).read_text().count(f"expires: {LATER}\n") == 2
+    assert (drifted.folder / BASELINE_FILE).read_text().count(f"expires: {LATER}\n") == 2
     assert entries(drifted) == [
         {
             "address": WEB,
@@ -102,7 +103,7 @@ def test_an_address_that_did_not_drift_is_refused(drifted: Any) -> None:
     assert code == 1
     assert "opsconsole_host.db names no drift. Nothing was accepted.\n" in err
     assert WEB in err
-    assert not (drifted.folder / FILE_NAME).exists()
+    assert not (drifted.folder / BASELINE_FILE).exists()
 
 
 NEW = (

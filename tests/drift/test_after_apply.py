@@ -10,7 +10,7 @@ import pytest
 
 from consoles import CONSOLES
 from engines import Terraform
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 
 World = Callable[..., dict[str, Any]]
 

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from opsconsole.drift import BASELINE_FILE
 from opsconsole.drift.baseline import (
-    FILE_NAME,
     Baseline,
     BaselineFile,
     Entry,
@@ -165,7 +165,7 @@ accept:
 
 
 def test_a_file(tmp_path: Path) -> None:
-    file = tmp_path / FILE_NAME
+    file = tmp_path / BASELINE_FILE
     file.write_text(GOOD)
     assert read_baseline(file).entries == (
         entry_of(
@@ -186,7 +186,7 @@ def _as_json(text: str) -> Any:
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "version: 1\naccept: []\n"])
 def test_an_empty_file_accepts_nothing(text: str, tmp_path: Path) -> None:
-    file = tmp_path / FILE_NAME
+    file = tmp_path / BASELINE_FILE
     file.write_text(text)
     assert read_baseline(file).entries == ()
 
@@ -253,7 +253,7 @@ def _follows_the_schema(document: Any) -> bool:
 
 @pytest.mark.parametrize(("text", "said"), BAD.values(), ids=BAD)
 def test_a_wrong_file_is_one_clear_error(text: str, said: str, tmp_path: Path) -> None:
-    file = tmp_path / FILE_NAME
+    file = tmp_path / BASELINE_FILE
     file.write_text(text)
     with pytest.raises(UserError, match=re.escape(said)):
         read_baseline(file)
@@ -291,7 +291,7 @@ def test_the_file_is_read_if_and_only_if_it_follows_the_schema(document: dict[st
     "text", ["a: [", "\x00", "a: &x [*x, *y]", "version: " + "1:" * 5000 + "1"]
 )
 def test_what_is_no_yaml(text: str, tmp_path: Path) -> None:
-    file = tmp_path / FILE_NAME
+    file = tmp_path / BASELINE_FILE
     file.write_text(text)
     with pytest.raises(UserError, match="is not YAML"):
         read_baseline(file)
@@ -317,7 +317,7 @@ def test_on_the_command_line(ground: Any, world: Callable[..., dict[str, Any]]) 
         },
         {"address": "opsconsole_host.gone", "reason": "never seen"},
     ]
-    file = ground.folder / FILE_NAME
+    file = ground.folder / BASELINE_FILE
     file.write_text(yaml.safe_dump({"version": 1, "accept": entries}))
     found = ground.drift()
     assert found.code == 0
@@ -352,7 +352,7 @@ def test_an_accepted_plugin_is_not_called_unused_unseen(
     agent_id = ground.id_of("opsconsole_agent.ops[0]")
     ground.call("POST", f"/api/v1/agents/{agent_id}/plugins", {"plugin_id": "plg_logs"})
     entry = f"{{address: {agent_id}/plg_logs, reason: kept}}"
-    (ground.folder / FILE_NAME).write_text(f"version: 1\naccept: [{entry}]\n")
+    (ground.folder / BASELINE_FILE).write_text(f"version: 1\naccept: [{entry}]\n")
     assert ground.drift().code == 0
     ground.console.fault(path=f"/agents/{agent_id}/plugins", times=None, **fault)
     assert ground.drift().document["baseline"] == []
@@ -376,14 +376,14 @@ def test_an_accepted_plugin_is_not_called_unused_unseen(
     ],
 )
 def test_what_would_mislead_or_grow_is_refused(tmp_path: Path, text: str, said: str) -> None:
-    path = tmp_path / FILE_NAME
+    path = tmp_path / BASELINE_FILE
     path.write_text(text)
     with pytest.raises(UserError, match=re.escape(said)):
         read_baseline(path)
 
 
 def test_deep_nesting_is_refused_without_reading_all_of_it(tmp_path: Path) -> None:
-    path = tmp_path / FILE_NAME
+    path = tmp_path / BASELINE_FILE
 
     def steps(depth: int) -> int:
         """Count the lines of Python that run while a baseline of this depth is read."""

@@ -11,10 +11,10 @@ import jsonschema
 import pytest
 import yaml
 
-from opsconsole.cli.main import build_parser
+from opsconsole.cli.parser import build_parser
+from opsconsole.drift import unmanaged_kinds
 from opsconsole.drift.baseline import read_baseline
 from opsconsole.drift.report import Bucket
-from opsconsole.drift.unmanaged import unmanaged_kinds
 from opsconsole.reports.formats import FORMATS
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,7 +14,7 @@ import pytest
 
 from opsconsole.cli.main import main
 from opsconsole.drift.report import Shard, read_shard
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 from opsconsole.errors import UserError
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "drift-report-1.schema.json"

@@ -14,11 +14,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from consoles import CONSOLES
-from opsconsole.emulator.assembly import assemble
-from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.profiles import Profile
-from opsconsole.emulator.running import serve
-from opsconsole.emulator.seed import API_KEY
+from opsconsole.emulator import API_KEY, Emulator, Profile, serve
+from opsconsole.emulator.server import make_application
 
 
 async def asked(
@@ -49,7 +46,7 @@ class Direct:
     """A console without a network: the status and the body of an answer to each call."""
 
     def __init__(self, profile: Profile, seed: str, data: Path | None = None) -> None:
-        self.application = assemble(profile, seed=seed, data=data)
+        self.application = make_application(profile, seed=seed, data=data)
         self.console = self.application.console
         self.store = self.console.store
 

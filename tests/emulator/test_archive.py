@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from opsconsole.emulator.archive import NotAnArchive, SqliteArchive
-from opsconsole.emulator.assembly import assemble
-from opsconsole.emulator.profiles import profiles
-from opsconsole.emulator.seed import BadSeed, sow
-from opsconsole.emulator.store import Store
+from opsconsole.emulator import profiles
+from opsconsole.emulator.seed import BadSeed, seed_store
+from opsconsole.emulator.server import make_application
+from opsconsole.emulator.store import NotAnArchive, SqliteArchive, Store
 
 Make = Callable[..., Any]
 
@@ -35,7 +34,9 @@ def test_rows_survive_in_their_order(make: Make, tmp_path: Path) -> None:
 def test_a_file_with_rows_takes_a_new_key_and_no_new_seed(make: Make, tmp_path: Path) -> None:
     file = tmp_path / "console.db"
     make(data=file, seed="empty").store.close()
-    application = assemble(profiles()["default"], data=file, seed="fleet", api_key="svc_ak_new")
+    application = make_application(
+        profiles()["default"], data=file, seed="fleet", api_key="svc_ak_new"
+    )
     store = application.console.store
     try:
         assert {row["secret"] for row in store.keys} == {"svc_ak_new"}
@@ -115,13 +116,13 @@ def test_a_seed_file_that_cannot_be(tmp_path: Path, content: str) -> None:
     file = tmp_path / "seed.json"
     file.write_text(content)
     with pytest.raises(BadSeed, match=r"seed\.json"):
-        sow(Store(), str(file))
+        seed_store(Store(), str(file))
 
 
 @pytest.mark.parametrize("seed", ["fleet:x", "fleet:-1", "/no/such/file.json"])
 def test_a_seed_that_is_none(seed: str) -> None:
     with pytest.raises(BadSeed):
-        sow(Store(), seed)
+        seed_store(Store(), seed)
 
 
 def test_a_fleet_of_any_size(make: Make) -> None:

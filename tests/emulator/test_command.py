@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import http.client
 import os
@@ -16,32 +15,28 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from opsconsole.cli.main import build_parser
-from opsconsole.emulator import command
-from opsconsole.emulator.handle import ControlError, Emulator
-from opsconsole.emulator.profiles import profiles
-from opsconsole.emulator.running import serve, spawn
-from opsconsole.emulator.seed import API_KEY
+from opsconsole.cli.parser import build_parser
+from opsconsole.emulator import API_KEY, ControlError, Emulator, profiles, serve, spawn
 from patience import PATIENCE, until
 
-MODULE = [sys.executable, "-m", "opsconsole.emulator"]
+COMMAND = [sys.executable, "-m", "opsconsole", "emulator"]
 Call = Callable[..., tuple[int, dict[str, str], bytes]]
 
 
-def parsed(*arguments: str) -> argparse.Namespace:
-    return build_parser("emulator").parse_args(["emulator", *arguments])
+def run(*arguments: str) -> int:
+    args = build_parser("emulator").parse_args(["emulator", *arguments])
+    code: int = args.run(args)
+    return code
 
 
 def test_the_profiles_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    args = parsed("--profiles")
-    assert args.run(args) == 0
+    assert run("--profiles") == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == [*profiles()]
 
 
 def test_it_says_where_it_is_and_stops_after_its_time(capfd: pytest.CaptureFixture[str]) -> None:
-    args = parsed("--seconds", "0.3", "--switch", "order=sorted", "--switch", "page_size=3")
-    assert command.run(args) == 0
+    assert run("--seconds", "0.3", "--switch", "order=sorted", "--switch", "page_size=3") == 0
     said = capfd.readouterr().out.splitlines()
     assert said[0].startswith("listening on http://127.0.0.1:")
     assert said[2] == f"export OPSCONSOLE_BASE_URL={said[0].removeprefix('listening on ')}"
@@ -60,7 +55,7 @@ def test_it_says_where_it_is_and_stops_after_its_time(capfd: pytest.CaptureFixtu
 def test_what_cannot_be_is_one_line(
     capfd: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
-    assert command.run(parsed(*arguments)) == 1
+    assert run(*arguments) == 1
     captured = capfd.readouterr()
     assert captured.err.startswith("Error: ")
     assert said in captured.err
@@ -70,14 +65,14 @@ def test_what_cannot_be_is_one_line(
 @pytest.mark.parametrize("arguments", [["--port", "70000"], ["--port", "x"], ["--profile", "x"]])
 def test_arguments_that_are_none(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
-        parsed(*arguments)
+        run(*arguments)
     assert stopped.value.code == 1
 
 
 def test_a_port_that_is_taken(capfd: pytest.CaptureFixture[str]) -> None:
     with serve() as emulator:
         port = emulator.base_url.rpartition(":")[2]
-        assert command.run(parsed("--port", port)) == 1
+        assert run("--port", port) == 1
         assert "in use" in capfd.readouterr().err
         with pytest.raises(ControlError, match="did not start"), spawn(port=int(port)):
             pytest.fail("two emulators on one port")
@@ -105,7 +100,7 @@ def test_a_process_whose_answers_wait() -> None:
 
 def test_what_was_answered_survives_a_kill(call: Call, tmp_path: Path) -> None:
     data = tmp_path / "console.db"
-    command_line = [*MODULE, "--data", str(data), "--seed", "fleet", "--seconds", "60"]
+    command_line = [*COMMAND, "--data", str(data), "--seed", "fleet", "--seconds", "60"]
     process = subprocess.Popen(command_line, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -128,7 +123,7 @@ def test_what_was_answered_survives_a_kill(call: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_cleanly(call: Call, tmp_path: Path, number: signal.Signals) -> None:
     data = tmp_path / "console.db"
-    command_line = [*MODULE, "--data", str(data), "--seconds", "60"]
+    command_line = [*COMMAND, "--data", str(data), "--seconds", "60"]
     with subprocess.Popen(command_line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         base_url = process.stdout.readline().decode().removeprefix("listening on ").strip()
@@ -142,7 +137,7 @@ def test_a_signal_ends_it_cleanly(call: Call, tmp_path: Path, number: signal.Sig
 def test_it_ends_with_its_parent() -> None:
     read, write = os.pipe()
     process = subprocess.Popen(
-        [*MODULE, "--exit-with-parent", "--seconds", "60"], stdin=read, stdout=subprocess.PIPE
+        [*COMMAND, "--exit-with-parent", "--seconds", "60"], stdin=read, stdout=subprocess.PIPE
     )
     os.close(read)
     try:
@@ -173,7 +168,7 @@ def test_a_shell_starts_one_in_the_background(tmp_path: Path) -> None:
 
 
 def test_one_that_cannot_start_in_the_background_says_why() -> None:
-    words = [*MODULE, "--background", "--seed", "/no/such.json"]
+    words = [*COMMAND, "--background", "--seed", "/no/such.json"]
     seen = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
     assert (seen.returncode, seen.stdout) == (1, "")
     assert "no/such.json" in seen.stderr

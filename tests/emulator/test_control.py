@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.emulator.handle import ControlError, Emulator
-from opsconsole.emulator.running import serve
-from opsconsole.emulator.seed import API_KEY
+from opsconsole.emulator import API_KEY, ControlError, Emulator, serve
 
 Call = Callable[..., tuple[int, dict[str, str], bytes]]
 

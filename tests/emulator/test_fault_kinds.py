@@ -15,10 +15,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from opsconsole.emulator import ControlError, Emulator, serve, spawn
 from opsconsole.emulator.document import DOCUMENTED, EXTRA
 from opsconsole.emulator.faults import KINDS
-from opsconsole.emulator.handle import ControlError, Emulator
-from opsconsole.emulator.running import serve, spawn
 from patience import until
 
 Call = Callable[..., tuple[int, dict[str, str], bytes]]

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from opsconsole.emulator import ControlError, Emulator
 from opsconsole.emulator.bodies import BadBody
 from opsconsole.emulator.faults import Faults, read_fault
-from opsconsole.emulator.handle import ControlError, Emulator
 
 Call = Callable[..., tuple[int, dict[str, str], bytes]]
 HOST = "/api/v1/hosts/hst_fleet00002"

@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
+from opsconsole.emulator import profiles
 from opsconsole.emulator.document import FIELDS
-from opsconsole.emulator.profiles import profiles
 
 Make = Callable[..., Any]
 SEARCH = "/api/v1/specialties/search"

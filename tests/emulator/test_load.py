@@ -8,10 +8,9 @@ import urllib.request
 
 import pytest
 
-from opsconsole.emulator.application import Load, crowding
-from opsconsole.emulator.profiles import profiles
-from opsconsole.emulator.refusal import Refusal
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import profiles, serve
+from opsconsole.emulator.application import Load
+from opsconsole.emulator.bodies import Refusal
 
 
 def profile(**switches):
@@ -37,11 +36,6 @@ def test_a_bucket_fills_at_its_rate_up_to_what_it_holds():
     assert accepted(load, limited, [60.0] * 5) == 3
     assert accepted(Load(), profile(requests_per_second=10), [0.0] * 50) == 10
     assert accepted(Load(), profile(), [0.0] * 50) == 50
-
-
-def test_answers_wait_by_the_square_of_what_is_in_flight():
-    assert crowding(profile(crowding_microseconds=1000), 10) == pytest.approx(0.1)
-    assert crowding(profile(), 1000) == 0
 
 
 def test_refusals_are_answered_and_logged():

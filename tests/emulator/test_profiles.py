@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from consoles import CONSOLES
+from opsconsole.emulator import Profile, profiles
 from opsconsole.emulator.bodies import BadBody, with_switches
 from opsconsole.emulator.document import DOCUMENTED, EXTRA
-from opsconsole.emulator.profiles import SWITCHES, Profile, profiles
+from opsconsole.emulator.profiles import SWITCHES
 
 DOCS = Path(__file__).parents[2] / "docs" / "guides" / "emulator.md"
 

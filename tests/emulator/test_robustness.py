@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from consoles import CONSOLES
+from opsconsole.emulator import Emulator, profiles
 from opsconsole.emulator.application import RULES
 from opsconsole.emulator.document import DOCUMENTED, EXTRA, FIELDS
-from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.profiles import profiles
 
 HOST_FIELDS = FIELDS["host"]
 NAMES = sorted(

@@ -10,7 +10,7 @@ import pytest
 from console import in_process
 from consoles import CONSOLES
 from creations import created
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 from opsconsole.lifecycle import session
 from opsconsole.lifecycle.interface import (
     CreateRequest,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from opsconsole.diagnostics import Severity
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 
 
 def answering(console: Emulator, outcome: Any, **fields: Any) -> None:

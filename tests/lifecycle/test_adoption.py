@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from opsconsole.diagnostics import Severity
-from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.profiles import Profile
+from opsconsole.emulator import Emulator, Profile
 
 UNREADABLE = Profile(name="unreadable", summary="Refuses the empty update.", empty_update="refused")
 BY_ADDRESS = Profile(

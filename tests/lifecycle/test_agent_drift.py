@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from opsconsole.diagnostics import Severity
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import Seen
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome, PlanCreation, Removal
 from opsconsole.resources import AGENT
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
+from opsconsole.emulator import Emulator, Profile
 from opsconsole.emulator.document import EXTRA
-from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.profiles import Profile
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome, Removal
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.resources import AGENT, SPECIALTY

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from consoles import CONSOLES
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome, ReadRequest, Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.profiles import Profile
+from opsconsole.emulator import Emulator, Profile
 from outcomes import errors
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.answers import is_sentinel
 from outcomes import errors
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from creations import created
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import CreateRequest
 

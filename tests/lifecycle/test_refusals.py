@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import PlanCreation, ReadRequest, Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.resources import SPECIALTY

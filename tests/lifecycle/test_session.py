@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 from opsconsole.errors import AnswerLost
 from opsconsole.lifecycle.session import SingleFlight
 from patience import until

@@ -10,7 +10,7 @@ import pytest
 
 from creations import created
 from opsconsole.diagnostics import Severity
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import CreateRequest, DeleteRequest, ReadRequest, Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.resources import BLACKLISTED_COMMAND

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from outcomes import errors, warnings

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from opsconsole.cli.main import main
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engines import Terraform
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import serve
 from opsconsole.reports import plan_json, plan_text
 from opsconsole.state import deposed_name, instance_and_key
 from opsconsole.state.opening import backend_for, open_state

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import serve
 
 HOST = "opsconsole_host"
 

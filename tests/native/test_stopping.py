@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 
 COUNT = 40
 AT_ONCE = 4

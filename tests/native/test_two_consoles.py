@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import serve
 from opsconsole.journal_files import unresolved_of
 from opsconsole.state.journal import write_unresolved
 from opsconsole.state.records import Intent

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from engines import Terraform
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import serve
 from worlds import World
 
 FIRST = {

@@ -14,8 +14,7 @@ import pytest
 
 from consoles import CONSOLES
 from engines import Terraform
-from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import Emulator, serve
 from worlds import World, actions
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "guides" / "native.md"

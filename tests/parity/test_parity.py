@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from consoles import CONSOLES
 from engines import Terraform
 from extent import EVERYTHING
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import serve
 from parity_cases import Case, Step, cases, declared, whole
 from parity_events import happen, prepare
 from worlds import World, actions

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engines import Terraform
 from opsconsole import resources
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import serve
 from opsconsole.language import lasting_values, resolve_variables
 from opsconsole.language.reading import load_directory
 from opsconsole.reports import plan_json

@@ -16,8 +16,7 @@ from scripts.setup import cache
 from github_runs import GitHub
 from gitlab_runs import GitLab
 from http_state import HttpState, serve_state
-from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import Emulator, serve
 from package_index import serve_index
 from pipeline_jobs import PIPELINES, ROOT, Machine, Service, for_cdktn, hold, write_locks
 from pipeline_repository import Repository, plain_program

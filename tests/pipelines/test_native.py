@@ -13,7 +13,7 @@ import pytest
 
 from extent import EVERYTHING
 from http_state import HELD, HttpState
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 from pipeline_jobs import Service, assert_ends
 from posts import Posts
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from opsconsole.emulator.running import Emulator
+from opsconsole.emulator import Emulator
 from pipeline_jobs import Machine, run_shell
 from pipeline_repository import Repository, git, plain_program
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 from pipeline_jobs import PIPELINES, SECONDS, Machine, run_shell, write_locks
 from pipeline_repository import plain_program
 from unit_files import command_of, read_environment, service_settings

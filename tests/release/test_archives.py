@@ -26,7 +26,7 @@ from scripts.release.publication import (
 import opsconsole
 from opsconsole.address import DEFAULT_HOSTS, SOURCE
 from opsconsole.cli import provider_install
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import serve
 from type_checking import assert_refused_lines
 
 TOOLS = Path(sys.executable).parent

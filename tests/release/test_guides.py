@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import serve
 
 GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
 BLOCK = re.compile(r"(?:^`([\w.]+)`\n\n)?^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -16,7 +16,7 @@ from type_checking import check_types
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("provider/opsconsole", "constructs/opsconsole_cdktf", "constructs/opsconsole_cdktn")
 TYPED = """\
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import serve
 
 with serve() as console:
     address: str = console.base_url

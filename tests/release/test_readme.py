@@ -17,9 +17,7 @@ from scripts.release.environments import make_environment
 from scripts.setup import cache
 
 from engines import Cdktf, Engine, Terraform
-from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.profiles import profiles
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import Emulator, profiles, serve
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8")

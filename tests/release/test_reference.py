@@ -16,7 +16,7 @@ import pytest
 from engines import Terraform
 from opsconsole.address import SOURCE
 from opsconsole.cli.main import main
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import serve
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from engines import Terraform
-from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import Emulator, serve
 from worlds import World
 
 HOSTS = 6

@@ -14,7 +14,7 @@ import pytest
 from consoles import CONSOLES
 from engines import Terraform
 from extent import EVERYTHING
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import serve
 
 APP = Path(__file__).parents[1] / "support" / "two_stacks.py"
 BOTH = ("ground", "above")

@@ -9,7 +9,7 @@ import pytest
 from scripts.cdktn_twin import rename
 
 from engines import Terraform
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import serve
 from terminals import Session
 
 APP = Path(__file__).resolve().parents[2] / "examples" / "fleet" / "main.py"

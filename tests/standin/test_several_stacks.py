@@ -15,7 +15,7 @@ from scripts.cdktn_twin import rename
 
 from engines import Terraform
 from extent import EVERYTHING
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import serve
 from patience import until
 from terminals import Session
 

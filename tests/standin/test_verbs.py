@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from extent import EVERYTHING
-from opsconsole.emulator.profiles import profiles
+from opsconsole.emulator import profiles
 
 PROGRAM = {
     "resource": {

@@ -1,7 +1,7 @@
 """The emulated console in the process of the test: no socket, no thread, no timer.
 
 Its requests pass through the whole client, and meet the application of the emulator where a
-connection would be opened. Tests of connections use `opsconsole.emulator.running.serve`.
+connection would be opened. Tests of connections use `opsconsole.emulator.serve`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from urllib.parse import unquote
 import httpx
 import pytest
 
+from opsconsole.emulator import API_KEY, ControlError, Emulator, Profile, profiles
 from opsconsole.emulator.application import TRANSPORT, Application
-from opsconsole.emulator.assembly import assemble
-from opsconsole.emulator.handle import ControlError, Emulator
-from opsconsole.emulator.profiles import Profile, profiles
-from opsconsole.emulator.seed import API_KEY
+from opsconsole.emulator.server import make_application
 from opsconsole.errors import AnswerLost, NotSent
 from opsconsole.v1 import transport
 
@@ -151,7 +149,7 @@ def in_process(profile: str | Profile = "default", **options: Any) -> Iterator[I
     """Run a console in this process; options are those of `assemble`."""
     chosen = profiles()[profile] if isinstance(profile, str) else profile
     base_url = f"http://127.0.0.1:{next(_NUMBERS)}"
-    application = assemble(chosen, **options)
+    application = make_application(chosen, **options)
     _CONSOLES[base_url] = console = InProcessConsole(base_url, chosen, application)
     try:
         with pytest.MonkeyPatch.context() as patch:

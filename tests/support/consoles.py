@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from opsconsole.emulator import Profile, profiles
 from opsconsole.emulator.document import EXTRA
-from opsconsole.emulator.profiles import Profile, profiles
 
 _SWITCHES: dict[str, dict[str, Any]] = {
     "fickle": {
@@ -79,7 +79,6 @@ _SWITCHES: dict[str, dict[str, Any]] = {
         "requests_per_second": 500,
         "requests_at_once": 100,
         "retry_after": 1,
-        "crowding_microseconds": 20,
     },
 }
 

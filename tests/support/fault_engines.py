@@ -17,7 +17,7 @@ from typing import Any
 import rpc_core
 from fault_scenes import Declared, Scene
 from opsconsole.cli.main import main
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.answers import is_sentinel
 
 _STATE = "terraform.tfstate"

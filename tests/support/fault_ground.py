@@ -12,9 +12,8 @@ from typing import Any
 
 from fault_engines import ENGINES, Engine, Native, OverRpc, Ran, faults_of, live, said_wrong
 from fault_scenes import ADOPTED, KEY, SCENES, Scene, Target
+from opsconsole.emulator import Emulator, serve
 from opsconsole.emulator.faults import KINDS
-from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.running import serve
 
 _ROWS = ("hosts", "agents", "attachments", "plugins", "specialties", "blacklists")
 _PATIENT, _IMPATIENT = 10.0, 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 
 HIDDEN: Mapping[str, Mapping[str, Any]] = {
     "opsconsole_host": {"away": {"name": "away"}, "stays": {"name": "stays"}},

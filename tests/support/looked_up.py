@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 
 DATA: dict[str, Any] = {
     "opsconsole_host": {"jump": {"id": "hst_jump"}},

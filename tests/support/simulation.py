@@ -39,10 +39,11 @@ from console import call
 from consoles import CONSOLES
 from declared_world import Declared
 from opsconsole.cli.main import main
+from opsconsole.emulator import API_KEY
 from opsconsole.emulator.application import Application
 from opsconsole.emulator.console import EmulatedConsole
 from opsconsole.emulator.faults import KINDS, Fault
-from opsconsole.emulator.seed import API_KEY, sow
+from opsconsole.emulator.seed import seed_store
 from opsconsole.emulator.store import Store
 from opsconsole.errors import AnswerLost
 from opsconsole.lifecycle.answers import is_sentinel
@@ -275,7 +276,7 @@ class World:
             patch.setenv("NO_COLOR", "1")
             patch.chdir(self.folder)
             self.store = Store(seed=self.seed)
-            sow(self.store, "starter", API_KEY)
+            seed_store(self.store, "starter", API_KEY)
             console = EmulatedConsole(self.store, self.profile)
             self.application = Application(console, lambda: None)
             try:

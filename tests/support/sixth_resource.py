@@ -15,10 +15,9 @@ import pytest
 from opsconsole.definition import Attribute, Look, ResourceDefinition, read_only
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.emulator.application import RULES, add_operation
-from opsconsole.emulator.bodies import json_body
+from opsconsole.emulator.bodies import json_body, not_found
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.document import DOCUMENTED
-from opsconsole.emulator.refusal import not_found
 from opsconsole.errors import NotFound
 from opsconsole.lifecycle.answers import confirm_deleted, shown
 from opsconsole.lifecycle.base import SingleCreation

@@ -12,7 +12,7 @@ from typing import Any
 
 from engines import Terraform
 from opsconsole import resources
-from opsconsole.emulator.handle import Emulator
+from opsconsole.emulator import Emulator
 from opsconsole.language.reading import load_directory
 from opsconsole.language.variables import resolve_variables
 from opsconsole.lifecycle.interface import Outcome

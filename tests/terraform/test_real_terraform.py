@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.emulator.handle import Emulator
-from opsconsole.emulator.running import serve
+from opsconsole.emulator import Emulator, serve
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from patience import PATIENCE, until
 

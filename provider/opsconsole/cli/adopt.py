@@ -15,8 +15,7 @@ from opsconsole.adopt.found import Findings, Wanted, listed_ids, look, matched_i
 from opsconsole.adopt.hcl_program import hcl_program
 from opsconsole.adopt.plan import items
 from opsconsole.adopt.python_program import python_program
-from opsconsole.cli import arguments, opening
-from opsconsole.cli.command_line import Parser
+from opsconsole.cli import opening
 from opsconsole.cli.hosts_import import read_rows
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.drift.stack import state_objects
@@ -28,57 +27,6 @@ from opsconsole.resources import HOST, RESOURCES
 from opsconsole.state import read_state
 from opsconsole.terraform_binary import engine_of
 from opsconsole.v1.settings import Settings
-
-
-def register(parser: Parser) -> None:
-    """Describe the command and add its arguments."""
-    parser.describe(
-        "Write a program that imports what the console has. Objects are read, and nothing is "
-        "changed. Without ids, the program imports what the list endpoints show that the provider "
-        "settings name. Objects that the state here already holds are left out; an object that "
-        "cannot be read becomes a comment.",
-        example="opsconsole adopt hst_0123456789 agt_0123456789\n"
-        "opsconsole adopt --inventory hosts.csv",
-    )
-    parser.add_argument(
-        "ids",
-        metavar="ID",
-        nargs="*",
-        help="import ids; KIND=ID, such as host=17, where the console's ids have no prefix",
-    )
-    parser.add_argument(
-        "--ids", dest="file", metavar="FILE", type=Path, help="a CSV with a column `id`"
-    )
-    parser.add_argument(
-        "--inventory",
-        metavar="FILE",
-        type=Path,
-        help="a .csv or .json file of hosts, as for `hosts import`: those that a dry run of it "
-        "knows are adopted",
-    )
-    arguments.flag(parser, "hcl", "write Terraform's own language instead of Python")
-    arguments.flag(
-        parser,
-        "fleet",
-        "write hosts, agents and their plugins as rows of a JSON file, and a program whose Fleet "
-        "reads it",
-    )
-    parser.add_argument(
-        "--framework",
-        choices=("cdktf", "cdktn"),
-        default="cdktf",
-        help="whose constructs the Python program uses (default cdktf)",
-    )
-    parser.add_argument(
-        "--output",
-        metavar="FILE",
-        type=Path,
-        help="where to write (default adopted.py, with --hcl adopted.tf); - prints",
-    )
-    parser.add_argument(
-        "--state", metavar="PATH", type=Path, help="the state file, whatever the backend"
-    )
-    arguments.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -13,11 +13,11 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from opsconsole.cli import arguments, events, opening, planning
-from opsconsole.cli.command_line import FAILED, INTERRUPTED, Parser, failure_code
+from opsconsole.cli import events, opening, planning
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.cli.progress import TICK, ApplyMessages, showing
 from opsconsole.cli.standard_streams import coloured, columns, write_surely
+from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import TRY_LATER, OpsconsoleError, ProblemKind, Stopped, UserError
@@ -34,40 +34,6 @@ _SHOWN = 20
 """How many steps that were not begun are listed."""
 _FIXED = ("target", "replace", "refresh_only", "destroy", "preflight", "stack", "dir", "state")
 """The options that a saved plan fixes."""
-
-
-def register(parser: Parser) -> None:
-    """Describe the command and add its arguments."""
-    parser.describe(
-        "Make a plan, show it, ask, and carry it out; or carry out a saved plan.",
-        example="opsconsole apply --auto-approve",
-    )
-    parser.add_argument("planfile", metavar="PLANFILE", nargs="?", type=Path, help="a saved plan")
-    _add_arguments(parser)
-    arguments.add_planning(parser)
-
-
-def register_destroy(parser: Parser) -> None:
-    """Describe the command `destroy`, and add its arguments: those of an apply."""
-    parser.describe(
-        "Plan the removal of everything in state, show it, ask, and carry it out.",
-        example="opsconsole destroy --target opsconsole_host.web",
-    )
-    _add_arguments(parser)
-    arguments.add_planning(parser, destroying=True)
-    parser.set_defaults(planfile=None)
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    arguments.flag(parser, "auto-approve", "do not ask")
-    arguments.flag(parser, "input", "never ask: fail where an answer is needed", default=True)
-    parser.add_argument("--checksum", metavar="SUM", help="apply only a plan with this checksum")
-    arguments.flag(parser, "json", "print Terraform's machine-readable messages")
-    arguments.add_place(parser)
-    arguments.add_variables(parser)
-    arguments.add_guards(parser)
-    arguments.add_locking(parser)
-    arguments.add_reports(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -101,7 +67,7 @@ def _apply_program(args: argparse.Namespace) -> int:
         plan = planning.planned(runner, args, space, session)
         plan = ui.show_plan(plan, program.stack)
         if has_error(plan.diagnostics):
-            return failure_code(plan.diagnostics)
+            return planning.failure_code(plan.diagnostics)
         _demand(args, plan)
         if not ui.approved(plan):
             return FAILED
@@ -136,7 +102,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
             )
         if diagnostics:
             ui.refuse(diagnostics)
-            return failure_code(diagnostics)
+            return planning.failure_code(diagnostics)
         plan = replace(saved.plan, diagnostics=())
         ui.begin(plan)
         return _carry_out(runner, ui, space, plan, session)

@@ -7,26 +7,13 @@ import dataclasses
 import json
 import sys
 
-from opsconsole.cli import arguments, opening
-from opsconsole.cli.command_line import Parser
+from opsconsole.cli import opening
 from opsconsole.cli.standard_streams import coloured
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.capabilities import Capability, Reach, capabilities
 from opsconsole.reports.text import Pen
 
 _SIGNS = {Reach.FULL: ("●", "green"), Reach.PARTIAL: ("◐", "yellow"), Reach.NONE: ("○", "red")}
-
-
-def register(parser: Parser) -> None:
-    """Describe the command and add its arguments."""
-    parser.describe(
-        "Show what can be done with each resource under the current settings, and which setting "
-        "would lift each limit. Nothing is sent to the console.",
-        example="opsconsole capabilities --environment",
-    )
-    arguments.flag(parser, "json", "print JSON")
-    arguments.flag(parser, "no-color", "print without colour")
-    arguments.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:

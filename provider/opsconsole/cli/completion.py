@@ -7,31 +7,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from opsconsole.cli.command_line import Parser
+import shtab
 
-_SHELLS = ("bash", "zsh", "fish")
-
-
-def register(parser: Parser) -> None:
-    """Describe the command and add its arguments."""
-    parser.describe(
-        "Print a script that completes commands and options in a shell. Print it again after an "
-        "upgrade.",
-        example="""
-            opsconsole completion bash > ~/.local/share/bash-completion/completions/opsconsole
-            opsconsole completion zsh > ~/.zfunc/_opsconsole
-            opsconsole completion fish > ~/.config/fish/completions/opsconsole.fish
-        """,
-    )
-    parser.add_argument("shell", metavar="SHELL", choices=_SHELLS, help=", ".join(_SHELLS))
+from opsconsole.cli.parser import build_parser
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the script; return the exit code."""
-    import shtab
-
-    from opsconsole.cli.main import build_parser
-
     parser = build_parser(None, every=True)
     for action in _actions(parser):
         if action.type is Path:

@@ -15,9 +15,9 @@ from email.utils import parsedate_to_datetime
 from typing import Final, NamedTuple
 
 from opsconsole import __version__
-from opsconsole.cli import arguments, opening, provider_install
-from opsconsole.cli.command_line import FAILED, Parser
+from opsconsole.cli import opening, provider_install
 from opsconsole.cli.standard_streams import coloured, columns
+from opsconsole.cli.table import FAILED
 from opsconsole.clock import utc_now
 from opsconsole.errors import ApiError, BadRequest, ConsoleError, Forbidden, OpsconsoleError
 from opsconsole.language import find_node
@@ -60,30 +60,6 @@ class CheckResult(NamedTuple):
     found: str
     remedy: str = ""
     stack: str = ""
-
-
-def register(parser: Parser) -> None:
-    """Describe the command and add its arguments."""
-    parser.describe(
-        "Check versions, Node.js, Terraform and its provider mirror, the settings and the backend "
-        f"of each stack, and by one read ({SEARCH_SPECIALTIES}) the console, the key and the "
-        "clock. No field is changed.",
-        codes={0: "nothing is wrong; there may be notes", FAILED: "something is wrong"},
-        example="opsconsole doctor --host hst_1 --agent agt_1",
-    )
-    parser.add_argument(
-        "--host",
-        metavar="ID",
-        help="read this host as a plan does (by host_get, else by an update without a field), and "
-        "name the fields that its answer leaves out",
-    )
-    parser.add_argument(
-        "--agent", metavar="ID", help="list this agent's plugins, and tell if the list is whole"
-    )
-    arguments.flag(parser, "json", "print JSON")
-    arguments.flag(parser, "no-color", "print without colour")
-    arguments.add_settings(parser)
-    parser.set_defaults(state=None)
 
 
 def run(args: argparse.Namespace) -> int:

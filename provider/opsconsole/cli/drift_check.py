@@ -15,7 +15,8 @@ from opsconsole import resources
 from opsconsole.cli.opening import variables_of, warn_of_files
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, warning
-from opsconsole.drift.baseline import FILE_NAME, Baseline, read_baseline
+from opsconsole.drift import BASELINE_FILE
+from opsconsole.drift.baseline import Baseline, read_baseline
 from opsconsole.drift.check import CheckOptions, check
 from opsconsole.drift.report import DriftReport
 from opsconsole.drift.stack import Stack
@@ -63,7 +64,7 @@ async def check_once(
 
 def _baseline(path: Path | None) -> Baseline:
     if path is None:
-        path = Path(FILE_NAME)
+        path = Path(BASELINE_FILE)
         if not path.exists():
             return Baseline()
     return read_baseline(path)
@@ -95,7 +96,7 @@ def accept(args: argparse.Namespace, report: DriftReport) -> DriftReport:
     """
     from opsconsole.drift.accepting import add_entries, entries_for, select_findings
 
-    path = args.baseline or Path(FILE_NAME)
+    path = args.baseline or Path(BASELINE_FILE)
     today = utc_now().date()
     before = read_baseline(path) if path.exists() else Baseline()
     findings = select_findings(report, args.accept)

@@ -8,21 +8,19 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from opsconsole.cli.arguments import flag
 from opsconsole.cli.standard_streams import coloured, columns
 from opsconsole.drift.report import DriftReport
 from opsconsole.drift.since import compare
 from opsconsole.errors import UserError
-from opsconsole.reports.formats import FORMATS, NOTIFICATIONS
+from opsconsole.reports.formats import FORMATS
 from opsconsole.reports.verdict import judge
 
 _NOTIFY_URL = "OPSCONSOLE_NOTIFY_URL"
-_NOTIFY_FORMAT = "OPSCONSOLE_NOTIFY_FORMAT"
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """One format, and the file it goes to; None is stdout."""
 
     format: str
@@ -70,78 +68,18 @@ class Output:
             sys.stderr.write(f"Warning: The notification was not sent: {why}.\n")
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add the options that `read_output` reads."""
-    group = parser.add_argument_group("output")
-    group.add_argument(
-        "--format",
-        action="append",
-        default=[],
-        type=_target,
-        metavar="FORMAT[=FILE]",
-        help=f"{', '.join(FORMATS)}; to stdout without FILE or with -; may be repeated",
-    )
-    flag(group, "json", "the same as --format json")
-    group.add_argument(
-        "--out", type=Path, metavar="FILE", help="the file for the format that names none itself"
-    )
-    flag(group, "no-color", "print without colour")
-    group = parser.add_argument_group("since an earlier report")
-    group.add_argument(
-        "--since",
-        type=Path,
-        metavar="REPORT",
-        help="an earlier report as JSON: tell drift apart that is new, resolved or still open; "
-        "where there is no such file yet, all is new",
-    )
-    group.add_argument(
-        "--notify",
-        metavar="URL",
-        help="a webhook to tell of newly drifted and newly resolved resources, if there are any "
-        f"({_NOTIFY_URL}, which no list of processes shows)",
-    )
-    group.add_argument(
-        "--notify-format",
-        type=_notification,
-        metavar="FORMAT",
-        # A default that is a text is read as if it were given.
-        default=os.environ.get(_NOTIFY_FORMAT) or NOTIFICATIONS[0],
-        help=f"what the webhook takes: {', '.join(NOTIFICATIONS)} (default {NOTIFICATIONS[0]}, or "
-        f"{_NOTIFY_FORMAT})",
-    )
-
-
-def _notification(text: str) -> str:
-    if text not in NOTIFICATIONS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not {', '.join(NOTIFICATIONS)}")
-    return text
-
-
-def _target(text: str) -> Target:
-    """Read `FORMAT=FILE`; `FORMAT` alone and `FORMAT=-` go to stdout.
-
-    Raises:
-        ArgumentTypeError: There is no such format, or no file is named.
-    """
-    name, equals, file = text.partition("=")
-    if name not in FORMATS:
-        raise argparse.ArgumentTypeError(
-            f"there is no format {name!r}; there are {', '.join(FORMATS)}"
-        )
-    if equals and not file:
-        raise argparse.ArgumentTypeError(f"{text!r} names no file; write {name}=FILE")
-    return Target(name, None if file in ("", "-") else Path(file))
-
-
 def read_output(args: argparse.Namespace) -> Output:
-    """Read the options of `add_output`, and refuse before a check begins what cannot be done.
+    """Read the options of output, and refuse before a check begins what cannot be done.
 
     Raises:
         UserError: Two formats go to one place, the earlier report is none, or the URL of the
             webhook is none or comes without an earlier report.
         ModuleNotFoundError: A format needs an extra that is not installed.
     """
-    targets = [*args.format, *([Target("json")] if args.json else [])] or [Target("terminal")]
+    targets = [
+        *(Target(*given) for given in args.format),
+        *([Target("json")] if args.json else []),
+    ] or [Target("terminal")]
     if args.out is not None:
         targets = [item if item.file else Target(item.format, args.out) for item in targets]
     _check_targets(targets)

@@ -1,18 +1,141 @@
-"""`opsconsole emulator`: serves the emulator, which itself knows nothing of the command line."""
+"""`opsconsole emulator`: serves a console, here or in the background."""
 
 from __future__ import annotations
 
-from opsconsole.cli.command_line import Parser
-from opsconsole.emulator.command import add_arguments, run
+import argparse
+import contextlib
+import gc
+import json
+import os
+import shlex
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
 
-__all__ = ["register", "run"]
+from uvicorn import Server
+
+from opsconsole.emulator import API_KEY, ControlError, profiles
+from opsconsole.emulator.bodies import BadBody, with_switches
+from opsconsole.emulator.seed import BadSeed
+from opsconsole.emulator.server import (
+    BACKLOG,
+    LISTENING,
+    make_application,
+    make_server,
+    start_process,
+)
+from opsconsole.emulator.store import NotAnArchive
+
+_HOUR = 3600.0
 
 
-def register(parser: Parser) -> None:
-    """Describe the command and add its arguments."""
-    parser.describe(
-        "Serve a console for development and tests on loopback. It prints the settings that reach "
-        "it, and stops at an interrupt.",
-        example="opsconsole emulator --port 8080 --seed fleet:100",
+def run(args: argparse.Namespace) -> int:
+    """Serve until stopped; return the exit code."""
+    if args.profiles:
+        for profile in profiles().values():
+            sys.stdout.write(f"{profile.name:<12} {profile.summary}\n")
+        return 0
+    args.api_key = args.api_key or API_KEY
+    try:
+        if args.background:
+            _start_in_background(args)
+        else:
+            _serve(args)
+    except (NotAnArchive, BadSeed, BadBody, ControlError, OSError) as failure:
+        sys.stderr.write(f"Error: {failure}.\n")
+        return 1
+    return 0
+
+
+def _serve(args: argparse.Namespace) -> None:
+    profile = with_switches(profiles()[args.profile], dict(map(_read_switch, args.switch)))
+    with socket.create_server(("127.0.0.1", args.port), backlog=BACKLOG) as listener:
+        application = make_application(
+            profile,
+            data=args.data,
+            seed=args.seed,
+            api_key=args.api_key,
+            latency=args.latency / 1000,
+        )
+        server = make_server(application)
+
+        def stop() -> None:
+            server.should_exit = True
+
+        if args.seconds is not None:
+            timer = threading.Timer(args.seconds, stop)
+            timer.daemon = True
+            timer.start()
+        if args.exit_with_parent:
+            threading.Thread(target=_wait_for_end_of_input, args=(stop,), daemon=True).start()
+        # The seed is there to stay: the collector need not look at it over and over.
+        gc.freeze()
+        gc.set_threshold(20_000, 20, 100)
+        base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        sys.stdout.write(f"{LISTENING}{base_url}\n")
+        if not args.exit_with_parent:
+            sys.stdout.write(f"profile {args.profile}, rows in {args.data or 'memory'}\n")
+            sys.stdout.writelines(_exports(args, base_url))
+        sys.stdout.flush()
+        try:
+            _run_until_stopped(server, listener)
+        finally:
+            application.console.store.close()
+
+
+def _start_in_background(args: argparse.Namespace) -> None:
+    """Start the same command again in a session of its own; return once it listens."""
+    options = {
+        "port": args.port,
+        "data": args.data,
+        "profile": args.profile,
+        "seed": args.seed,
+        "api-key": args.api_key,
+        "latency": args.latency,
+        "seconds": _HOUR if args.seconds is None else args.seconds,
+    }
+    process, base_url = start_process(options, args.switch, lasting=True)
+    sys.stdout.writelines(_exports(args, base_url))
+    sys.stdout.write(f"export OPSCONSOLE_EMULATOR_PID={process.pid}\n")
+    sys.stderr.write(
+        f"The emulator runs in process {process.pid}; `kill {process.pid}` stops it.\n"
     )
-    add_arguments(parser)
+
+
+def _exports(args: argparse.Namespace, base_url: str) -> Iterator[str]:
+    """Yield lines that export what an operator who knows this console would set."""
+    settings = {
+        **profiles()[args.profile].provider_settings,
+        "base_url": base_url,
+        "api_key": args.api_key,
+    }
+    for name, value in settings.items():
+        text = value if isinstance(value, str) else json.dumps(value)
+        yield f"export OPSCONSOLE_{name.upper()}={shlex.quote(text)}\n"
+
+
+def _run_until_stopped(server: Server, listener: socket.socket) -> None:
+    # uvicorn raises the signal that stopped it once more when it is done.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run(sockets=[listener])
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _read_switch(text: str) -> tuple[str, Any]:
+    name, _, value = text.partition("=")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _wait_for_end_of_input(stop: Callable[[], None]) -> None:
+    while os.read(0, 4096):
+        pass
+    stop()

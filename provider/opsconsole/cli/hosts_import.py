@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from opsconsole.cli import arguments, opening
-from opsconsole.cli.command_line import FAILED, INTERRUPTED, Parser
+from opsconsole.cli import opening
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.cli.standard_streams import coloured, write_surely
+from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.errors import Stopped, UserError
 from opsconsole.lifecycle.file_import import (
     CsvRows,
@@ -39,43 +39,6 @@ from opsconsole.v1.settings import Settings
 _ON_ERROR: Final = ("stop", "continue")
 _ENVELOPE: Final = ("rows", "on_error", "dry_run")
 """What the document shows of the JSON body of an import."""
-
-
-def register(parser: Parser) -> None:
-    """Describe the command and add its verb."""
-    example = "opsconsole hosts import fleet.csv --dry-run"
-    parser.describe("Import hosts in bulk, without a program.", example=example)
-    parser = parser.add_verb(
-        "import",
-        run,
-        "Import the rows of a file. The first line of a CSV file names fields of a host; a JSON "
-        'file is a list of rows, or the envelope of the API: "rows", "on_error", "dry_run". '
-        "Nothing is kept in state.",
-        codes={FAILED: "failed, or a row failed"},
-        example=example,
-    )
-    parser.add_argument("file", metavar="FILE", type=Path, help="FILE.csv or FILE.json")
-    parser.add_argument(
-        "--on-error",
-        choices=_ON_ERROR,
-        help="what to do after a row that fails (JSON: as the envelope says, else continue; CSV: "
-        "the console's choice)",
-    )
-    parser.add_argument(
-        "--on-error-parameter",
-        metavar="NAME",
-        help="for CSV: the query parameter that takes --on-error; no document names it",
-    )
-    arguments.flag(
-        parser,
-        "dry-run",
-        "let the console judge the rows, and import none; --dry-run=false outranks an envelope "
-        "that says so",
-    )
-    parser.set_defaults(dry_run=None)
-    arguments.flag(parser, "json", "print a JSON object a line: one for each row, one at the end")
-    arguments.flag(parser, "no-color", "print without colour")
-    arguments.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,137 +1,26 @@
 """The command `opsconsole`: finds the subcommand, runs it, and says what went wrong.
 
-A subcommand is in a module of its own, which is imported only when it is asked for. Its function
-`register(parser)` describes the command and adds its arguments; `run(args)` returns the exit code,
-unless the command has verbs. Errors become a message and an exit code here and nowhere else.
+Errors become a message and an exit code here and nowhere else.
 """
 
 from __future__ import annotations
 
-import argparse
 import errno
 import gc
-import importlib
 import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
 
-from opsconsole import __version__
-from opsconsole.cli.command_line import FAILED, INTERRUPTED, Parser
+from opsconsole.cli.parser import build_parser
 from opsconsole.cli.standard_streams import columns, lost_output, output, take_streams
+from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.diagnostics import Mistakes
 from opsconsole.errors import TRY_LATER, OpsconsoleError, Stopped, UserError
 from opsconsole.held_signals import end_on_signals, ignore_further
 from opsconsole.named_files import file_error
 from opsconsole.optional_packages import missing_package
-
-
-class Command(NamedTuple):
-    """One command.
-
-    Attributes:
-        group: The group in which help lists it.
-        module: Its module beside this one; after a colon another function than `register`.
-        line: What it does.
-    """
-
-    group: str
-    module: str
-    line: str
-
-
-_MAIN: Final = "plan and apply"
-_STATE: Final = "state"
-_CHECK: Final = "check and look"
-_SETUP: Final = "set up"
-
-COMMANDS: Final = {
-    "plan": Command(_MAIN, "plan", "show what applying the program would do"),
-    "apply": Command(_MAIN, "apply", "bring the console to what the program declares"),
-    "destroy": Command(
-        _MAIN, "apply:register_destroy", "remove everything that the program manages"
-    ),
-    "validate": Command(_MAIN, "validate", "check the program, without the console"),
-    "show": Command(_STATE, "show", "show a saved plan, or the state"),
-    "output": Command(_STATE, "show:register_output", "print the outputs that state holds"),
-    "adopt": Command(_STATE, "adopt", "write a program that imports what the console has"),
-    "import": Command(
-        _STATE, "state_commands:register_import", "add an object that the console has to the state"
-    ),
-    "state": Command(
-        _STATE, "state_commands", "list, show, move, remove, pull or push its resources"
-    ),
-    "workspace": Command(_STATE, "workspace", "list, show, make, select or delete workspaces"),
-    "force-unlock": Command(
-        _STATE, "state_commands:register_force_unlock", "release the lock of a run that is gone"
-    ),
-    "drift": Command(_CHECK, "drift", "compare states with the console"),
-    "doctor": Command(_CHECK, "doctor", "check this machine, the settings and the console"),
-    "capabilities": Command(
-        _CHECK, "capabilities", "show what the console can do for each resource"
-    ),
-    "graph": Command(
-        _CHECK, "graph", "print the dependencies between the resources of the program"
-    ),
-    "provider": Command(_SETUP, "provider_install", "install the Terraform provider"),
-    "hosts": Command(_SETUP, "hosts_import", "import hosts in bulk, without a program"),
-    "emulator": Command(_SETUP, "emulator", "serve a console for development and tests"),
-    "completion": Command(_SETUP, "completion", "print a completion script for bash, zsh or fish"),
-}
-"""The commands, in the order of help. Nothing of them is imported here."""
-
-
-def build_parser(wanted: str | None, *, every: bool = False) -> Parser:
-    """Make the parser.
-
-    Args:
-        wanted: The only command that is imported and knows its arguments.
-        every: Import all commands, for completion; help then lists them as argparse does.
-    """
-    parser = Parser(
-        prog="opsconsole",
-        usage="%(prog)s [options] COMMAND …",
-        description="Declare the hosts and agents of an operations console in Python, and keep "
-        "the console as declared.",
-        epilog="`opsconsole COMMAND --help` shows the options of a command, its exit codes and an "
-        "example.",
-    )
-    parser.add_argument(
-        "--version",
-        action="version",
-        version=f"opsconsole {__version__}",
-        help="print the version, and exit",
-    )
-    parser.add_argument(
-        "--debug",
-        action="store_true",
-        help="show where an unexpected error comes from (OPSCONSOLE_DEBUG=1)",
-    )
-    groups = dict.fromkeys(command.group for command in COMMANDS.values())
-    for group in groups if not every else ():
-        lines = [
-            f"  {name:<14} {command.line}"
-            for name, command in COMMANDS.items()
-            if command.group == group
-        ]
-        parser.add_argument_group(group, "\n".join(lines))
-    subparsers = parser.add_subparsers(
-        dest="command",
-        metavar="COMMAND",
-        prog=parser.prog,
-        help=None if every else argparse.SUPPRESS,
-    )
-    for name, command in COMMANDS.items():
-        added = subparsers.add_parser(name, help=command.line)
-        if every or name == wanted:
-            module, _, function = command.module.partition(":")
-            found = importlib.import_module(f"opsconsole.cli.{module}")
-            getattr(found, function or "register")(added)
-            if added.verbs is None and added.get_default("run") is None:
-                added.set_defaults(run=found.run)
-    return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

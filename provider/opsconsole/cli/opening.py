@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opsconsole import resources
 from opsconsole.address import LOCAL_NAME
-from opsconsole.cli.arguments import stands_in
 from opsconsole.diagnostics import Mistakes, Severity
 from opsconsole.errors import UserError
 from opsconsole.language import (
@@ -46,6 +45,11 @@ from opsconsole.state import (
 
 if TYPE_CHECKING:
     from opsconsole.v1.settings import Settings
+
+
+def stands_in(args: argparse.Namespace) -> bool:
+    """Return whether a command runs in the place of `terraform`, for clients of its output."""
+    return getattr(args, "standin", False)
 
 
 def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from opsconsole import resources
-from opsconsole.cli import arguments, events, opening, planning
-from opsconsole.cli.command_line import FAILED, Parser, failure_code
+from opsconsole.cli import events, opening, planning
 from opsconsole.cli.interrupts import make_runner
+from opsconsole.cli.table import CHANGES, FAILED
 from opsconsole.diagnostics import Severity, diagnostics_of, has_error
 from opsconsole.errors import TRY_LATER, OpsconsoleError, Stopped, UserError
 from opsconsole.language import Program, find_output, load_stack, stacks_of
@@ -22,42 +22,6 @@ from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.saved import check_plan_file
 from opsconsole.reconcile.saving import save_plan, shown_variables
 from opsconsole.state import open_state
-
-CHANGES = 2
-
-
-def register(parser: Parser) -> None:
-    """Describe the command and add its arguments."""
-    parser.describe(
-        "Compare program, state and console, and show what applying would do.",
-        codes={CHANGES: "there are changes, with --detailed-exitcode"},
-        example="""
-            opsconsole plan --out reviewed.plan
-            opsconsole apply reviewed.plan
-        """,
-    )
-    parser.add_argument(
-        "--out",
-        metavar="FILE",
-        type=Path,
-        help="save the plan, so that `apply` carries out exactly this plan",
-    )
-    arguments.flag(
-        parser, "detailed-exitcode", "exit with 0 for no changes, 2 for changes, 1 for errors"
-    )
-    arguments.flag(parser, "json", "print the plan in Terraform's JSON format")
-    arguments.flag(parser, "input", "nothing is ever asked by a plan", default=True)
-    arguments.add_place(parser)
-    arguments.add_shard(
-        parser,
-        "plan the stacks of share K of N, chosen by a hash of their names, one after the other; "
-        "a file to write must have {stack} in its name",
-    )
-    arguments.add_variables(parser)
-    arguments.add_planning(parser)
-    arguments.add_guards(parser)
-    arguments.add_locking(parser)
-    arguments.add_reports(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -147,13 +111,13 @@ def _plan(args: argparse.Namespace, program: Program) -> int:
     if args.out is not None and not failed:
         _report_saved(args)
     if failed:
-        return failure_code(plan.diagnostics)
+        return planning.failure_code(plan.diagnostics)
     return CHANGES if args.detailed_exitcode and not plan.empty else 0
 
 
 def _show(args: argparse.Namespace, plan: Plan, space: Workspace) -> None:
     planning.write_reports(args, plan, space.program.stack)
-    if args.json and arguments.stands_in(args):
+    if args.json and opening.stands_in(args):
         events.emit_plan(plan)
     elif args.json:
         sys.stdout.write(planning.as_json(plan, space.program, shown_variables(space)))
@@ -163,7 +127,7 @@ def _show(args: argparse.Namespace, plan: Plan, space: Workspace) -> None:
 
 
 def _report_saved(args: argparse.Namespace) -> None:
-    if not arguments.stands_in(args):
+    if not opening.stands_in(args):
         sys.stderr.write(
             f"\nSaved the plan to {args.out}. To carry out exactly these actions:\n"
             f'    opsconsole apply "{args.out}"\n'

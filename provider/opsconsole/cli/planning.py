@@ -7,21 +7,22 @@ import asyncio
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from opsconsole.cli.arguments import plan_options, stands_in
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
+from opsconsole.cli.opening import stands_in
 from opsconsole.cli.progress import waiting
 from opsconsole.cli.standard_streams import coloured, columns
+from opsconsole.cli.table import FAILED, FEWEST_GUARDED
 from opsconsole.clock import timestamp, utc_now
-from opsconsole.diagnostics import Diagnostic, Mistakes, Severity, has_error
-from opsconsole.errors import UserError
+from opsconsole.diagnostics import Diagnostic, Mistakes, Severity, are_temporary, has_error
+from opsconsole.errors import TRY_LATER, UserError
 from opsconsole.language import Program, find_mistakes
 from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.reconcile.changes import Plan, checksum
+from opsconsole.reconcile.changes import Plan, PlanOptions, checksum
 from opsconsole.reconcile.planner import Planner, Workspace
 from opsconsole.reconcile.prior import present_addresses
 from opsconsole.reconcile.runs import guard_objection, make_plan
@@ -29,6 +30,23 @@ from opsconsole.reports import diagnostics_text, plan_text
 from opsconsole.reports.plan_report import to_report
 from opsconsole.state import State, StateSession, workspace_of
 from opsconsole.v1.settings import Settings
+
+
+def failure_code(diagnostics: Iterable[Diagnostic]) -> int:
+    """Return the exit code of a command that did nothing because of these."""
+    return TRY_LATER if are_temporary(diagnostics) else FAILED
+
+
+def plan_options(args: argparse.Namespace) -> PlanOptions:
+    """Return what the user asked of a plan."""
+    mode = "destroy" if args.destroy else "refresh-only" if args.refresh_only else "normal"
+    return PlanOptions(
+        mode=mode,
+        targets=tuple(args.target),
+        replace=tuple(args.replace),
+        refresh=args.refresh,
+        preflight=args.preflight,
+    )
 
 
 def workspace(
@@ -97,7 +115,7 @@ def planned(
 
 def objection_to(args: argparse.Namespace, plan: Plan) -> Diagnostic | None:
     """Return why a plan needs to be forced, where the command line does not; or None."""
-    return None if args.force else guard_objection(plan, args.max_destroy)
+    return None if args.force else guard_objection(plan, args.max_destroy, FEWEST_GUARDED)
 
 
 def show(args: argparse.Namespace, plan: Plan) -> None:

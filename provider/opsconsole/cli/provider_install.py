@@ -19,7 +19,6 @@ from pathlib import Path
 
 from opsconsole import __version__
 from opsconsole.address import DEFAULT_HOSTS, SOURCE
-from opsconsole.cli.command_line import Parser
 from opsconsole.errors import UserError
 
 CONFIGURATION = "opsconsole.tfrc"
@@ -62,26 +61,6 @@ _MACHINES = {
     "armv6l": "arm",
     "armv7l": "arm",
 }
-
-
-def register(parser: Parser) -> None:
-    """Describe the command and add its verb."""
-    example = "opsconsole provider install && terraform init"
-    parser.describe("Install the Terraform provider.", example=example)
-    verb = parser.add_verb(
-        "install",
-        run,
-        "Put a launcher of the provider where `terraform init`, `tofu init` and `cdktf get` find "
-        "it without a registry. May be repeated; versions are kept side by side.",
-        example=example,
-    )
-    verb.add_argument(
-        "--plugin-dir",
-        type=Path,
-        metavar="DIR",
-        help="the filesystem mirror to put it into; by default the one that Terraform always "
-        "reads: ~/.terraform.d/plugins",
-    )
 
 
 def run(args: argparse.Namespace) -> int:

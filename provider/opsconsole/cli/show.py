@@ -5,27 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 
-from opsconsole.cli import arguments, opening
-from opsconsole.cli.command_line import Parser
+from opsconsole.cli import opening
 from opsconsole.cli.standard_streams import coloured
 from opsconsole.errors import UserError
 from opsconsole.reports import state_report
 from opsconsole.reports.value_diff import whole
 from opsconsole.state import StateOutput, read_state
-
-
-def register(parser: Parser) -> None:
-    """Describe the command and add its arguments."""
-    parser.describe(
-        "Show a saved plan, or without one what the state holds.",
-        example="opsconsole show reviewed.plan",
-    )
-    parser.add_argument("planfile", metavar="PLANFILE", nargs="?", type=Path, help="a saved plan")
-    arguments.flag(parser, "json", "print Terraform's JSON format")
-    arguments.add_place(parser)
-    arguments.add_reports(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,20 +39,6 @@ def _show_state(args: argparse.Namespace) -> None:
         sys.stdout.write(state_report.render_json(state))
     else:
         sys.stdout.write(state_report.render_text(state, colour=coloured(args)))
-
-
-def register_output(parser: Parser) -> None:
-    """Describe the command `output` and add its arguments."""
-    parser.describe(
-        "Print all outputs (sensitive ones masked), or the value of one.",
-        example="opsconsole output --raw host_id",
-    )
-    parser.add_argument("name", metavar="NAME", nargs="?", help="the output")
-    arguments.flag(parser, "json", "print JSON")
-    arguments.flag(parser, "raw", "print a text, number or boolean as it is, without a line end")
-    arguments.flag(parser, "no-color", "print without colour")
-    arguments.add_place(parser)
-    parser.set_defaults(run=run_output)
 
 
 def run_output(args: argparse.Namespace) -> int:

@@ -13,14 +13,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from opsconsole.cli import arguments, opening
-from opsconsole.cli.command_line import Parser, failure_code
+from opsconsole.cli import opening
 from opsconsole.cli.standard_streams import coloured
 from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.named_files import read_named
 from opsconsole.phrases import near_address, plural
-from opsconsole.resources import RESOURCES
 from opsconsole.state import (
     Address,
     LocalBackend,
@@ -36,54 +34,14 @@ from opsconsole.state import (
 from opsconsole.terraform_binary import engine_of
 
 
-def register(parser: Parser) -> None:
-    """Describe the command and add its verbs."""
-    parser.describe(
-        "Look at the state, and edit it. No request is sent to the console.",
-        example="opsconsole state mv opsconsole_host.web opsconsole_host.gate",
-    )
-    for name, run, meaning, example in _VERBS:
-        verb = parser.add_verb(name, run, meaning, example=f"opsconsole state {name}{example}")
-        _add_operands(verb, name)
-        if name in ("show", "fold"):
-            arguments.flag(verb, "no-color", "print without colour")
-        arguments.add_place(verb)
-        if name not in ("list", "show", "pull"):
-            arguments.add_locking(verb)
-
-
-def _add_operands(verb: Parser, name: str) -> None:
-    """Add what only the verb of this name takes."""
-    match name:
-        case "list":
-            verb.add_argument("addresses", metavar="ADDRESS", nargs="*", help="only these")
-        case "show":
-            verb.add_argument("address", metavar="ADDRESS", help="one instance")
-        case "rm":
-            verb.add_argument(
-                "addresses", metavar="ADDRESS", nargs="+", help="instances, or resources"
-            )
-            arguments.flag(verb, "dry-run", "only say what would be forgotten")
-        case "mv":
-            verb.add_argument("source", metavar="SOURCE", help="an instance, or a resource")
-            verb.add_argument("target", metavar="TARGET", help="its new address")
-            arguments.flag(verb, "dry-run", "only say what would move")
-        case "push":
-            verb.add_argument("file", metavar="FILE", help="a state file; - is stdin")
-            arguments.flag(verb, "force", "write it whatever its lineage and serial")
-        case "fold":
-            verb.add_argument("--parallelism", metavar="N", type=int, help=argparse.SUPPRESS)
-            arguments.add_variables(verb)
-
-
-def _list(args: argparse.Namespace) -> int:
+def list_addresses(args: argparse.Namespace) -> int:
     state = read_state(opening.state_backend(args, "state list"))
     found = named(state, args.addresses) if args.addresses else list(state.addresses())
     sys.stdout.writelines(f"{address}\n" for address in found)
     return 0
 
 
-def _show(args: argparse.Namespace) -> int:
+def show(args: argparse.Namespace) -> int:
     from opsconsole.reports import state_report
 
     state = read_state(opening.state_backend(args, "state show"))
@@ -94,7 +52,7 @@ def _show(args: argparse.Namespace) -> int:
     return 0
 
 
-def _remove(args: argparse.Namespace) -> int:
+def remove(args: argparse.Namespace) -> int:
     with open_state(opening.state_backend(args, "state rm")) as session:
         opening.report_folded(session)
         found = named(session.state, args.addresses)
@@ -116,7 +74,7 @@ def _remove(args: argparse.Namespace) -> int:
     return 0
 
 
-def _move(args: argparse.Namespace) -> int:
+def move(args: argparse.Namespace) -> int:
     with open_state(opening.state_backend(args, "state mv")) as session:
         opening.report_folded(session)
         pairs = _pairs(session.state, args.source, Address.parse(args.target))
@@ -149,14 +107,14 @@ def _pairs(state: State, source: str, target: Address) -> list[tuple[Address, Ad
     return [(old, replace(target, key=old.key)) for old in found]
 
 
-def _pull(args: argparse.Namespace) -> int:
+def pull(args: argparse.Namespace) -> int:
     state = read_state(opening.state_backend(args, "state pull"))
     if not state.empty or state.serial:
         sys.stdout.write(state.to_bytes().decode())
     return 0
 
 
-def _push(args: argparse.Namespace) -> int:
+def push(args: argparse.Namespace) -> int:
     """Replace the state by a file: a later one of the same lineage, or forced."""
     try:
         data = sys.stdin.buffer.read() if args.file == "-" else read_named(Path(args.file))
@@ -192,7 +150,7 @@ def _check_succession(held: State, pushed: State) -> None:
         )
 
 
-def _fold(args: argparse.Namespace) -> int:
+def fold(args: argparse.Namespace) -> int:
     with open_state(opening.state_backend(args, "state fold")) as session:
         folded = session.folded
         diagnostics = _settle(args, session) if session.unresolved else []
@@ -268,54 +226,7 @@ def _is_named(address: Address, text: str) -> bool:
     return parsed in (address, address.resource)
 
 
-_VERBS = (
-    ("list", _list, "Print the addresses in state.", ""),
-    ("show", _show, "Print what state holds of one instance.", " opsconsole_host.web"),
-    (
-        "mv",
-        _move,
-        "Move an instance, or all instances of a resource, to another address.",
-        " opsconsole_host.web opsconsole_host.gate",
-    ),
-    ("rm", _remove, "Forget instances; the console keeps them.", " opsconsole_agent.old"),
-    ("pull", _pull, "Print the whole state.", " > backup.tfstate"),
-    (
-        "push",
-        _push,
-        "Replace the state by a file of the same lineage and a serial that is not older.",
-        " backup.tfstate",
-    ),
-    (
-        "fold",
-        _fold,
-        "Add the changes of an interrupted run to the state, so that Terraform can continue.",
-        "",
-    ),
-)
-
-
-def register_import(parser: Parser) -> None:
-    """Describe the command `import` and add its arguments."""
-    parser.describe(
-        "Read the object that ID names, and keep it in state under ADDRESS.",
-        example="opsconsole import opsconsole_host.web hst_0123456789",
-    )
-    parser.add_argument("address", metavar="ADDRESS", help="where the program declares it")
-    parser.add_argument(
-        "id",
-        metavar="ID",
-        help=", ".join(item.import_id for item in RESOURCES.values()),
-    )
-    arguments.flag(parser, "input", "nothing is ever asked by an import", default=True)
-    arguments.flag(parser, "no-color", "print without colour")
-    parser.add_argument("--parallelism", metavar="N", type=int, help=argparse.SUPPRESS)
-    arguments.add_place(parser)
-    arguments.add_variables(parser)
-    arguments.add_locking(parser)
-    parser.set_defaults(run=run_import)
-
-
-def run_import(args: argparse.Namespace) -> int:
+def import_object(args: argparse.Namespace) -> int:
     """Import one object; return the exit code."""
     from opsconsole.cli import planning
     from opsconsole.cli.interrupts import make_runner, run_stoppable
@@ -337,25 +248,12 @@ def run_import(args: argparse.Namespace) -> int:
         )
     planning.show_diagnostics(args, diagnostics)
     if has_error(diagnostics):
-        return failure_code(diagnostics)
+        return planning.failure_code(diagnostics)
     sys.stdout.write(f"Imported {args.id} as {address}.\n")
     return 0
 
 
-def register_force_unlock(parser: Parser) -> None:
-    """Describe the command `force-unlock` and add its arguments."""
-    parser.describe(
-        "Release the lock of this ID. Make sure that no run holds it any more: a run that is "
-        "still in progress stops at its next write, and its journal keeps what it did.",
-        example="opsconsole force-unlock 6638e010-8fb0-4ab0-bdd4-3f1cb8ae1b0e",
-    )
-    parser.add_argument("id", metavar="ID", help="the lock's ID, as the refusal names it")
-    arguments.flag(parser, "force", "do not ask")
-    arguments.add_place(parser)
-    parser.set_defaults(run=run_force_unlock)
-
-
-def run_force_unlock(args: argparse.Namespace) -> int:
+def force_unlock(args: argparse.Namespace) -> int:
     """Release the lock; return the exit code."""
     backend = opening.state_backend(args, "force-unlock")
     if isinstance(backend, LocalBackend):

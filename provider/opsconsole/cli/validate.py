@@ -8,11 +8,10 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from opsconsole.cli import arguments, opening, planning
-from opsconsole.cli.command_line import FAILED, Parser
+from opsconsole.cli import opening, planning
+from opsconsole.cli.table import FAILED
 from opsconsole.diagnostics import Diagnostic, Severity, diagnostics_of, has_error, warning
 from opsconsole.errors import OpsconsoleError, Stopped
 from opsconsole.language import (
@@ -28,21 +27,6 @@ from opsconsole.values import holds_unknown
 _FORMAT = "1.0"
 _STAND_INS = {"base_url": "https://console.invalid", "api_key": "svc_ak_validate"}
 """Settings that the environment of a check may lack; they are never sent."""
-
-
-def register(parser: Parser) -> None:
-    """Describe the command and add its arguments."""
-    parser.describe(
-        "Check the program, its provider settings and the bounds of its values. Nothing is sent, "
-        "no state is read, and variables need no values.",
-        codes={0: "valid; there may be warnings", FAILED: "not valid"},
-        example="opsconsole validate --json",
-    )
-    arguments.flag(parser, "json", "print Terraform's JSON format")
-    arguments.flag(parser, "no-color", "print without colour")
-    group = parser.add_argument_group("program")
-    group.add_argument("--stack", metavar="NAME", help="the stack, where the app has several")
-    group.add_argument("--dir", metavar="DIR", type=Path, help="a directory of *.tf.json files")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -72,7 +56,7 @@ def _problems(args: argparse.Namespace) -> Iterator[Diagnostic]:
     try:
         yield from find_mistakes(program, variables)
     except OnlyTerraform as refusal:
-        if arguments.stands_in(args):
+        if opening.stands_in(args):
             raise
         yield from diagnostics_of(refusal)
         return

@@ -8,8 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-from opsconsole.cli import arguments, opening
-from opsconsole.cli.command_line import Parser
+from opsconsole.cli import opening
 from opsconsole.errors import UserError
 from opsconsole.phrases import plural
 from opsconsole.state import (
@@ -30,31 +29,7 @@ _ANY = "any"
 """Stands for a workspace where only the place beside it is asked for."""
 
 
-def register(parser: Parser) -> None:
-    """Describe the command and add its verbs."""
-    parser.describe(
-        "Workspaces are Terraform's: each has a state of its own in one backend.",
-        example="opsconsole workspace new staging",
-    )
-    for name, run, meaning in (
-        ("list", _list, "Print all workspaces; * marks the selected one."),
-        ("show", _show, "Print the selected workspace."),
-        ("new", _new, "Make a workspace and select it."),
-        ("select", _select, "Select a workspace."),
-        ("delete", _delete, "Delete a workspace whose state is empty."),
-    ):
-        takes_name = name in ("new", "select", "delete")
-        example = f"opsconsole workspace {name}{' staging' if takes_name else ''}"
-        verb = parser.add_verb(name, run, meaning, example=example)
-        if takes_name:
-            verb.add_argument("name", metavar="NAME", help="the workspace")
-        if name == "delete":
-            arguments.flag(verb, "force", "delete it even if its state holds something")
-        arguments.add_place(verb)
-        arguments.add_locking(verb)
-
-
-def _list(args: argparse.Namespace) -> int:
+def list_workspaces(args: argparse.Namespace) -> int:
     place = opening.place_of(args)
     selected = workspace_of(place)
     names = {*_names(args), selected} - {DEFAULT_WORKSPACE}
@@ -63,12 +38,12 @@ def _list(args: argparse.Namespace) -> int:
     return 0
 
 
-def _show(args: argparse.Namespace) -> int:
+def show(args: argparse.Namespace) -> int:
     sys.stdout.write(f"{workspace_of(opening.place_of(args))}\n")
     return 0
 
 
-def _new(args: argparse.Namespace) -> int:
+def create(args: argparse.Namespace) -> int:
     name, place = _checked(args.name), opening.place_of(args)
     if name in _names(args):
         raise UserError(f'There is a workspace "{name}" already.', "Select it.")
@@ -83,7 +58,7 @@ def _new(args: argparse.Namespace) -> int:
     return 0
 
 
-def _select(args: argparse.Namespace) -> int:
+def select(args: argparse.Namespace) -> int:
     name, place = _checked(args.name), opening.place_of(args)
     if name not in _names(args):
         raise UserError(
@@ -94,7 +69,7 @@ def _select(args: argparse.Namespace) -> int:
     return 0
 
 
-def _delete(args: argparse.Namespace) -> int:
+def delete(args: argparse.Namespace) -> int:
     name, place = _checked(args.name), opening.place_of(args)
     if name == DEFAULT_WORKSPACE:
         raise UserError("The workspace default cannot be deleted.")

@@ -24,10 +24,10 @@ from pydantic import (
 )
 
 from opsconsole.document_models import STRICT, Whole, schema_of, what_is_wrong
+from opsconsole.drift import BASELINE_FILE
 from opsconsole.drift.report import BaselineProblem, Bucket, Difference, Finding
 from opsconsole.errors import UserError
 
-FILE_NAME: Final = ".opsconsole-drift.yml"
 VERSION: Final = 1
 MAX_BYTES: Final = 2**20
 _MAX_DIGITS: Final = 100
@@ -246,8 +246,8 @@ def baseline_schema() -> dict[str, Any]:
         BaselineFile,
         f"drift-baseline:{VERSION}",
         f"Baseline of accepted drift of opsconsole, version {VERSION}",
-        f"What `{FILE_NAME}` holds: drift that is known and accepted for now. A check shows it and "
-        "does not count it; plan and apply never look here.",
+        f"What `{BASELINE_FILE}` holds: drift that is known and accepted for now. A check shows it "
+        "and does not count it; plan and apply never look here.",
     )
 
 

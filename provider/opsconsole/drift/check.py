@@ -14,6 +14,7 @@ from pathlib import Path
 
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.diagnostics import Diagnostic
+from opsconsole.drift import COUNTED, unmanaged_kinds
 from opsconsole.drift.baseline import Baseline
 from opsconsole.drift.buckets import Neighbours, ObjectRead, classify, not_read
 from opsconsole.drift.consoles import Consoles, method_of, why_unread
@@ -37,12 +38,10 @@ from opsconsole.drift.stack import (
     report_rewritten,
 )
 from opsconsole.drift.unmanaged import (
-    COUNTED,
     Inventory,
     find_unmanaged,
     read_inventory,
     report_incomplete_lists,
-    unmanaged_kinds,
 )
 from opsconsole.errors import Stopped
 from opsconsole.lifecycle.interface import Outcome, Seen

@@ -10,7 +10,7 @@ a list shows.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.drift.buckets import text_of
@@ -22,17 +22,8 @@ from opsconsole.lifecycle.session import Session
 from opsconsole.resources import AGENT, AGENT_PLUGIN, RESOURCES, SPECIALTY
 from opsconsole.v1.console import Listing
 
-COUNTED: Final = ("plugins",)
-"""What counts as drift by default: a plugin changes what an agent can do, while a
-tenant has objects of its own."""
-
 Inventory = Mapping[str, Listing]
 """What a console listed, by the type that it would be managed as."""
-
-
-def unmanaged_kinds() -> dict[str, str]:
-    """Return what there is of unmanaged objects, and the type that it would be managed as."""
-    return {item.plural.replace(" ", "_"): name for name, item in RESOURCES.items()}
 
 
 async def read_inventory(

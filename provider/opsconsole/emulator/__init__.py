@@ -3,3 +3,12 @@
 It knows nothing of the provider: what it does is read from the document alone, and what the
 document calls "not shown" is a switch.
 """
+
+from __future__ import annotations
+
+from opsconsole.emulator.control import ControlError, Emulator
+from opsconsole.emulator.profiles import Profile, profiles
+from opsconsole.emulator.seed import API_KEY
+from opsconsole.emulator.server import serve, spawn
+
+__all__ = ["API_KEY", "ControlError", "Emulator", "Profile", "profiles", "serve", "spawn"]

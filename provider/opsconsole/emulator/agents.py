@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from opsconsole.emulator.bodies import json_body
+from opsconsole.emulator.bodies import Refusal, conflict, invalid, json_body, not_found
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole, page
 from opsconsole.emulator.document import CredentialConfig
 from opsconsole.emulator.hosts import archive_agent
 from opsconsole.emulator.profiles import Profile
-from opsconsole.emulator.refusal import Refusal, conflict, invalid, not_found
 from opsconsole.emulator.store import Row, Table
 
 

@@ -15,15 +15,13 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.routing import Mount, Route, Router
 
-from opsconsole.emulator import agents, blacklists, host_import, hosts, specialties
+from opsconsole.emulator import agents, catalogue, hosts
+from opsconsole.emulator.bodies import Refusal, license_cap
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole, Rule, get, list_all
-from opsconsole.emulator.control import LOGGER, Control, encode
-from opsconsole.emulator.distortion import bomb, distorted, garbage, without_end
+from opsconsole.emulator.control import LOGGER, Control, ListeningSocket, encode
 from opsconsole.emulator.document import DOCUMENTED, EXTRA
-from opsconsole.emulator.door import Door
-from opsconsole.emulator.faults import Fault, Faults
+from opsconsole.emulator.faults import Fault, Faults, bomb, distorted, garbage, without_end
 from opsconsole.emulator.profiles import Profile
-from opsconsole.emulator.refusal import Refusal, license_cap
 from opsconsole.emulator.traffic import LoggedRequest, Traffic
 
 Scope = MutableMapping[str, Any]
@@ -37,16 +35,16 @@ UNKNOWN = "unknown"
 
 RULES: dict[str, Rule] = {
     "blacklist_get": get("blacklist"),
-    "blacklist_update": blacklists.update,
+    "blacklist_update": catalogue.update_blacklisted_command,
     "host_update": hosts.update,
     "host_delete": hosts.delete,
-    "host_import": host_import.run,
+    "host_import": hosts.import_hosts,
     "agent_create": agents.create,
     "plugin_attach": agents.attach,
     "plugin_list": agents.list_plugins,
     "plugin_detach": agents.detach,
     "specialty_search": list_all("specialty"),
-    "specialty_delete": specialties.delete,
+    "specialty_delete": catalogue.delete_specialty,
     "host_get": get("host"),
     "host_list": list_all("host"),
     "agent_get": get("agent"),
@@ -54,11 +52,11 @@ RULES: dict[str, Rule] = {
     "agent_update": agents.update,
     "agent_delete": agents.delete,
     "specialty_get": get("specialty"),
-    "specialty_create": specialties.create,
-    "specialty_update": specialties.update,
+    "specialty_create": catalogue.create_specialty,
+    "specialty_update": catalogue.update_specialty,
     "blacklist_list": list_all("blacklist"),
-    "blacklist_create": blacklists.create,
-    "blacklist_delete": blacklists.delete,
+    "blacklist_create": catalogue.create_blacklisted_command,
+    "blacklist_delete": catalogue.delete_blacklisted_command,
 }
 _WITH_QUERY = ("host_import", "plugin_list", "specialty_search")
 """Documented operations with query parameters, which their rules check, as those of lists do."""
@@ -90,11 +88,6 @@ class Load:
         self._left -= 1
 
 
-def crowding(profile: Profile, in_flight: int) -> float:
-    """Return the seconds that an answer waits beside so many requests in flight."""
-    return profile.crowding_microseconds * in_flight**2 / 1_000_000
-
-
 class Application:
     """One console as an ASGI application. Requests under `/_emulator/` are the control side's.
 
@@ -107,12 +100,12 @@ class Application:
         self, console: EmulatedConsole, sow: Callable[[], None], latency: float = 0.0
     ) -> None:
         self.console = console
-        self.door = Door()
+        self.listener = ListeningSocket()
         self.faults = Faults()
         self.traffic = Traffic()
         self.load = Load()
         self.latency = latency
-        control = Control(console, self.faults, self.traffic, self.door, sow)
+        control = Control(console, self.faults, self.traffic, self.listener, sow)
         self._control = Mount("/_emulator", Starlette(routes=control.routes()))
         self._routed_for: Profile | None = None
         self._routed_operations = 0
@@ -246,10 +239,9 @@ class Exchange:
         entry = app.traffic.begin(self._operation, method, path, query, body, now)
         status = 0
         try:
-            profile = app.console.profile
-            app.load.admit(profile, now)
-            if wait := app.latency + crowding(profile, app.traffic.in_flight):
-                await asyncio.sleep(wait)
+            app.load.admit(app.console.profile, now)
+            if app.latency:
+                await asyncio.sleep(app.latency)
             fault = None
             if app.faults.waiting:
                 fault = app.faults.meet(method, self._operation, path, body)
@@ -297,7 +289,7 @@ class Exchange:
         entry.request_id = ""
         transport: asyncio.Transport = scope["extensions"][TRANSPORT]["transport"]
         if fault.refuse:
-            await app.door.close()
+            await app.listener.close()
         if fault.cut is not None:
             transport.abort()
             await _gone(receive)

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from opsconsole.emulator.bodies import Bodies
+from opsconsole.emulator.bodies import Bodies, Refusal, malformed, not_found, unauthorized
 from opsconsole.emulator.document import CREDENTIAL_FIELDS, FIELDS, HOST_SETS, LISTS, TABLES
 from opsconsole.emulator.profiles import Profile
-from opsconsole.emulator.refusal import Refusal, malformed, not_found, unauthorized
 from opsconsole.emulator.store import MAIN_ORG, Row, Store
 
 MOST_PER_PAGE: Final = 1000

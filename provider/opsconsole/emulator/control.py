@@ -5,13 +5,16 @@ No key is asked for; callers that are not on this machine are refused.
 
 from __future__ import annotations
 
+import asyncio
+import http.client
 import inspect
 import ipaddress
 import json
 import logging
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Collection
 from typing import Any, Literal
-from urllib.parse import unquote
+from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 from pydantic import Field
@@ -19,18 +22,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from opsconsole.emulator.blacklists import text_hash
 from opsconsole.emulator.bodies import BadBody, Body, read, with_switches
+from opsconsole.emulator.catalogue import text_hash
 from opsconsole.emulator.console import EmulatedConsole
-from opsconsole.emulator.door import Door
 from opsconsole.emulator.faults import Faults, read_fault
-from opsconsole.emulator.profiles import SWITCHES
-from opsconsole.emulator.store import COLLECTIONS, MAIN_ORG, fault_of_row
+from opsconsole.emulator.profiles import SWITCHES, Profile
+from opsconsole.emulator.store import COLLECTIONS, MAIN_ORG, check_row
 from opsconsole.emulator.traffic import Traffic
 
+_BACKLOG = 2048
+_TRIES = 1000
+"""Attempts to bind the address of a listener that is being closed."""
 NO_DOOR = (
     "connections can be refused only where the control side has an address of its own, as with "
-    "opsconsole.emulator.running.serve"
+    "opsconsole.emulator.serve"
 )
 LOGGER = logging.getLogger("opsconsole.emulator")
 _IN_AN_ORG = ("hosts", "agents", "plugins", "specialties", "blacklists")
@@ -56,13 +61,13 @@ class Control:
         console: EmulatedConsole,
         faults: Faults,
         traffic: Traffic,
-        door: Door,
+        listener: ListeningSocket,
         sow: Callable[[], None],
     ) -> None:
         self._console = console
         self._faults = faults
         self._traffic = traffic
-        self._door = door
+        self._listener = listener
         self._sow = sow
         self._profile = console.profile
 
@@ -125,7 +130,7 @@ class Control:
         """GET: the faults that wait. POST: add one, or a list of them."""
         if request.method == "POST":
             added = [read_fault(item) for item in _listed(body)]
-            if any(fault.refuse for fault in added) and not self._door.movable:
+            if any(fault.refuse for fault in added) and not self._listener.movable:
                 raise BadBody(NO_DOOR)
             self._faults.waiting += added
         return {"faults": [fault.model_dump() for fault in self._faults.waiting]}
@@ -133,9 +138,9 @@ class Control:
     async def door(self, _request: Request, body: Any) -> Any:
         """POST: `{"open": false}` refuses connections to the API, `{"open": true}` accepts them."""
         wanted = read("door", DoorBody.model_validate, body).open
-        if not self._door.movable:
+        if not self._listener.movable:
             raise BadBody(NO_DOOR)
-        await (self._door.open() if wanted else self._door.close())
+        await (self._listener.open() if wanted else self._listener.close())
         return {"open": wanted}
 
     def profile(self, request: Request, body: Any) -> Any:
@@ -206,7 +211,7 @@ def _object(value: Any) -> dict[str, Any]:
 
 def _fields(value: Any) -> dict[str, Any]:
     fields = _object(value)
-    if wrong := fault_of_row(fields):
+    if wrong := check_row(fields):
         raise BadBody(wrong)
     return fields
 
@@ -220,3 +225,199 @@ def _collection(request: Request) -> str:
     if name not in COLLECTIONS:
         raise KeyError(f"collection {name}")
     return name
+
+
+class ControlError(Exception):
+    """The control side refused a request."""
+
+
+class Emulator:
+    """A handle to a running emulator: its address, its key, and the control side behind its API.
+
+    Every method is a request to the control side, so that it may be called from any thread.
+    """
+
+    def __init__(
+        self, base_url: str, api_key: str, profile: Profile, control_url: str | None = None
+    ) -> None:
+        self.base_url = base_url
+        self.api_key = api_key
+        self.profile = profile
+        self._address = urlsplit(control_url or base_url).netloc
+
+    @property
+    def provider_settings(self) -> dict[str, Any]:
+        """The provider's settings: base_url, api_key, and those that go with the profile."""
+        return {
+            "base_url": self.base_url,
+            "api_key": self.api_key,
+            **self.profile.provider_settings,
+        }
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables with which the provider finds this console."""
+        return {"OPSCONSOLE_BASE_URL": self.base_url, "OPSCONSOLE_API_KEY": self.api_key}
+
+    def requests(self, limit: int = 1000) -> list[dict[str, Any]]:
+        """Return the last requests, oldest first."""
+        entries: list[dict[str, Any]] = self.traffic(limit)["entries"]
+        return entries
+
+    def traffic(self, limit: int = 0) -> dict[str, Any]:
+        """Return total, counts, statuses, in_flight, most_in_flight, and the last entries."""
+        answer: dict[str, Any] = self._ask("GET", f"requests?limit={limit}")
+        return answer
+
+    def request_counts(self) -> dict[str, int]:
+        """Return how many requests each operation had; `unknown`: those of none."""
+        counts: dict[str, int] = self.traffic()["counts"]
+        return counts
+
+    def reset_log(self) -> None:
+        """Forget the requests that were counted and logged."""
+        self._ask("POST", "reset", {"what": ["log"]})
+
+    def reset(self) -> None:
+        """Go back to the start: log, faults, data and switches."""
+        self._ask("POST", "reset", {"what": ["log", "faults", "data", "switches"]})
+
+    def fault(self, **members: Any) -> None:
+        """Ask for a fault: the members of `faults.Fault`."""
+        self._ask("POST", "faults", members)
+
+    def refuse(self) -> None:
+        """Refuse every connection to the API, until `accept`; only where `serve` runs it."""
+        self._ask("POST", "door", {"open": False})
+
+    def accept(self) -> None:
+        """Accept connections to the API again."""
+        self._ask("POST", "door", {"open": True})
+
+    def clear_faults(self) -> None:
+        """Forget every fault, and let the requests go on that one holds."""
+        self._ask("POST", "reset", {"what": ["faults"]})
+
+    def waiting_faults(self) -> list[dict[str, Any]]:
+        """Return the faults that are not used up."""
+        faults: list[dict[str, Any]] = self._ask("GET", "faults")["faults"]
+        return faults
+
+    def switch(self, **values: Any) -> None:
+        """Turn switches of the profile while it runs."""
+        self._ask("PATCH", "profile", values)
+
+    def rows(self, collection: str) -> list[dict[str, Any]]:
+        """Return the rows of a collection as they are stored: only fields that are set."""
+        rows: list[dict[str, Any]] = self._ask("GET", f"data/{collection}")["rows"]
+        return rows
+
+    def row(self, collection: str, row_id: str) -> dict[str, Any] | None:
+        """Return one row, or None."""
+        row: dict[str, Any] | None = self._ask("GET", _one(collection, row_id), missing=True)
+        return row
+
+    def create(self, collection: str, **fields: Any) -> dict[str, Any]:
+        """Add a row; id, tenant, org and timestamps are made up where they are not given."""
+        rows: list[dict[str, Any]] = self._ask("POST", f"data/{collection}", fields)["rows"]
+        return rows[0]
+
+    def create_many(self, collection: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Add rows."""
+        added: list[dict[str, Any]] = self._ask("POST", f"data/{collection}", rows)["rows"]
+        return added
+
+    def change(self, collection: str, row_id: str, **fields: Any) -> dict[str, Any]:
+        """Change fields of a row, None clearing them; `updated_at` moves by itself."""
+        row: dict[str, Any] = self._ask("PATCH", _one(collection, row_id), fields)
+        return row
+
+    def delete(self, collection: str, row_id: str) -> None:
+        """Take a row out, alone: the agents of a host, say, stay as they are."""
+        self._ask("DELETE", _one(collection, row_id))
+
+    def _ask(self, method: str, path: str, body: Any = None, *, missing: bool = False) -> Any:
+        connection = http.client.HTTPConnection(self._address, timeout=30)
+        try:
+            content = None if body is None else json.dumps(body)
+            connection.request(method, f"/_emulator/{path}", content)
+            answer = connection.getresponse()
+            text = answer.read()
+        finally:
+            connection.close()
+        if answer.status == 404 and missing:
+            return None
+        if answer.status != 200:
+            raise ControlError(f"{method} {path}: {answer.status} {text.decode()}")
+        return json.loads(text)
+
+
+def _one(collection: str, row_id: str) -> str:
+    return f"data/{collection}/{quote(row_id, safe='')}"
+
+
+class ListeningSocket:
+    """The API's address, which can be closed and opened while the control side stays open."""
+
+    def __init__(self) -> None:
+        self._factory: Callable[[], asyncio.Protocol] | None = None
+        self._server: asyncio.base_events.Server | None = None
+        self._held: socket.socket | None = None
+        self._connections: Collection[Any] = ()
+
+    def take(
+        self,
+        server: asyncio.base_events.Server,
+        factory: Callable[[], asyncio.Protocol],
+        connections: Collection[Any],
+    ) -> None:
+        """Take charge of a listening server, whose open connections are in `connections`."""
+        self._server, self._factory, self._connections = server, factory, connections
+
+    @property
+    def movable(self) -> bool:
+        """Whether there is a server to close."""
+        return self._server is not None or self._held is not None
+
+    async def close(self) -> None:
+        """Refuse connections, and end those that are open as soon as they are idle."""
+        if self._server is None:
+            return
+        server, self._server = self._server, None
+        address = server.sockets[0].getsockname()
+        server.close()
+        # Bound and not listening: the port is kept, and connections to it are refused.
+        self._held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        await _bind(self._held, address)
+        for connection in list(self._connections):
+            connection.shutdown()
+
+    async def open(self) -> None:
+        """Accept connections again."""
+        if self._held is None or self._factory is None:
+            return
+        held, self._held = self._held, None
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(self._factory, sock=held, backlog=_BACKLOG)
+
+    def release(self) -> None:
+        """Let go of the address."""
+        if self._held is not None:
+            self._held.close()
+        if self._server is not None:
+            self._server.close()
+        self._held = self._server = None
+
+
+async def _bind(held: socket.socket, address: tuple[str, int]) -> None:
+    """Bind to an address whose listener is being closed, which the event loop does in its turn."""
+    for tried in range(_TRIES):
+        try:
+            held.bind(address)
+            return
+        except OSError:
+            if tried == _TRIES - 1:
+                held.close()
+                raise
+            await asyncio.sleep(0.001)

@@ -1,15 +1,16 @@
-"""Hosts: update and delete, and what a console keeps of the values that it is sent."""
+"""Hosts: update, delete and bulk import, and what a console keeps of the values it is sent."""
 
 from __future__ import annotations
 
-from typing import Any
+import csv
+import io
+from typing import Any, NamedTuple
 
-from opsconsole.emulator.bodies import json_body
+from opsconsole.emulator.bodies import Refusal, conflict, invalid, json_body, license_cap, malformed
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
-from opsconsole.emulator.document import CONNECT_FIELDS
+from opsconsole.emulator.document import CONNECT_FIELDS, HOST_SETS, LISTS
 from opsconsole.emulator.profiles import Profile
-from opsconsole.emulator.refusal import conflict, invalid
-from opsconsole.emulator.store import Row
+from opsconsole.emulator.store import TENANT, Row
 
 
 def stored(profile: Profile, fields: dict[str, Any]) -> Row:
@@ -106,3 +107,227 @@ def archive_agent(console: EmulatedConsole, agent: Row, now: str) -> None:
         store.agents.put({**agent, "status": "archived", "updated_at": now})
     for task in store.tasks.find("agent_id", agent["id"]):
         store.tasks.put({**task, "status": "archived", "updated_at": now})
+
+
+TRUTHS = ("skip_tls_verify", "is_jump_host")
+DEFAULTS: Row = {
+    "ip_connect_mode": "auto",
+    "target_type": "ssh",
+    "target_port": 22,
+    "skip_tls_verify": False,
+    "is_jump_host": False,
+}
+WINRM_PORT = 5985
+MATCHED = {"update": "updated", "skip": "skipped", "fail": "failed"}
+
+
+class ImportedRow(NamedTuple):
+    """The outcome of one row: one of the four counts, the host's id, and what was wrong."""
+
+    outcome: str
+    row_id: str | None = None
+    error: str | None = None
+
+
+def import_hosts(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
+    """POST /api/v1/hosts/batch: status 200 even when every row failed."""
+    profile = console.profile
+    console.check_query(request.query, (profile.dry_run_parameter, profile.on_error_parameter))
+    envelope = _envelope(request, profile)
+    rows = envelope["rows"]
+    on_error = _option(console, request, envelope, "on_error")
+    dry_run = _option(console, request, envelope, "dry_run") == "true" and profile.honours_dry_run
+    if profile.max_rows is not None and len(rows) > profile.max_rows:
+        raise Refusal(
+            profile.too_many_rows_status,
+            "BAD_REQUEST",
+            f"an import takes at most {profile.max_rows} rows",
+            "rows",
+            details={"max_rows": profile.max_rows, "rows": len(rows)},
+        )
+    batch = Batch(console, request, dry_run)
+    stopped = False
+    verdicts: list[ImportedRow] = []
+    for row in rows:
+        if stopped:
+            verdicts.append(ImportedRow("skipped", None, "not tried: an earlier row failed"))
+            continue
+        verdict = batch.judge(row)
+        verdicts.append(verdict)
+        if verdict.outcome == "failed" and on_error == "stop":
+            stopped = True
+            if not profile.lists_rows_after_stop:
+                break
+    return Answer(_result(console, verdicts, dry_run, stopped))
+
+
+def _option(
+    console: EmulatedConsole, request: ConsoleRequest, envelope: dict[str, Any], name: str
+) -> str:
+    profile = console.profile
+    allowed = ("true", "false") if name == "dry_run" else ("stop", "continue")
+    parameter = profile.dry_run_parameter if name == "dry_run" else profile.on_error_parameter
+    in_query = request.query.get(parameter)
+    in_body = envelope.get(name)
+    if type(in_body) is bool and name == "dry_run":
+        in_body = "true" if in_body else "false"
+    for where, value in ((parameter, in_query), (name, in_body)):
+        if value is not None and value not in allowed:
+            raise malformed(f"{where} must be one of {allowed}", where)
+    order = (in_query, in_body) if profile.query_overrides else (in_body, in_query)
+    first, second = order
+    default = "false" if name == "dry_run" else profile.on_error_default
+    return str(first if first is not None else second if second is not None else default)
+
+
+def _envelope(request: ConsoleRequest, profile: Profile) -> dict[str, Any]:
+    if request.content_type == "text/csv":
+        return {"rows": csv_rows(request.body, profile)}
+    envelope = json_body(request.body)
+    if type(envelope.get("rows")) is not list:
+        raise invalid([("rows", "must be an array")])
+    return envelope
+
+
+def _result(
+    console: EmulatedConsole, verdicts: list[ImportedRow], dry_run: bool, stopped: bool
+) -> dict[str, Any]:
+    profile = console.profile
+    words = {
+        "created": profile.dry_run_created_word if dry_run else "created",
+        "updated": profile.updated_word,
+        "skipped": profile.skipped_word,
+        "failed": profile.failed_word,
+    }
+    counts = {"created": 0, "updated": 0, "skipped": 0, "failed": 0}
+    results = []
+    for index, verdict in enumerate(verdicts, profile.index_base):
+        counts[verdict.outcome] += 1
+        entry: dict[str, Any] = {"index": index, "status": words[verdict.outcome]}
+        console.rendering.optional(entry, "id", verdict.row_id)
+        console.rendering.optional(entry, "error", verdict.error)
+        results.append(entry)
+    return {
+        "object": "import_result",
+        "dry_run": dry_run,
+        "stopped": stopped,
+        "counts": counts,
+        "results": results,
+    }
+
+
+def csv_rows(body: bytes, profile: Profile) -> list[dict[str, Any]]:
+    """Read a CSV body: the first line names fields.
+
+    The column layout is not shown in the document.
+    """
+    try:
+        text = io.StringIO(body.decode("utf-8-sig"), newline="")
+        table = csv.DictReader(text, strict=True, delimiter=profile.csv_delimiter)
+        return [_csv_row(row, profile.csv_list_separator) for row in table]
+    except (UnicodeDecodeError, csv.Error) as failure:
+        raise malformed("the body is not CSV") from failure
+
+
+def _csv_row(row: dict[str | Any, str | Any], separator: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for name, value in row.items():
+        if name is None or value in (None, ""):
+            continue
+        if name in LISTS["host"]:
+            fields[name] = value.split(separator)
+        elif name == "target_port" and value.isascii() and value.isdigit():
+            fields[name] = int(value[:9])
+        elif name in TRUTHS and value.lower() in ("true", "false"):
+            fields[name] = value.lower() == "true"
+        else:
+            fields[name] = value
+    return fields
+
+
+class Batch:
+    """The rows of one import: what a dry run would have made is remembered for the next row."""
+
+    def __init__(self, console: EmulatedConsole, request: ConsoleRequest, dry_run: bool) -> None:
+        self._console = console
+        self._request = request
+        self._dry_run = dry_run
+        self._now = console.store.now()
+        self._promised: dict[tuple[str, str], str] = {}
+
+    def judge(self, row: Any) -> ImportedRow:
+        """Import one row, or return what its outcome would be."""
+        if type(row) is not dict:
+            return ImportedRow("failed", None, "the row must be an object")
+        given = {name: value for name, value in row.items() if value is not None}
+        try:
+            read = self._console.bodies.host_row.read(given)
+        except Refusal as refusal:
+            return ImportedRow("failed", None, refusal.explained)
+        fields = stored(self._console.profile, read)
+        if not fields.get("name"):
+            return ImportedRow("failed", None, "name is required")
+        if missing := missing_jump_hosts(self._console, self._request, fields):
+            return ImportedRow("failed", None, f"jump_host_ids names no host: {missing[0]}")
+        try:
+            return self._matched_or_created(fields)
+        except Refusal as refusal:
+            return ImportedRow("failed", None, f"{refusal.code}: {refusal.message}")
+
+    def _matched_or_created(self, fields: Row) -> ImportedRow:
+        for name in self._console.profile.match_by:
+            value = fields.get(name)
+            if value is None:
+                continue
+            promised = self._promised.get((name, value))
+            if promised is not None:
+                return ImportedRow(MATCHED[self._console.profile.on_match], promised or None)
+            for row in self._console.store.hosts.find(name, value):
+                if self._request.principal.sees(row):
+                    return self._match(row, fields)
+        return self._create(fields)
+
+    def _match(self, row: Row, fields: Row) -> ImportedRow:
+        profile = self._console.profile
+        shown = None if self._dry_run and profile.dry_run_ids == "none" else row["id"]
+        if profile.on_match == "fail":
+            return ImportedRow("failed", shown, f"a host {row['name']} exists")
+        if profile.on_match == "skip":
+            return ImportedRow("skipped", shown)
+        self._request.principal.authorize(row.get("org_id"))
+        kept = {name: value for name, value in fields.items() if name not in profile.assigns}
+        if profile.matched_sets == "merged":
+            for name in HOST_SETS:
+                if name in kept:
+                    kept[name] = list(dict.fromkeys([*(row.get(name) or ()), *kept[name]]))
+        if all(row.get(name) == value for name, value in kept.items()):
+            return ImportedRow("skipped", shown)
+        self._request.principal.authorize(kept.get("org_id") or row.get("org_id"))
+        if not self._dry_run:
+            self._console.store.hosts.put({**row, **kept, "updated_at": self._now})
+        return ImportedRow("updated", shown)
+
+    def _create(self, fields: Row) -> ImportedRow:
+        profile, store = self._console.profile, self._console.store
+        org_id = fields.get("org_id") or self._request.principal.org_id
+        self._request.principal.authorize(org_id)
+        if profile.license == "cap_reached":
+            raise license_cap()
+        if self._dry_run:
+            row_id = store.new_id("hst") if profile.dry_run_ids == "all" else ""
+            for name in profile.match_by:
+                if (value := fields.get(name)) is not None:
+                    self._promised[name, value] = row_id
+            return ImportedRow("created", row_id or None)
+        row: Row = {"id": store.new_id("hst"), "tenant_id": TENANT}
+        if profile.fills_defaults:
+            row.update(DEFAULTS)
+            if fields.get("target_type") == "winrm":
+                row["target_port"] = WINRM_PORT
+        row.update(fields)
+        row["org_id"] = org_id
+        for name in profile.assigns:
+            row[name] = store.new_id("ext")
+        row["created_at"] = row["updated_at"] = self._now
+        store.hosts.put(row)
+        return ImportedRow("created", row["id"])

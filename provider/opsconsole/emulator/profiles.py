@@ -109,11 +109,10 @@ class Profile(BaseModel):
     license: Literal["valid", "cap_reached", "expired"] = "valid"
     conflict_code: str = "CONFLICT"
 
-    # Limits: a token bucket, and answers that take longer the more requests are in flight.
+    # Limits: a token bucket.
     requests_per_second: int | None = None
     requests_at_once: int | None = None
     retry_after: int | None = None
-    crowding_microseconds: int = 0
 
     # Beyond the documented operations.
     extra: frozenset[str] = frozenset()

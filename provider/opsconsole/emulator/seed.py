@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from opsconsole.emulator.blacklists import text_hash
-from opsconsole.emulator.store import COLLECTIONS, MAIN_ORG, TENANT, Store, fault_of_row
+from opsconsole.emulator.catalogue import text_hash
+from opsconsole.emulator.store import COLLECTIONS, MAIN_ORG, TENANT, Store, check_row
 
 API_KEY = "svc_ak_emulator"
 LAB_ORG = "org_lab"
@@ -47,7 +47,7 @@ class BadSeed(Exception):
     """The seed file cannot be used."""
 
 
-def sow(store: Store, seed: str = "starter", api_key: str = API_KEY) -> None:
+def seed_store(store: Store, seed: str = "starter", api_key: str = API_KEY) -> None:
     """Fill an empty store.
 
     Args:
@@ -159,6 +159,6 @@ def _file(store: Store, path: Path) -> None:
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise BadSeed(f"{path}: {collection} must be an array of objects")
         for row in rows:
-            if wrong := fault_of_row(row):
+            if wrong := check_row(row):
                 raise BadSeed(f"{path}: {collection}: {wrong}")
             store.add(collection, row)

@@ -18,11 +18,6 @@ from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.resources import RESOURCES
 from opsconsole.values import UNKNOWN, Attributes, Value
 
-DEFAULT_SHARE: Final = 30.0
-"""Per cent of what exists that a plan may delete or replace without being forced."""
-FEWEST_GUARDED: Final = 10
-"""Where there are fewer resources, plans need not be forced: a share of them says little."""
-
 
 class Action(Enum):
     """What happens to one resource instance; the values are the words of this project's text."""

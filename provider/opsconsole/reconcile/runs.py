@@ -19,7 +19,6 @@ from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.phrases import near_address
 from opsconsole.reconcile.batches import Worker
 from opsconsole.reconcile.changes import (
-    FEWEST_GUARDED,
     Action,
     Change,
     Plan,
@@ -52,7 +51,7 @@ from opsconsole.v1.limiter import HeldBack
 from opsconsole.values import Attributes, holds_unknown, unknown_names
 
 
-def guard_objection(plan: Plan, share: float) -> Diagnostic | None:
+def guard_objection(plan: Plan, share: float, fewest: int) -> Diagnostic | None:
     """Return why a plan needs to be forced, or None.
 
     Deleted and replaced instances count, and those that are gone from the console before the
@@ -61,6 +60,7 @@ def guard_objection(plan: Plan, share: float) -> Diagnostic | None:
 
     Args:
         share: Per cent allowed of the managed instances that state held.
+        fewest: Where state held fewer, nothing needs to be forced.
     """
     gone = [item for item in plan.drift if item.after is None]
     going = [item for item in plan.changes if item.action in (Action.DELETE, Action.REPLACE)]
@@ -68,7 +68,7 @@ def guard_objection(plan: Plan, share: float) -> Diagnostic | None:
         going = []
     existing = sum(item.before is not None for item in plan.changes)
     existing += len(gone)
-    if existing < FEWEST_GUARDED or not (going or gone):
+    if existing < fewest or not (going or gone):
         return None
     lost = len(going) + len(gone)
     percent = 100.0 * lost / existing

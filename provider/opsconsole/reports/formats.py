@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from opsconsole.drift.report import DriftReport
+if TYPE_CHECKING:
+    from opsconsole.drift.report import DriftReport
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,7 +164,7 @@ def _migrate(
     Raises:
         UserError: It cannot be copied, or nothing may be asked. Nothing was changed then.
     """
-    from opsconsole.cli.arguments import seconds  # loads the engine's options
+    from opsconsole.cli.options import seconds  # loads the definitions
 
     _check_source(directory, source)
     locking = Locking(given.on("lock", True), seconds(given.text("lock-timeout", "0")))

@@ -47,8 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = _run(words)
             sys.stdout.flush()
             return code
-    from opsconsole.cli.command_line import FAILED
     from opsconsole.cli.main import answered, debugging
+    from opsconsole.cli.table import FAILED
 
     again = "OPSCONSOLE_DEBUG=1 opsconsole-terraform …"
     code = answered(lambda: _run(words), debug=debugging(), again=again)
@@ -110,7 +110,7 @@ def _judged_by_real_engine(call: Invocation, directory: Path) -> Iterator[None]:
 
 def _run_engine(verb: Verb, given: Arguments) -> int:
     """Carry a verb out by a command of `opsconsole`, with what clients of Terraform expect."""
-    from opsconsole.cli.main import build_parser
+    from opsconsole.cli.parser import build_parser
 
     here = Path.cwd()
     passed = [f"-{name}={value}" for name, value in given.flags if verb.flags[name].use == "pass"]

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from opsconsole import resources
-from opsconsole.cli import arguments, opening
+from opsconsole.cli import opening, options
 from opsconsole.errors import UserError
 from opsconsole.language import load_directory
 from opsconsole.standin.command_line import Arguments
@@ -54,7 +54,7 @@ def _backend(given: Arguments, operation: str) -> Backend:
         state=Path(state) if state else None,
         journal=Path(given.text("journal")) if given.text("journal") else None,
         lock=given.on("lock", True),
-        lock_timeout=arguments.seconds(given.text("lock-timeout", "0")),
+        lock_timeout=options.seconds(given.text("lock-timeout", "0")),
     )
     return opening.state_backend(args, operation)
 

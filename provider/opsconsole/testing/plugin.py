@@ -14,7 +14,7 @@ import pytest
 from opsconsole.phrases import did_you_mean
 
 if TYPE_CHECKING:
-    from opsconsole.emulator.handle import Emulator
+    from opsconsole.emulator import Emulator
 
 _MARKER = "opsconsole_profile"
 
@@ -33,8 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def _opsconsole_running() -> Iterator[Callable[[str], Emulator]]:
     """Consoles by profile, started when first asked for and kept."""
-    from opsconsole.emulator.profiles import profiles
-    from opsconsole.emulator.running import serve
+    from opsconsole.emulator import profiles, serve
 
     with contextlib.ExitStack() as stack:
         consoles: dict[str, Emulator] = {}

@@ -1,0 +1,245 @@
+"""The parser of the command line: help in groups, both spellings of an option, near names.
+
+It is made from the table of commands; what options mean is not known here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, NoReturn
+
+from opsconsole import __version__
+from opsconsole.cli.options import Flag, Group, Option, Options
+from opsconsole.cli.table import COMMANDS, FAILED, HELP, Command
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Writes a short usage line, and keeps the lines of a text that are indented as they are."""
+
+    def __init__(self, prog: str, **options: Any) -> None:
+        super().__init__(prog, max_help_position=30, **options)
+
+    def add_usage(
+        self,
+        usage: str | None,
+        actions: Iterable[argparse.Action],
+        groups: Iterable[argparse._MutuallyExclusiveGroup],
+        prefix: str | None = None,
+    ) -> None:
+        """Add the usage line: options are not repeated in it."""
+        if usage is None:
+            words = [
+                self._format_args(action, self._get_default_metavar_for_positional(action))
+                for action in actions
+                if not action.option_strings
+            ]
+            usage = " ".join(["%(prog)s", "[options]", *words])
+        super().add_usage(usage, actions, groups, prefix)
+
+    def _format_action(self, action: argparse.Action) -> str:
+        shown = super()._format_action(action)
+        # The heading of the group says already what these words are.
+        return shown.partition("\n")[2] if isinstance(action, argparse._SubParsersAction) else shown
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(text, width, break_on_hyphens=False)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Wrap the paragraphs of a text; a line that begins with a space stays a line."""
+        found = []
+        for line in text.splitlines():
+            plain = line.startswith(" ") or not line
+            lead = "" if plain else indent
+            found.append(
+                f"{indent}{line}".rstrip()
+                if plain
+                else textwrap.fill(
+                    line, width, initial_indent=lead, subsequent_indent=lead, break_on_hyphens=False
+                )
+            )
+        return "\n".join(found)
+
+
+class Parser(argparse.ArgumentParser):
+    """Takes no abbreviations, reads `-name` as `--name`, and exits with 1 on a usage error.
+
+    Attributes:
+        leading_verbs: The verbs of a command that has operands of its own.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        options = {"allow_abbrev": False, "formatter_class": _Formatter, **options}
+        super().__init__(**options)
+        self._positionals.title = "arguments"
+        self.leading_verbs: dict[str, Parser] = {}
+
+    def parse_known_args(  # type: ignore[override]  # argparse has overloads with the same meaning
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse, and refuse what is left over with the nearest name there is.
+
+        The parser that left a word over says so: only it knows its options.
+        """
+        if args and args[0] in self.leading_verbs:
+            return self.leading_verbs[args[0]].parse_known_args(args[1:], namespace)
+        spellings = self._option_string_actions
+        spellings |= {name[1:]: found for name, found in spellings.items() if name[:2] == "--"}
+        found, left = super().parse_known_args(args, namespace)
+        for word in left:
+            if word.startswith("-"):
+                name = word.partition("=")[0]
+                self.error(f"There is no option {name}.{self._nearest(name)}")
+            self.error(f'The argument "{word}" is not expected.')
+        return found, left
+
+    def _nearest(self, name: str) -> str:
+        from opsconsole.phrases import did_you_mean
+
+        known = {
+            word.partition("=")[0]
+            for action in self._actions
+            for word in action.option_strings
+            if word.startswith("--") and action.help != argparse.SUPPRESS
+        }
+        hint = did_you_mean(f"--{name.lstrip('-')}", sorted(known))
+        return f" {hint}" if hint.startswith("Did") else ""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        from opsconsole.phrases import did_you_mean
+
+        near = did_you_mean(str(value), map(str, action.choices))
+        if isinstance(action, argparse._SubParsersAction):
+            noun = str(action.metavar or "word").lower()
+            self.error(f'There is no {noun} "{value}". {near}')
+        raise argparse.ArgumentError(action, f'"{value}" is not one of its values. {near}')
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and where help is, and exit."""
+        text = re.sub(r"^argument ([^:]+): ", r"\1: ", message)
+        if missing := re.match(r"the following arguments are required: (.+)", text):
+            names = missing[1].split(", ")
+            text = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} missing."
+        self.exit(FAILED, f"Error: {text}\n`{self.prog} --help` shows how it is used.\n")
+
+
+def build_parser(wanted: str | None, *, every: bool = False) -> Parser:
+    """Make the parser.
+
+    Args:
+        wanted: The only command that knows its options.
+        every: All commands know theirs, for completion; help then lists them as argparse does.
+    """
+    parser = Parser(
+        prog="opsconsole",
+        usage="%(prog)s [options] COMMAND …",
+        description="Declare the hosts and agents of an operations console in Python, and keep "
+        "the console as declared.",
+        epilog="`opsconsole COMMAND --help` shows the options of a command, its exit codes and an "
+        "example.",
+    )
+    parser.add_argument(
+        "--version",
+        action="version",
+        version=f"opsconsole {__version__}",
+        help="print the version, and exit",
+    )
+    parser.add_argument(
+        "--debug",
+        action="store_true",
+        help="show where an unexpected error comes from (OPSCONSOLE_DEBUG=1)",
+    )
+    for group, commands in HELP.items() if not every else ():
+        lines = [f"  {name:<14} {command.line}" for name, command in commands.items()]
+        parser.add_argument_group(group, "\n".join(lines))
+    subparsers = parser.add_subparsers(
+        dest="command",
+        metavar="COMMAND",
+        prog=parser.prog,
+        help=None if every else argparse.SUPPRESS,
+    )
+    for name, command in COMMANDS.items():
+        added = subparsers.add_parser(name, help=command.line)
+        if every or name == wanted:
+            _fill(added, command)
+    return parser
+
+
+def _fill(parser: Parser, command: Command) -> None:
+    """Describe a command in help, and add its options and verbs."""
+    listed = "".join(f"  {code:<4} {meaning}\n" for code, meaning in sorted(command.codes.items()))
+    example = textwrap.indent(command.example, "  ")
+    parser.description = command.description
+    parser.epilog = (
+        f"exit codes:\n{listed}\nexample:\n{example}\n\nOptions are read with one dash or two."
+    )
+    _add_options(parser, command.options)
+    parser.set_defaults(**command.fixed)
+    if command.run:
+        parser.set_defaults(run=partial(_run, command.run))
+        for name, verb in command.verbs.items():
+            parser.add_argument_group("verb", f"  {name:<14} {_first_sentence(verb)}")
+            parser.leading_verbs[name] = Parser(prog=f"{parser.prog} {name}")
+            _fill(parser.leading_verbs[name], verb)
+    elif command.verbs:
+        verbs = parser.add_subparsers(
+            dest="verb", metavar="VERB", title="verbs", required=True, prog=parser.prog
+        )
+        for name, verb in command.verbs.items():
+            _fill(verbs.add_parser(name, help=_first_sentence(verb)), verb)
+
+
+def _first_sentence(verb: Command) -> str:
+    first = verb.description.partition(". ")[0].removesuffix(".")
+    return first[0].lower() + first[1:]
+
+
+def _run(place: str, args: argparse.Namespace) -> int:
+    """Import the module of a command, and run it; return the exit code."""
+    module, _, function = place.partition(":")
+    code: int = getattr(importlib.import_module(f"opsconsole.cli.{module}"), function)(args)
+    return code
+
+
+def _add_options(container: argparse._ActionsContainer, options: Options) -> None:
+    for item in options:
+        match item:
+            case Group(title=""):
+                _add_options(container.add_mutually_exclusive_group(), item.options)
+            case Group():
+                _add_options(container.add_argument_group(item.title), item.options)
+            case Flag():
+                _add_flag(container, item)
+            case Option():
+                _add_option(container, item)
+
+
+def _add_option(container: argparse._ActionsContainer, option: Option) -> None:
+    more = dict(option.more)
+    if more.get("action") == "append":
+        more["default"] = []
+    if given := os.environ.get(option.environment):
+        more["default"] = given  # a default that is a text is read as if it were given
+    container.add_argument(option.name, **more)
+
+
+def _add_flag(container: argparse._ActionsContainer, flag: Flag) -> None:
+    """Add three spellings of a flag; help shows the one that changes something."""
+    is_on = bool(flag.environment) and os.environ.get(flag.environment, "") not in ("", "0")
+    shown = f"--{flag.name}=false" if flag.default else f"--{flag.name}"
+    for word in (f"--{flag.name}", f"--{flag.name}=true", f"--{flag.name}=false"):
+        container.add_argument(
+            word,
+            dest=flag.name.replace("-", "_"),
+            default=is_on or flag.default,
+            action="store_const",
+            const=not word.endswith("=false"),
+            help=flag.help if word == shown else argparse.SUPPRESS,
+        )

@@ -1,0 +1,89 @@
+"""Specialties and blacklisted commands: what is written to them, extra endpoints included."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from opsconsole.emulator.bodies import conflict, invalid, json_body
+from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
+
+
+def delete_specialty(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
+    """DELETE /api/v1/specialties/{id}: 409 while an agent still carries it."""
+    row = console.writable("specialty", request)
+    carriers = [
+        agent["id"]
+        for agent in console.store.agents.find("specialty_id", row["id"])
+        if console.profile.archived_agents_block or agent.get("status") != "archived"
+    ]
+    if carriers:
+        text = f"{len(carriers)} agents carry specialty {row['id']}"
+        raise conflict(text, {"agents": len(carriers), "agent_id": carriers[0], "hint": None})
+    console.store.specialties.remove(row["id"])
+    return Answer({"id": row["id"], "deleted": True})
+
+
+def create_specialty(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
+    """Extra endpoint specialty_create. A key that is taken is a 409."""
+    store = console.store
+    fields = console.bodies.specialty_create.read(json_body(request.body), required=("key",))
+    org_id = fields.get("org_id", request.principal.org_id)
+    request.principal.authorize(org_id)
+    if store.specialties.find("key", fields["key"]):
+        raise conflict(f"a specialty with the key {fields['key']} exists")
+    given = {name: value for name, value in fields.items() if value is not None}
+    row = store.add("specialties", {"name": given["key"], **given, "org_id": org_id})
+    return console.show("specialty", row)
+
+
+def update_specialty(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
+    """Extra endpoint specialty_update: only the fields present change; the key stays."""
+    store = console.store
+    row = console.writable("specialty", request)
+    changes = console.bodies.specialty_update.read(json_body(request.body))
+    if changes.get("key", row["key"]) != row["key"]:
+        raise invalid([("key", "cannot be changed")])
+    if "org_id" in changes:
+        request.principal.authorize(changes["org_id"])
+    if changes or console.profile.idle_update_bumps:
+        row = store.change("specialties", row["id"], changes) or row
+    return console.show("specialty", row)
+
+
+def text_hash(pattern: str) -> str:
+    """Return what this console keeps as `text_hash`; its meaning is not shown."""
+    return sha256(pattern.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def update_blacklisted_command(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
+    """POST /api/v1/blacklists/{id}: rules 1 to 5 of the document's blacklist update."""
+    store = console.store
+    row = console.writable("blacklist", request)
+    changes = console.bodies.blacklist.read(json_body(request.body))
+    if "org_id" in changes:
+        request.principal.authorize(changes["org_id"])
+    if all(row.get(name) == value for name, value in changes.items()):
+        changes = {}
+    if "pattern" in changes:
+        changes["text_hash"] = text_hash(changes["pattern"])
+    if changes or console.profile.idle_update_bumps:
+        row = store.change("blacklists", row["id"], changes) or row
+    return console.show("blacklist", row, 200)
+
+
+def create_blacklisted_command(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
+    """Extra endpoint blacklist_create. `org_id` null is tenant-wide; absent, the caller's org."""
+    fields = console.bodies.blacklist.read(json_body(request.body), required=("pattern",))
+    org_id = fields.get("org_id", request.principal.org_id)
+    request.principal.authorize(org_id)
+    given = {name: fields.get(name) for name in ("pattern", "description")}
+    hashed = text_hash(fields["pattern"])
+    row = console.store.add("blacklists", {**given, "org_id": org_id, "text_hash": hashed})
+    return console.show("blacklist", row)
+
+
+def delete_blacklisted_command(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
+    """Extra endpoint blacklist_delete."""
+    row_id = console.writable("blacklist", request)["id"]
+    console.store.blacklists.remove(row_id)
+    return Answer({"id": row_id, "deleted": True})

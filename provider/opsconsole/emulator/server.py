@@ -1,0 +1,249 @@
+"""Puts the parts of one emulator together, and serves them: uvicorn on uvloop and httptools.
+
+`serve` runs it on a thread of this process, `spawn` as a process of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from uvicorn import Config, Server
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from opsconsole.emulator.application import TRANSPORT, Application
+from opsconsole.emulator.bodies import with_switches
+from opsconsole.emulator.console import EmulatedConsole
+from opsconsole.emulator.control import ControlError, Emulator, ListeningSocket
+from opsconsole.emulator.profiles import Profile, profiles
+from opsconsole.emulator.seed import API_KEY, seed_store
+from opsconsole.emulator.store import SqliteArchive, Store
+
+LISTENING: Final = "listening on "
+"""Begins the first line that the command prints; the address follows."""
+_STOP_TIMEOUT: Final = 20.0
+_LONGEST: Final = 3600.0
+BACKLOG: Final = 2048
+
+
+def make_application(
+    profile: Profile,
+    *,
+    data: Path | None = None,
+    seed: str = "starter",
+    api_key: str = API_KEY,
+    latency: float = 0.0,
+) -> Application:
+    """Make an emulator; a file that holds rows already is not seeded.
+
+    Raises:
+        NotAnArchive, BadSeed: `data` or `seed` cannot be used.
+    """
+    store = Store(SqliteArchive(data) if data is not None else None)
+    plant = partial(seed_store, store, seed, api_key)
+    try:
+        if not store.loaded:
+            plant()
+        elif not store.keys.find("secret", api_key):
+            seed_store(store, "empty", api_key)
+        store.commit()
+    except BaseException:
+        store.close()
+        raise
+    return Application(EmulatedConsole(store, profile), plant, latency)
+
+
+class Protocol(HttpToolsProtocol):
+    """uvicorn's protocol, with the transport in the scope: a fault may cut the connection."""
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        super().on_message_begin()
+        self.scope["extensions"] = {TRANSPORT: {"transport": self.transport}}
+
+
+class ConsoleServer(Server):
+    """uvicorn's server, whose first socket can be closed where the control side has another."""
+
+    def __init__(self, config: Config, listener: ListeningSocket) -> None:
+        super().__init__(config)
+        self._listener = listener
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen."""
+        await super().startup(sockets)
+        if len(self.servers) > 1:
+            api = self.servers.pop(0)
+            self._listener.take(api, self._protocol, self.server_state.connections)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop listening and end what is open."""
+        self._listener.release()
+        await super().shutdown(sockets)
+
+    def _protocol(self) -> asyncio.Protocol:
+        return Protocol(
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+
+
+def make_server(application: Application) -> Server:
+    """Make a server on uvloop and httptools; it takes bound sockets when it is run.
+
+    With two sockets the second is for the control side, and the application can close the first.
+    """
+    config = Config(
+        application,
+        http=Protocol,
+        loop="uvloop",
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        access_log=False,
+        log_config=None,
+        # Requests that are cancelled when a test ends do not matter; the API logs its own defects.
+        log_level="critical",
+        server_header=False,
+        timeout_keep_alive=120,
+        timeout_graceful_shutdown=1,
+        backlog=BACKLOG,
+    )
+    return ConsoleServer(config, application.listener)
+
+
+@contextlib.contextmanager
+def serve(
+    profile: str | Profile = "default",
+    *,
+    data: Path | None = None,
+    seed: str = "starter",
+    port: int = 0,
+    api_key: str = API_KEY,
+    latency: float = 0.0,
+) -> Iterator[Emulator]:
+    """Run an emulator on a thread of this process, until the block ends.
+
+    Args:
+        profile: A name, or a profile of your own.
+        data: An SQLite file; None keeps the rows in memory.
+        seed: As of `seed.seed_store`.
+        port: 0 takes a free one.
+        latency: Seconds that every answer waits.
+    """
+    chosen = profiles()[profile] if isinstance(profile, str) else profile
+    application = make_application(chosen, data=data, seed=seed, api_key=api_key, latency=latency)
+    # The control side has an address of its own, so that the API's can be closed.
+    listeners = [
+        socket.create_server(("127.0.0.1", number), backlog=BACKLOG) for number in (port, 0)
+    ]
+    urls = ["http://{}:{}".format(*listener.getsockname()) for listener in listeners]
+    server = make_server(application)
+    thread = threading.Thread(
+        target=server.run, kwargs={"sockets": listeners}, name="emulator", daemon=True
+    )
+    thread.start()
+    try:
+        yield Emulator(urls[0], api_key, chosen, control_url=urls[1])
+    finally:
+        server.should_exit = server.force_exit = True
+        thread.join(_STOP_TIMEOUT)
+        for listener in listeners:
+            listener.close()
+        application.console.store.close()
+
+
+@contextlib.contextmanager
+def spawn(
+    profile: str = "default",
+    *,
+    switches: Mapping[str, Any] | None = None,
+    data: Path | None = None,
+    seed: str = "starter",
+    port: int = 0,
+    api_key: str = API_KEY,
+    latency: float = 0.0,
+    seconds: float = _LONGEST,
+) -> Iterator[Emulator]:
+    """Run an emulator as a process of its own, until the block, or this process, ends.
+
+    Args:
+        switches: Switches that differ from the profile's.
+        seconds: It stops by itself after so many.
+
+    Raises:
+        ControlError: It did not start; the message holds what it said.
+    """
+    chosen = with_switches(profiles()[profile], switches or {})
+    options = {
+        "profile": profile,
+        "data": data,
+        "seed": seed,
+        "port": port,
+        "api-key": api_key,
+        "latency": latency * 1000,
+        "seconds": seconds,
+    }
+    turned = [f"{name}={json.dumps(value)}" for name, value in (switches or {}).items()]
+    process, base_url = start_process(options, turned, lasting=False)
+    try:
+        yield Emulator(base_url, api_key, chosen)
+    finally:
+        _end(process)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(5)
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+
+
+def start_process(
+    options: Mapping[str, object], switches: Iterable[str], *, lasting: bool
+) -> tuple[subprocess.Popen[str], str]:
+    """Run `opsconsole emulator` as a process of its own; return it and its address.
+
+    Args:
+        options: Options of the command; None leaves one out.
+        switches: `NAME=VALUE` of switches that differ from the profile's.
+        lasting: Whether it outlives this process, and the terminal.
+
+    Raises:
+        ControlError: It did not start.
+    """
+    words = [f"--{name}={value}" for name, value in options.items() if value is not None]
+    words += [f"--switch={switch}" for switch in switches]
+    source = str(Path(__file__).parents[2])
+    paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "opsconsole", "emulator", *words]
+        + ([] if lasting else ["--exit-with-parent"]),
+        stdin=subprocess.DEVNULL if lasting else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        # A shell that collects what a command prints would wait for a process that shares it.
+        stderr=subprocess.PIPE if lasting else None,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        start_new_session=lasting,
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line.startswith(LISTENING):
+        said = process.stderr.read() if process.stderr is not None else line
+        _end(process)
+        raise ControlError(f"the emulator did not start: {said.removeprefix('Error: ').strip()}")
+    return process, line.removeprefix(LISTENING).strip()
