@@ -1,5 +1,6 @@
 """CDKTF constructs for the operations console. Generated from the definitions."""
 
+from opsconsole_cdktf import _checks as _checks  # adds to what every stack is checked by
 from opsconsole_cdktf.agent import Agent, AgentArguments, AgentCredentialConfig, AgentDeletionPolicy
 from opsconsole_cdktf.agent_plugin import AgentPlugin
 from opsconsole_cdktf.blacklist_policy import BlacklistPolicy, BlacklistRule

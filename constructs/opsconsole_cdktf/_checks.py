@@ -12,36 +12,27 @@ from typing import Any
 import cdktf
 
 from opsconsole_cdktf._declared import Declared, Resource
-from opsconsole_cdktf._ordering import origin
-from opsconsole_cdktf._references import AGENT, BLACKLISTED_COMMAND, HOST, SPECIALTY
+from opsconsole_cdktf._ordering import AGENT, BLACKLISTED_COMMAND, HOST, SPECIALTY, origin
 from opsconsole_cdktf._rules import is_token
-from opsconsole_cdktf._trees import Tree
+from opsconsole_cdktf._trees import CHECKS, Tree
 
 _ATTACHMENT = f"{AGENT}_plugin"
 
 
-def problems(tree: Tree, stack: cdktf.TerraformStack) -> list[str]:
-    """Return what is wrong with the constructs of `stack`, a line each."""
-    here = _declared_in(tree, stack)
-    found = [*_adopted_twice(here), *_attachments(tree, here), *_jump_hosts(tree, here)]
-    return [f"{_place(item)}: {text}" for item, text in found if _is_there(item)]
+def find_contradictions(tree: Tree, stack: cdktf.TerraformStack) -> list[str]:
+    """Return what is wrong with the constructs of `stack`, a line each.
 
-
-def add_remarks(tree: Tree, stack: cdktf.TerraformStack) -> None:
-    """Add a warning to each construct of `stack` that is probably declared wrong.
-
-    The framework tells warnings that are there once a stack is checked.
+    A construct that is probably declared wrong gets a warning, which the framework shows once the
+    stack is checked.
     """
-    here = _declared_in(tree, stack)
+    here = [item for item in tree.declared if tree.stack_around(item._scope) is stack]
     for item, text in [*_hosts_of_one_name(here), *_unmarked_jump_hosts(tree, here)]:
         if (item, text) not in tree.remarked and _is_there(item):
             tree.remarked.add((item, text))
             line = f" ({item._place})" if item._place else ""
             cdktf.Annotations.of(item).add_warning(f"{text}{line}")
-
-
-def _declared_in(tree: Tree, stack: cdktf.TerraformStack) -> list[Resource]:
-    return [item for item in tree.declared if tree.stack_around(item._scope) is stack]
+    found = [*_find_duplicates(here), *_attachments(tree, here), *_jump_hosts(tree, here)]
+    return [f"{_place(item)}: {text}" for item, text in found if _is_there(item)]
 
 
 _KNOWN_BY = (
@@ -51,7 +42,7 @@ _KNOWN_BY = (
 """Resources that are looked up on the console: type, name, and the attributes they are known by."""
 
 
-def _adopted_twice(here: Iterable[Resource]) -> Iterator[tuple[Resource, str]]:
+def _find_duplicates(here: Iterable[Resource]) -> Iterator[tuple[Resource, str]]:
     for type_name, title, names in _KNOWN_BY:
         for name in names:
             for item, value, first in _repeated(_of_type(here, type_name), name):
@@ -141,3 +132,6 @@ def _is_there(item: Resource) -> bool:
     """Return whether the construct is still in its scope."""
     child = item._scope.node.try_find_child(item.node.id)
     return child is not None and child is item
+
+
+CHECKS.append(find_contradictions)

@@ -5,7 +5,8 @@ Constructs hold their App's tree; the index from an App to its tree holds it wea
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 from weakref import WeakValueDictionary
 
 import cdktf
@@ -14,6 +15,13 @@ import jsii
 from constructs import Construct
 
 _HELD_BY_SCOPE: Final = "_opsconsole_tree"
+
+
+Check: TypeAlias = "Callable[[Tree, cdktf.TerraformStack], list[str]]"
+"""Looks at the constructs of one stack, and returns what is wrong, a line each."""
+
+CHECKS: Final[list[Check]] = []
+"""What every stack is checked by; `_checks` adds to it, as it looks at what is declared."""
 
 
 @jsii.implements(constructs.IValidation)
@@ -26,11 +34,7 @@ class _Validation:
 
     def validate(self) -> list[str]:
         """Return what is wrong; called by the framework."""
-        from opsconsole_cdktf import _checks  # it imports this module
-
-        found = _checks.problems(self._tree, self._stack)
-        _checks.add_remarks(self._tree, self._stack)
-        return found
+        return [problem for check in CHECKS for problem in check(self._tree, self._stack)]
 
 
 class Tree:

@@ -11,7 +11,6 @@ from constructs import Construct
 
 from opsconsole.bounds import UNBOUNDED, Bounds
 from opsconsole_cdktf import _attributes as attributes
-from opsconsole_cdktf import _objects as objects
 from opsconsole_cdktf._declared import Connection, Count, Lifecycle, Provisioners
 from opsconsole_cdktf._ordering import CarriesSpecialty
 from opsconsole_cdktf._rules import Kind
@@ -21,7 +20,7 @@ AgentDeletionPolicy: TypeAlias = Literal["archive_with_host", "abandon", "preven
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentCredentialConfig(objects.Struct):
+class AgentCredentialConfig(attributes.Struct):
     """One object of `credential_config` of `Agent`.
 
     Attributes:
@@ -31,7 +30,7 @@ class AgentCredentialConfig(objects.Struct):
         is_required: Whether the agent cannot run without it.
     """
 
-    CHECKS: ClassVar[Mapping[str, objects.Check]] = {
+    CHECKS: ClassVar[Mapping[str, attributes.Check]] = {
         "credential_id": (Kind.TEXT, UNBOUNDED),
         "credential_role": (Kind.TEXT, UNBOUNDED),
         "order": (Kind.WHOLE, UNBOUNDED),
@@ -49,7 +48,7 @@ AgentCredentialConfigDeclaration: TypeAlias = (
 )
 
 
-class AgentCredentialConfigOutputReference(objects.Fields):
+class AgentCredentialConfigOutputReference(attributes.Fields):
     """The tokens of one object of `credential_config` of `Agent`."""
 
     credential_id = attributes.text_output("Id of the credential.")
@@ -108,7 +107,7 @@ class AgentAttributes:
     remote_execution = attributes.flag("Whether the agent executes on the remote machine.")
     remote_execution_input = attributes.Declaration[bool | cdktf.IResolvable]()
     reset_remote_execution = attributes.Reset()
-    credential_config = objects.ObjectsArgument(
+    credential_config = attributes.ObjectsArgument(
         "The credentials that the agent uses. The console may set what an entry leaves out; that "
         "is no difference.",
         AgentCredentialConfig,

@@ -9,11 +9,10 @@ import cdktf
 from constructs import Construct
 
 from opsconsole_cdktf import _attributes as attributes
-from opsconsole_cdktf import _objects as objects
 from opsconsole_cdktf._declared import Count, DataSource, Lifecycle
 
 
-class DataAgentCredentialConfigOutputReference(objects.Fields):
+class DataAgentCredentialConfigOutputReference(attributes.Fields):
     """The tokens of one object of `credential_config` of `DataAgent`."""
 
     credential_id = attributes.text_output("Id of the credential.")
@@ -34,7 +33,7 @@ class DataAgentAttributes:
     main_engine = attributes.text_output("Identifier of the main engine.")
     secondary_engine = attributes.text_output("Identifier of the secondary engine.")
     remote_execution = attributes.flag_output("Whether the agent executes on the remote machine.")
-    credential_config = objects.objects_output(
+    credential_config = attributes.objects_output(
         "The credentials that the agent uses.", DataAgentCredentialConfigOutputReference
     )
     accessible_credential_ids = attributes.text_set_output(

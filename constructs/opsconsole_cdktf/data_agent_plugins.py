@@ -9,11 +9,10 @@ import cdktf
 from constructs import Construct
 
 from opsconsole_cdktf import _attributes as attributes
-from opsconsole_cdktf import _objects as objects
 from opsconsole_cdktf._declared import Count, DataSource, Lifecycle
 
 
-class DataAgentPluginsPluginsOutputReference(objects.Fields):
+class DataAgentPluginsPluginsOutputReference(attributes.Fields):
     """The tokens of one object of `plugins` of `DataAgentPlugins`."""
 
     id = attributes.text_output("The console's id of the plugin.")
@@ -29,7 +28,7 @@ class DataAgentPluginsAttributes:
 
     agent_id = attributes.text("Id of the agent.")
     agent_id_input = attributes.Declaration[str]()
-    plugins = objects.objects_output(
+    plugins = attributes.objects_output(
         "The plugins, ordered by id.", DataAgentPluginsPluginsOutputReference
     )
     complete = attributes.flag_output(

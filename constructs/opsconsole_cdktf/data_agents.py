@@ -9,11 +9,10 @@ import cdktf
 from constructs import Construct
 
 from opsconsole_cdktf import _attributes as attributes
-from opsconsole_cdktf import _objects as objects
 from opsconsole_cdktf._declared import Count, DataSource, Lifecycle
 
 
-class DataAgentsAgentsCredentialConfigOutputReference(objects.Fields):
+class DataAgentsAgentsCredentialConfigOutputReference(attributes.Fields):
     """The tokens of one object of `credential_config` of `DataAgentsAgents`."""
 
     credential_id = attributes.text_output("Id of the credential.")
@@ -22,7 +21,7 @@ class DataAgentsAgentsCredentialConfigOutputReference(objects.Fields):
     is_required = attributes.flag_output("Whether the agent cannot run without it.")
 
 
-class DataAgentsAgentsOutputReference(objects.Fields):
+class DataAgentsAgentsOutputReference(attributes.Fields):
     """The tokens of one object of `agents` of `DataAgents`."""
 
     id = attributes.text_output("The console's id of the agent.")
@@ -33,7 +32,7 @@ class DataAgentsAgentsOutputReference(objects.Fields):
     main_engine = attributes.text_output("Identifier of the main engine.")
     secondary_engine = attributes.text_output("Identifier of the secondary engine.")
     remote_execution = attributes.flag_output("Whether the agent executes on the remote machine.")
-    credential_config = objects.objects_output(
+    credential_config = attributes.objects_output(
         "The credentials that the agent uses.", DataAgentsAgentsCredentialConfigOutputReference
     )
     accessible_credential_ids = attributes.text_set_output(
@@ -51,7 +50,9 @@ class DataAgentsAgentsOutputReference(objects.Fields):
 class DataAgentsAttributes:
     """The attributes of `DataAgents`."""
 
-    agents = objects.objects_output("The agents, ordered by id.", DataAgentsAgentsOutputReference)
+    agents = attributes.objects_output(
+        "The agents, ordered by id.", DataAgentsAgentsOutputReference
+    )
     complete = attributes.flag_output(
         "Whether the list is certainly whole: false where there are more entries and no way to "
         "the next page is known, where the answer does not say, and where `list_query` narrows "

@@ -9,11 +9,10 @@ import cdktf
 from constructs import Construct
 
 from opsconsole_cdktf import _attributes as attributes
-from opsconsole_cdktf import _objects as objects
 from opsconsole_cdktf._declared import Count, DataSource, Lifecycle
 
 
-class DataBlacklistedCommandsBlacklistedCommandsOutputReference(objects.Fields):
+class DataBlacklistedCommandsBlacklistedCommandsOutputReference(attributes.Fields):
     """The tokens of one object of `blacklisted_commands` of `DataBlacklistedCommands`."""
 
     id = attributes.text_output("The console's id of the row.")
@@ -40,7 +39,7 @@ class DataBlacklistedCommandsBlacklistedCommandsOutputReference(objects.Fields):
 class DataBlacklistedCommandsAttributes:
     """The attributes of `DataBlacklistedCommands`."""
 
-    blacklisted_commands = objects.objects_output(
+    blacklisted_commands = attributes.objects_output(
         "The blacklisted commands, ordered by id.",
         DataBlacklistedCommandsBlacklistedCommandsOutputReference,
     )

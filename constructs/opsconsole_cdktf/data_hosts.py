@@ -9,11 +9,10 @@ import cdktf
 from constructs import Construct
 
 from opsconsole_cdktf import _attributes as attributes
-from opsconsole_cdktf import _objects as objects
 from opsconsole_cdktf._declared import Count, DataSource, Lifecycle
 
 
-class DataHostsHostsOutputReference(objects.Fields):
+class DataHostsHostsOutputReference(attributes.Fields):
     """The tokens of one object of `hosts` of `DataHosts`."""
 
     id = attributes.text_output("The console's id of the host.")
@@ -63,7 +62,7 @@ class DataHostsHostsOutputReference(objects.Fields):
 class DataHostsAttributes:
     """The attributes of `DataHosts`."""
 
-    hosts = objects.objects_output("The hosts, ordered by id.", DataHostsHostsOutputReference)
+    hosts = attributes.objects_output("The hosts, ordered by id.", DataHostsHostsOutputReference)
     complete = attributes.flag_output(
         "Whether the list is certainly whole: false where there are more entries and no way to "
         "the next page is known, where the answer does not say, and where `list_query` narrows "

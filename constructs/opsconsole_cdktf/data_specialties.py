@@ -9,11 +9,10 @@ import cdktf
 from constructs import Construct
 
 from opsconsole_cdktf import _attributes as attributes
-from opsconsole_cdktf import _objects as objects
 from opsconsole_cdktf._declared import Count, DataSource, Lifecycle
 
 
-class DataSpecialtiesSpecialtiesOutputReference(objects.Fields):
+class DataSpecialtiesSpecialtiesOutputReference(attributes.Fields):
     """The tokens of one object of `specialties` of `DataSpecialties`."""
 
     id = attributes.text_output("The console's id of the specialty.")
@@ -32,7 +31,7 @@ class DataSpecialtiesSpecialtiesOutputReference(objects.Fields):
 class DataSpecialtiesAttributes:
     """The attributes of `DataSpecialties`."""
 
-    specialties = objects.objects_output(
+    specialties = attributes.objects_output(
         "The specialties, ordered by id.", DataSpecialtiesSpecialtiesOutputReference
     )
     complete = attributes.flag_output(

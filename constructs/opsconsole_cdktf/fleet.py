@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from constructs import Construct
 
@@ -18,7 +18,23 @@ from opsconsole_cdktf.managed_host import ManagedHost
 if TYPE_CHECKING:
     from opsconsole_cdktf.rows import AgentRow, HostRow
 
-__all__ = ["BadRows", "Columns", "Fleet"]
+__all__ = ["BadRows", "Columns", "Fleet", "FleetOptions"]
+
+
+class FleetOptions(TypedDict, total=False):
+    """What may be said beside a file of rows.
+
+    Attributes:
+        key: The column that holds each host's key; `name` where it is left out.
+        columns: Columns that are called otherwise than the field of `HostRow`.
+        defaults: As for `Fleet`.
+        groups: As for `Fleet`.
+    """
+
+    key: str
+    columns: Columns | None
+    defaults: HostArguments | None
+    groups: Mapping[str, HostArguments] | None
 
 
 class Fleet(Construct):
@@ -67,11 +83,7 @@ class Fleet(Construct):
         scope: Construct,
         id_: str,
         path: str | PathLike[str],
-        *,
-        key: str = "name",
-        columns: Columns | None = None,
-        defaults: HostArguments | None = None,
-        groups: Mapping[str, HostArguments] | None = None,
+        **options: Unpack[FleetOptions],
     ) -> Fleet:
         """Declare the hosts of a CSV file, whose first line names the columns.
 
@@ -79,10 +91,7 @@ class Fleet(Construct):
             scope: The construct that it belongs to.
             id_: Its name within `scope`.
             path: The file. A list in a cell is separated by `;`; an empty cell says nothing.
-            key: The column that holds each host's key.
-            columns: Columns that are called otherwise than the field of `HostRow`.
-            defaults: As for `Fleet`.
-            groups: As for `Fleet`.
+            options: See `FleetOptions`.
 
         Raises:
             BadRows: As for `Fleet`; also a column that is not known, a file that cannot be read.
@@ -90,8 +99,9 @@ class Fleet(Construct):
         from opsconsole_cdktf._fleet_files import csv_rows
         from opsconsole_cdktf._fleet_rows import column_problems
 
-        rows = csv_rows(path, lambda header: column_problems(header, key, columns or {}))
-        return cls._from(scope, id_, rows, key, columns, defaults, groups)
+        key, columns = options.get("key", "name"), options.get("columns") or {}
+        rows = csv_rows(path, lambda header: column_problems(header, key, columns))
+        return cls._from(scope, id_, rows, **options)
 
     @classmethod
     def from_yaml(
@@ -99,11 +109,7 @@ class Fleet(Construct):
         scope: Construct,
         id_: str,
         path: str | PathLike[str],
-        *,
-        key: str = "name",
-        columns: Columns | None = None,
-        defaults: HostArguments | None = None,
-        groups: Mapping[str, HostArguments] | None = None,
+        **options: Unpack[FleetOptions],
     ) -> Fleet:
         """Declare the hosts of a YAML file: a list of rows, or a mapping of keys to rows.
 
@@ -111,7 +117,7 @@ class Fleet(Construct):
         """
         from opsconsole_cdktf._fleet_files import yaml_rows
 
-        return cls._from(scope, id_, yaml_rows(path), key, columns, defaults, groups)
+        return cls._from(scope, id_, yaml_rows(path), **options)
 
     @classmethod
     def from_json(
@@ -119,11 +125,7 @@ class Fleet(Construct):
         scope: Construct,
         id_: str,
         path: str | PathLike[str],
-        *,
-        key: str = "name",
-        columns: Columns | None = None,
-        defaults: HostArguments | None = None,
-        groups: Mapping[str, HostArguments] | None = None,
+        **options: Unpack[FleetOptions],
     ) -> Fleet:
         """Declare the hosts of a JSON file: a list of rows, or an object of keys to rows.
 
@@ -131,7 +133,7 @@ class Fleet(Construct):
         """
         from opsconsole_cdktf._fleet_files import json_rows
 
-        return cls._from(scope, id_, json_rows(path), key, columns, defaults, groups)
+        return cls._from(scope, id_, json_rows(path), **options)
 
     @classmethod
     def _from(
@@ -139,16 +141,16 @@ class Fleet(Construct):
         scope: Construct,
         id_: str,
         rows: list[Placed],
-        key: str,
-        columns: Columns | None,
-        defaults: HostArguments | None,
-        groups: Mapping[str, HostArguments] | None,
+        *,
+        key: str = "name",
+        columns: Columns | None = None,
+        defaults: HostArguments | None = None,
+        groups: Mapping[str, HostArguments] | None = None,
     ) -> Fleet:
         from opsconsole_cdktf._fleet_rows import mapped
 
         fleet = cls(scope, id_, ())
-        rows = mapped(rows, key, columns or {})
-        fleet._declare(rows, defaults or {}, groups or {})
+        fleet._declare(mapped(rows, key, columns or {}), defaults or {}, groups or {})
         return fleet
 
     def _declare(

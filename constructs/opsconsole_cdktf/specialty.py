@@ -11,7 +11,6 @@ from constructs import Construct
 
 from opsconsole.bounds import Bounds
 from opsconsole_cdktf import _attributes as attributes
-from opsconsole_cdktf import _objects as objects
 from opsconsole_cdktf._declared import Connection, Count, Lifecycle, Provisioners
 from opsconsole_cdktf._ordering import Carried
 from opsconsole_cdktf._rules import Kind
@@ -21,7 +20,7 @@ SpecialtyDeletionPolicy: TypeAlias = Literal["abandon", "delete"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpecialtyTimeouts(objects.Struct):
+class SpecialtyTimeouts(attributes.Struct):
     """One object of `timeouts` of `Specialty`.
 
     Attributes:
@@ -29,7 +28,7 @@ class SpecialtyTimeouts(objects.Struct):
             such as `2m`; 2 minutes where none is set.
     """
 
-    CHECKS: ClassVar[Mapping[str, objects.Check]] = {
+    CHECKS: ClassVar[Mapping[str, attributes.Check]] = {
         "delete": (
             Kind.TEXT,
             Bounds(pattern=r"(\d+(\.\d+)?(ms|s|m|h))+", hint="a duration such as 90s or 2m"),
@@ -42,7 +41,7 @@ class SpecialtyTimeouts(objects.Struct):
 SpecialtyTimeoutsDeclaration: TypeAlias = SpecialtyTimeouts | Mapping[str, Any]
 
 
-class SpecialtyTimeoutsOutputReference(objects.Fields):
+class SpecialtyTimeoutsOutputReference(attributes.Fields):
     """The tokens of one object of `timeouts` of `Specialty`."""
 
     delete = attributes.text_output(
@@ -82,7 +81,7 @@ class SpecialtyAttributes:
     )
     deletion_policy_input = attributes.DeclaredChoice[SpecialtyDeletionPolicy]()
     reset_deletion_policy = attributes.Reset()
-    timeouts = objects.ObjectArgument(
+    timeouts = attributes.ObjectArgument(
         "How long to wait.", SpecialtyTimeouts, SpecialtyTimeoutsOutputReference
     )
     timeouts_input = attributes.Declaration[SpecialtyTimeoutsDeclaration]()
