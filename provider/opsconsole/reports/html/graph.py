@@ -6,9 +6,9 @@ depends on. In a crowded column boxes of one style become one.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Final
 
@@ -73,25 +73,14 @@ class Tie:
     style: Style
     count: int = 1
 
-    @property
-    def path(self) -> str:
-        """The line in SVG's words: from the right side of one box to the left side of another."""
-        y, to_y = self.source.y + HEIGHT // 2, self.target.y + HEIGHT // 2
-        if self.source.x == self.target.x:
-            x = self.source.x
-            return f"M{x} {y}C{x - 24} {y} {x - 24} {to_y} {x} {to_y}"
-        x, to_x = self.source.x + WIDTH, self.target.x
-        bend = (to_x - x) // 2
-        return f"M{x} {y}C{x + bend} {y} {to_x - bend} {to_y} {to_x} {to_y}"
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Graph:
     """Boxes and the ties between them; a header has its text and place."""
 
     boxes: list[Box]
     ties: list[Tie]
-    headers: list[tuple[str, int, int]]
+    headers: list[tuple[str, int, int]] = field(default_factory=list)
     width: int = 0
     height: int = 0
 
@@ -108,7 +97,7 @@ def draw(items: Iterable[GraphItem]) -> Graph | None:
 def graph_of(items: Iterable[GraphItem]) -> Graph:
     """Return the graph of `items`, not in place yet."""
     builder = _Builder(list(items))
-    return Graph(list(builder.boxes.values()), list(builder.ties.values()), [])
+    return Graph(list(builder.boxes.values()), list(builder.ties.values()))
 
 
 class _Builder:
@@ -117,12 +106,12 @@ class _Builder:
     def __init__(self, items: list[GraphItem]) -> None:
         self.boxes: dict[str, Box] = {}
         self.ties: dict[tuple[int, int], Tie] = {}
-        self._own = {(item.stack, item.type_name, item.id): item for item in items}
-        # A stack may refer to what another one manages.
-        self._anywhere = {(item.type_name, item.id): item for item in items if item.id}
+        self._items: dict[tuple[str, ...], GraphItem] = {}
         self._blocks: defaultdict[tuple[Any, ...], list[GraphItem]] = defaultdict(list)
         self._behind: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         for item in items:
+            self._items[item.stack, item.type_name, item.id] = item
+            self._items[item.type_name, item.id] = item
             address = parsed(item.address, item.type_name)
             block = (item.stack, address.config)
             self._blocks[block].append(item)
@@ -139,64 +128,64 @@ class _Builder:
             column = _COLUMNS.get(item.type_name, Column.OTHERS)
             if item.key in jumps or item.values.get("is_jump_host") is True:
                 column = Column.JUMP_HOSTS
-            # An attachment is a tie.
-            if item.type_name != AGENT_PLUGIN.type_name and (
-                column < Column.OTHERS or _refers(item)
-            ):
+            is_tie = item.type_name == AGENT_PLUGIN.type_name
+            if not is_tie and (column < Column.OTHERS or _refers(item)):
                 subtitle = printable(item.address)
                 title = item.label or subtitle
                 self.boxes[item.key] = Box(column, title, subtitle, item.style, item.anchor)
         for item in items:
-            if item.type_name == AGENT_PLUGIN.type_name:
-                self._attach(item)
-            else:
-                self._tie_all(item)
+            self._tie_all(item)
 
     def _tie_all(self, item: GraphItem) -> None:
-        """Add the ties from an item to the objects that its definition refers to."""
+        """Add the ties from an item to the objects that it refers to; an attachment is a tie."""
+        own = self.boxes.get(item.key)
         for name, target in _refers(item):
             column = _COLUMNS.get(target, Column.OTHERS)
             if item.type_name == target == HOST.type_name:
                 column = Column.JUMP_HOSTS
             for other in self._referred(item, name, target):
-                box, referred = self.boxes[item.key], self._box(target, other, column)
-                left, right = (box, referred) if box.column < column else (referred, box)
-                self._tie(left, right, item.style)
-        if item.type_name == AGENT.type_name:
-            for plugin in _texts(item.values.get("plugin_ids")):
-                self._tie(self.boxes[item.key], self._plugin(plugin, ""), item.style)
+                box = self._box_of(target, other, column)
+                if own is None:
+                    self._tie_plugins(box, item, "plugin_id", "name")
+                else:
+                    self._tie(*((own, box) if own.column < column else (box, own)), item.style)
+        if own is not None:
+            self._tie_plugins(own, item, "plugin_ids", "")
 
-    def _attach(self, item: GraphItem) -> None:
-        name = "".join(_texts(item.values.get("name")))
-        for agent in self._referred(item, "agent_id", AGENT.type_name):
-            for plugin in _texts(item.values.get("plugin_id")):
-                box = self._box(AGENT.type_name, agent, Column.AGENTS)
-                self._tie(box, self._plugin(plugin, name), item.style)
+    def _tie_plugins(self, agent: Box, item: GraphItem, name: str, titled_by: str) -> None:
+        title = "".join(_texts(item.values.get(titled_by)))
+        for plugin in _texts(item.values.get(name)):
+            box = Box(Column.PLUGINS, printable(plugin), printable(plugin), SAME, "")
+            box = self.boxes.setdefault(f"plugin\0{plugin}", box)
+            box.title = printable(title) or box.title
+            self._tie(agent, box, item.style)
 
     def _referred(self, item: GraphItem, name: str, type_name: str) -> Iterator[GraphItem | str]:
-        """Yield what attribute `name` refers to: items, or ids of what is not among them."""
+        """Yield what attribute `name` refers to: items, or ids of what is not among them.
+
+        A stack may refer to what another one manages; its own comes first.
+        """
         value = item.values.get(name)
         known = _texts(value)
-        yield from (self._find(item.stack, type_name, text) for text in known)
+        for id in known:
+            elsewhere = self._items.get((type_name, id), id)
+            yield self._items.get((item.stack, type_name, id), elsewhere)
         if holds_unknown(value):
-            others = self._depended(item, type_name)
+            others = self._resolve_by_dependencies(item, type_name)
             yield from (other for other in others if other.id not in known)
 
-    def _find(self, stack: str, type_name: str, id: str) -> GraphItem | str:
-        """Return the item of an id, of its own stack if that has one; or the id."""
-        elsewhere = self._anywhere.get((type_name, id), id)
-        return self._own.get((stack, type_name, id), elsewhere)
-
-    def _depended(self, item: GraphItem, type_name: str) -> Iterator[GraphItem]:
+    def _resolve_by_dependencies(self, item: GraphItem, type_name: str) -> Iterator[GraphItem]:
         """Yield the items of a type that `item` depends on, those behind another left out.
 
         Dependencies name blocks, and those that are behind others too, as in state.
         """
         configs = dict.fromkeys(parsed(address).config for address in item.depends_on)
-        blocks = [
-            (item.stack, config) for config in configs if (item.stack, config) in self._blocks
+        near = [
+            block
+            for config in configs
+            if (block := (item.stack, config)) in self._blocks
+            and self._blocks[block][0].type_name == type_name
         ]
-        near = [block for block in blocks if self._blocks[block][0].type_name == type_name]
         behind = {config for block in near for config in self._behind[block]}
         key = parsed(item.address, item.type_name).key
         for block in near:
@@ -209,18 +198,12 @@ class _Builder:
         if known is None or style.rank < known.style.rank:
             self.ties[id(source), id(target)] = Tie(source, target, style)
 
-    def _box(self, type_name: str, found: GraphItem | str, column: Column) -> Box:
+    def _box_of(self, type_name: str, found: GraphItem | str, column: Column) -> Box:
         """Return the box of what is referred to, by its item or by its id."""
         if isinstance(found, GraphItem):
             return self.boxes[found.key]
         box = Box(column, printable(found), ELSEWHERE.word, ELSEWHERE, "")
         return self.boxes.setdefault(f"{type_name}\0{found}", box)
-
-    def _plugin(self, plugin_id: str, name: str) -> Box:
-        box = Box(Column.PLUGINS, printable(plugin_id), printable(plugin_id), SAME, "")
-        box = self.boxes.setdefault(f"plugin\0{plugin_id}", box)
-        box.title = printable(name) or box.title
-        return box
 
 
 def _refers(item: GraphItem) -> list[tuple[str, str]]:
@@ -237,34 +220,29 @@ def _texts(value: Any) -> list[str]:
 
 
 def merge_alike(graph: Graph) -> Graph:
-    """Return `graph` with at most about `ROOM` boxes in each column."""
-    columns: defaultdict[Column, list[Box]] = defaultdict(list)
+    """Return `graph` with about `ROOM` boxes in each column: those of one style become one."""
+    groups: defaultdict[tuple[Column, Style], list[Box]] = defaultdict(list)
     for box in graph.boxes:
-        columns[box.column].append(box)
+        groups[box.column, box.style].append(box)
+    sizes = Counter(box.column for box in graph.boxes)
+    loud = Counter(box.column for box in graph.boxes if not box.style.quiet)
     merged: dict[int, Box] = {}
-    for column, boxes in columns.items():
-        loud = [box for box in boxes if not box.style.quiet]
-        apart = boxes if len(boxes) <= ROOM else loud if len(loud) <= _APART else []
-        merged |= {id(box): box for box in apart}
-        styles: defaultdict[Style, list[Box]] = defaultdict(list)
-        for box in boxes:
-            if id(box) not in merged:
-                styles[box.style].append(box)
-        for style, group in styles.items():
-            title, subtitle = (
-                f"{len(group):,} {_title(column)}",
-                f"{style.word}: {group[0].title} …",
-            )
-            anchor = f"s-{style.name}" if group[0].anchor else ""
-            one = Box(column, title, subtitle, style, anchor, len(group))
-            merged |= {id(box): one for box in group}
+    for (column, style), boxes in groups.items():
+        stay = (
+            len(boxes) == 1 or sizes[column] <= ROOM or (not style.quiet and loud[column] <= _APART)
+        )
+        title, subtitle = f"{len(boxes):,} {_title(column)}", f"{style.word}: {boxes[0].title} …"
+        anchor = f"s-{style.name}" if boxes[0].anchor else ""
+        one = Box(column, title, subtitle, style, anchor, len(boxes))
+        merged |= {id(box): box if stay else one for box in boxes}
     ties: dict[tuple[int, int], Tie] = {}
     for tie in graph.ties:
         pair = merged[id(tie.source)], merged[id(tie.target)]
         known = ties.get((id(pair[0]), id(pair[1])), Tie(*pair, tie.style, 0))
         style = min(known.style, tie.style, key=lambda style: style.rank)
         ties[id(pair[0]), id(pair[1])] = Tie(*pair, style, known.count + tie.count)
-    return Graph(list(dict.fromkeys(merged.values())), list(ties.values()), [])
+    boxes = sorted(dict.fromkeys(merged.values()), key=lambda box: box.column)
+    return Graph(boxes, list(ties.values()))
 
 
 def lay_out(graph: Graph) -> Graph:
