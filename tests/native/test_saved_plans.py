@@ -209,7 +209,7 @@ def test_what_it_settles_cannot_be_asked_again(native: Any, word: str) -> None:
     [
         (None, "Cannot read the plan"),
         (b"PK\x03\x04", "is not a plan of this release"),
-        (b"opsconsole plan 1\nxxxx", "is damaged"),
+        (b"opsconsole plan 2\nxxxx", "is damaged"),
     ],
 )
 def test_what_is_no_plan_is_said_to_be_none(native: Any, data: bytes | None, said: str) -> None:
@@ -269,7 +269,7 @@ def test_a_plan_of_another_shape_is_damaged(
     plan = json.loads(content(native, "p"))
     spoil(plan)
     packed = zlib.compress(json.dumps(plan).encode())
-    (native.folder / "p").write_bytes(b"opsconsole plan 1\n" + packed)
+    (native.folder / "p").write_bytes(b"opsconsole plan 2\n" + packed)
     for command in ("apply", "show"):
         refused = native.run(command, "p", expect=1)
         assert "is damaged" in refused.err
@@ -283,7 +283,7 @@ def test_a_plan_that_grows_when_unpacked_is_damaged(native: Any) -> None:
     begin, again = (
         packed.compress(b" " * 2**20) + packed.flush(zlib.Z_FULL_FLUSH) for _ in range(2)
     )
-    (native.folder / "p").write_bytes(b"opsconsole plan 1\n" + begin + 599 * again)
+    (native.folder / "p").write_bytes(b"opsconsole plan 2\n" + begin + 599 * again)
     assert "is damaged" in native.run("show", "p", expect=1).err
 
 

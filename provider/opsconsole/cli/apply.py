@@ -25,8 +25,7 @@ from opsconsole.reconcile.changes import Plan, checksum
 from opsconsole.reconcile.execution import Applied
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.runs import Applier
-from opsconsole.reconcile.saved import read_plan
-from opsconsole.reconcile.saving import check_state, console_moved, reopen
+from opsconsole.reconcile.saved_plan import check_state, console_moved, read_plan, reopen
 from opsconsole.reports import apply_text, messages
 from opsconsole.state import StateSession, open_state
 

@@ -19,8 +19,7 @@ from opsconsole.language import Program, find_output, load_stack, stacks_of
 from opsconsole.phrases import plural
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reconcile.planner import Workspace
-from opsconsole.reconcile.saved import check_plan_file
-from opsconsole.reconcile.saving import save_plan, shown_variables
+from opsconsole.reconcile.saved_plan import check_plan_file, save_plan, shown_variables
 from opsconsole.state import open_state
 
 

@@ -21,8 +21,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     # The state is shown without what plans need.
     from opsconsole.cli import planning
-    from opsconsole.reconcile.saved import read_plan
-    from opsconsole.reconcile.saving import program_of
+    from opsconsole.reconcile.saved_plan import program_of, read_plan
 
     saved = read_plan(args.planfile)
     planning.write_reports(args, saved.plan, saved.stack)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from opsconsole.errors import OpsconsoleError
 from opsconsole.reconcile.changes import Action, Change, Drift, OutputChange, Plan
-from opsconsole.reconcile.saved import SavedPlan, read_plan, write_plan
+from opsconsole.reconcile.saved_plan import SavedPlan, read_plan, write_plan
 from opsconsole.reports import plan_json, plan_text
 from opsconsole.resources import RESOURCES
 
@@ -39,7 +39,7 @@ SEEDS = [_seed(), json.dumps(json.loads(_seed())).encode()]
 def check(data: bytes) -> None:
     """Read `data` as what a plan file holds packed, and as such a file itself."""
     for content in (zlib.compress(data, 1), data):
-        _FILE.write_bytes(b"opsconsole plan 1\n" + content)
+        _FILE.write_bytes(b"opsconsole plan 2\n" + content)
         try:
             plan = read_plan(_FILE).plan
             plan_text.render(plan)

@@ -1,21 +1,29 @@
-"""What a saved plan holds beside the plan, and how a program is opened again from one.
+"""Saved plans: a plan, with the program and the variables that it was made from, as one file.
 
 It is applied only where nothing has changed since: the state it was made from, or the console.
 
-A saved plan holds no provider credentials: literal ones are taken out of the program's text, and
+The file holds no provider credentials: literal ones are taken out of the program's text, and
 variables that carry one, like ephemeral variables, must be given again.
 """
 
 from __future__ import annotations
 
+import base64
 import json
+import os
+import stat
 import tempfile
+import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Final
+from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from opsconsole import resources
 from opsconsole.compare import changed_fields
+from opsconsole.definition import DataSourceDefinition, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, error
 from opsconsole.errors import UserError
 from opsconsole.language import (
@@ -26,17 +34,182 @@ from opsconsole.language import (
     says_twice,
 )
 from opsconsole.lifecycle.answers import is_sentinel
-from opsconsole.reconcile.changes import Change, Plan
+from opsconsole.named_files import read_named
+from opsconsole.reconcile.changes import UNKNOWN_KEY, Action, Change, Plan
 from opsconsole.reconcile.planner import Workspace
-from opsconsole.reconcile.prior import PriorInstance
+from opsconsole.reconcile.prior import PriorInstance, has_shape
 from opsconsole.reconcile.providers import OnStop, Providers, provider_in_state, refresh
-from opsconsole.reconcile.saved import SavedPlan, write_plan
-from opsconsole.resources import RESOURCES
+from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import InstanceObject, State, decode, encode, instance_and_key, lay_out
+from opsconsole.values import UNKNOWN, Attributes
 
+MAX_BYTES: Final = 512 * 2**20
+"""How large a plan may be, packed and unpacked."""
+_MAGIC = b"opsconsole plan 2\n"
+_BYTES_KEY = "\0bytes"
+"""The name in an object of JSON that stands for bytes."""
 _CREDENTIALS = ("api_key", "session_cookie")
 _VALUES = "saved-values.json"
 _SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPlan:
+    """What a plan file holds.
+
+    Attributes:
+        plan: The plan, without its diagnostics.
+        files: Name to text of the program's files.
+        root: The directory that the program's relative paths start at.
+        stack: Name of the stack.
+        variables: Values of the variables that are neither ephemeral nor a credential.
+        digest: Digest of the state that the plan was made from.
+        state: The state file that the user named, or empty.
+    """
+
+    __pydantic_config__: ClassVar = {"extra": "forbid", "hide_input_in_errors": True}
+
+    plan: Plan
+    files: Mapping[str, str]
+    root: str
+    stack: str
+    variables: Mapping[str, Any]
+    digest: str
+    state: str = ""
+
+
+def check_plan_file(path: Path) -> None:
+    """Refuse to write a plan over a file that is not a plan, such as the program.
+
+    Raises:
+        UserError: There is such a file.
+    """
+    if not path.is_file() or not path.stat().st_size:
+        return
+    try:
+        with path.open("rb") as file:
+            is_plan = file.read(len(_MAGIC)) == _MAGIC
+        if not is_plan and is_zipfile(path):
+            with ZipFile(path) as archive:
+                is_plan = "tfplan" in archive.namelist()  # Terraform's own
+    except (OSError, BadZipFile):
+        is_plan = False
+    if not is_plan:
+        raise UserError(
+            f"{path} exists already and is not a plan, so it is not overwritten.",
+            "Name another file, or remove that file first.",
+        )
+
+
+def write_plan(path: Path, saved: SavedPlan) -> None:
+    """Write a plan file, readable by its owner alone.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    text = json.dumps(saved, default=_to_json, separators=(",", ":"))
+    packed = zlib.compress(text.encode(), 1)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                os.fchmod(descriptor, 0o600)
+            file.write(_MAGIC + packed)
+    except OSError as problem:
+        raise UserError(f"Cannot write the plan to {path}: {problem.strerror}.") from problem
+
+
+def read_plan(path: Path) -> SavedPlan:
+    """Read a plan file.
+
+    Raises:
+        UserError: it cannot be read, or is not a plan of this release.
+    """
+    from pydantic import TypeAdapter  # only commands with a saved plan need it
+
+    try:
+        data = read_named(path)
+    except OSError as problem:
+        raise UserError(f"Cannot read the plan {path}: {problem.strerror}.") from problem
+    if not data.startswith(_MAGIC):
+        raise UserError(
+            f"{path} is not a plan of this release of opsconsole.",
+            "A plan file is written by `opsconsole plan --out FILE`; Terraform's are not read.",
+        )
+    try:
+        content = json.loads(_unpacked(data[len(_MAGIC) :]), object_hook=_from_json)
+        saved = TypeAdapter(SavedPlan).validate_python(content)
+        _check(saved)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
+        raise UserError(f"The plan {path} is damaged.", "Plan again.") from problem
+    return saved
+
+
+def _unpacked(data: bytes) -> bytes:
+    """Return what was compressed, up to a bound: a few bytes may stand for gigabytes."""
+    packed = zlib.decompressobj()
+    try:
+        text = packed.decompress(data, MAX_BYTES)
+    except zlib.error as problem:
+        raise ValueError(str(problem)) from problem
+    if not packed.eof or packed.unused_data:
+        raise ValueError(f"it is cut off, or has more than {MAX_BYTES:,} bytes")
+    return text
+
+
+def _check(saved: SavedPlan) -> None:
+    """Refuse a plan with values that are not of their types.
+
+    Raises:
+        ValueError: There is one.
+    """
+    plan = saved.plan
+    datetime.fromisoformat(plan.planned_at)
+    for read in plan.data:
+        _check_shape(read.value, DATA_SOURCES[read.type_name])
+    for change in plan.changes:
+        values = (change.before, change.after, change.config)
+        kinds = DATA_SOURCES if change.address.startswith("data.") else RESOURCES
+        for value in values:
+            _check_shape(value, kinds[change.type_name])
+    for drift in plan.drift:
+        _check_shape(drift.before, RESOURCES[drift.type_name])
+        _check_shape(drift.after, RESOURCES[drift.type_name])
+    for name in saved.files:
+        if Path(name).name != name or not name.endswith(".tf.json"):
+            raise ValueError(f"{name!r} is not a file of a program")
+
+
+def _check_shape(
+    value: Attributes | None, definition: ResourceDefinition | DataSourceDefinition
+) -> None:
+    if value is not None and not all(
+        item.name in value and has_shape(value[item.name], item) for item in definition
+    ):
+        raise ValueError(f"a value of {definition.type_name} is of another shape")
+
+
+def _to_json(value: Any) -> Any:
+    """Return what JSON holds instead of a value that it does not know; its parts are asked next."""
+    if value is UNKNOWN:
+        return {UNKNOWN_KEY: True}
+    if isinstance(value, Action):
+        return value.value
+    if isinstance(value, bytes):
+        return {_BYTES_KEY: base64.b64encode(value).decode()}
+    if isinstance(value, frozenset):
+        return sorted(value, key=str)
+    if isinstance(value, Mapping):
+        return dict(value)
+    names = (field.name for field in fields(value) if field.name != "diagnostics")
+    return {name: getattr(value, name) for name in names}
+
+
+def _from_json(value: dict[str, Any]) -> Any:
+    """Return the value that an object of JSON stands for: `_to_json` backwards."""
+    if UNKNOWN_KEY in value:
+        return UNKNOWN
+    return base64.b64decode(value[_BYTES_KEY]) if _BYTES_KEY in value else value
 
 
 def save_plan(path: Path, workspace: Workspace, plan: Plan, state_path: Path | None) -> None:
