@@ -4,61 +4,14 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from opsconsole.drift import unmanaged_kinds
 from opsconsole.errors import UserError
 from opsconsole.reports.formats import FORMATS, NOTIFICATIONS
-
-
-class Option:
-    """An option that takes a value, or without leading dashes an operand.
-
-    Args:
-        words: Its name, and what stands for its value in help.
-        environment: The variable that outranks `default`.
-        more: Further arguments of `argparse`.
-    """
-
-    def __init__(
-        self,
-        words: str,
-        help: str,
-        type: Callable[[str], Any] = str,
-        environment: str = "",
-        **more: Any,
-    ) -> None:
-        self.name, _, metavar = words.partition(" ")
-        self.environment = environment
-        self.more = {"metavar": metavar or None, "help": help, "type": type, **more}
-
-
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """An option that is on or off: `--NAME`, `--NAME=true`, `--NAME=false`.
-
-    Attributes:
-        environment: The variable that turns it on.
-    """
-
-    name: str
-    help: str
-    default: bool | None = False
-    environment: str = ""
-
-
-class Group:
-    """Options under one heading of help; without a title, of which only one may be given."""
-
-    def __init__(self, title: str, *options: Option | Flag | Group) -> None:
-        self.title, self.options = title, options
-
-
-Options: TypeAlias = tuple[Option | Flag | Group, ...]
 
 _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)")
@@ -142,3 +95,80 @@ def read_format_and_file(text: str) -> tuple[str, Path | None]:
     if equals and not file:
         raise argparse.ArgumentTypeError(f"{text!r} names no file; write {name}=FILE")
     return name, None if file in ("", "-") else Path(file)
+
+
+READERS: Final[Mapping[str, Callable[[str], Any]]] = {
+    **dict.fromkeys(("DIR", "FILE", "PATH", "PLANFILE", "REPORT"), Path),
+    "N": int,
+    "DURATION": seconds,
+    "PERCENT": read_per_cent,
+    "K/N": read_shard,
+    "DATE": read_day,
+    "KINDS": read_kinds,
+}
+"""What reads a value, by what stands for it in help; other values are texts."""
+_FORM: Final = re.compile(r"(\[)?(.+?)(\.\.\.)?(?(1)\])(…?)")
+
+
+class Option:
+    """An option or an operand of a command.
+
+    Args:
+        text: How help shows it, two spaces, and what it means. `--lock=false` is a flag that is on
+            by default, `--json` one that is off, `--html FILE` takes a value, `--target ADDRESS…`
+            may be repeated, `--program [DIR]` may leave the value out, `--framework {a,b}` has a
+            choice. `FILE`, `[FILE]`, `FILE...` and `[FILE...]` are operands.
+        environment: The variable that outranks its default.
+        more: Further arguments of `argparse`.
+
+    Attributes:
+        arguments: Those of `argparse`; of a flag without the spelling.
+    """
+
+    def __init__(self, text: str, *, environment: str = "", **more: Any) -> None:
+        form, _, help = text.partition("  ")
+        self.name, _, value = form.partition(" ")
+        self.environment = environment
+        self.is_flag = form.startswith("--") and not value
+        self.arguments: dict[str, Any] = {"help": help}
+        if self.is_flag:
+            self.name = self.name.removesuffix("=false")
+            self.arguments |= {"default": self.name != form, "dest": _attribute(self.name)}
+        else:
+            self._take_value(value or form, is_operand=not value)
+        self.arguments |= more
+        if not form.startswith("--"):
+            self.name = self.arguments.pop("dest", self.name)
+        if self.arguments.get("action") == "append":
+            self.arguments["default"] = []
+
+    def _take_value(self, form: str, *, is_operand: bool) -> None:
+        found = _FORM.fullmatch(form)
+        assert found is not None
+        optional, shown, several, repeated = found.groups()
+        if shown.startswith("{"):
+            self.arguments["choices"] = tuple(shown.strip("{}").split(","))
+        else:
+            self.arguments["metavar"] = shown
+        if optional or several:
+            self.arguments["nargs"] = "?" if not several else "*" if optional else "+"
+        if repeated:
+            self.arguments["action"] = "append"
+        self.arguments["type"] = READERS.get(shown, str)
+        if is_operand:
+            self.name = shown.lower()
+
+
+def _attribute(name: str) -> str:
+    return name.removeprefix("--").replace("-", "_")
+
+
+Options: TypeAlias = "tuple[str | Option | Group, ...]"
+"""An option that needs no more than its text is that text."""
+
+
+class Group:
+    """Options under one heading of help; without a title, of which only one may be given."""
+
+    def __init__(self, title: str, *options: str | Option | Group) -> None:
+        self.title, self.options = title, options

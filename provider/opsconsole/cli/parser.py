@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from opsconsole import __version__
-from opsconsole.cli.options import Flag, Group, Option, Options
+from opsconsole.cli.options import Group, Option, Options
 from opsconsole.cli.table import COMMANDS, FAILED, HELP, Command
 
 
@@ -210,36 +210,27 @@ def _run(place: str, args: argparse.Namespace) -> int:
 
 def _add_options(container: argparse._ActionsContainer, options: Options) -> None:
     for item in options:
-        match item:
-            case Group(title=""):
-                _add_options(container.add_mutually_exclusive_group(), item.options)
-            case Group():
-                _add_options(container.add_argument_group(item.title), item.options)
-            case Flag():
-                _add_flag(container, item)
-            case Option():
-                _add_option(container, item)
+        if isinstance(item, Group) and item.title:
+            _add_options(container.add_argument_group(item.title), item.options)
+        elif isinstance(item, Group):
+            _add_options(container.add_mutually_exclusive_group(), item.options)
+        else:
+            _add_option(container, Option(item) if isinstance(item, str) else item)
 
 
 def _add_option(container: argparse._ActionsContainer, option: Option) -> None:
-    more = dict(option.more)
-    if more.get("action") == "append":
-        more["default"] = []
-    if given := os.environ.get(option.environment):
-        more["default"] = given  # a default that is a text is read as if it were given
-    container.add_argument(option.name, **more)
-
-
-def _add_flag(container: argparse._ActionsContainer, flag: Flag) -> None:
-    """Add three spellings of a flag; help shows the one that changes something."""
-    is_on = bool(flag.environment) and os.environ.get(flag.environment, "") not in ("", "0")
-    shown = f"--{flag.name}=false" if flag.default else f"--{flag.name}"
-    for word in (f"--{flag.name}", f"--{flag.name}=true", f"--{flag.name}=false"):
-        container.add_argument(
-            word,
-            dest=flag.name.replace("-", "_"),
-            default=is_on or flag.default,
-            action="store_const",
-            const=not word.endswith("=false"),
-            help=flag.help if word == shown else argparse.SUPPRESS,
-        )
+    arguments = dict(option.arguments)
+    given = os.environ.get(option.environment, "")
+    if not option.is_flag:
+        if given:
+            arguments["default"] = given  # a default that is a text is read as if it were given
+        container.add_argument(option.name, **arguments)
+        return
+    if given not in ("", "0"):
+        arguments["default"] = True
+    # Help shows the spelling that changes something.
+    shown = f"{option.name}=false" if arguments["default"] else option.name
+    for word in (option.name, f"{option.name}=true", f"{option.name}=false"):
+        spelling = arguments if word == shown else {**arguments, "help": argparse.SUPPRESS}
+        is_on = not word.endswith("=false")
+        container.add_argument(word, action="store_const", const=is_on, **spelling)

@@ -12,18 +12,12 @@ from typing import Final
 
 from opsconsole import drift
 from opsconsole.cli.options import (
-    Flag,
     Group,
     Option,
     Options,
-    read_day,
     read_format_and_file,
-    read_kinds,
     read_notification,
-    read_per_cent,
     read_port,
-    read_shard,
-    seconds,
 )
 from opsconsole.errors import TRY_LATER
 from opsconsole.reports.formats import FORMATS, NOTIFICATIONS
@@ -69,7 +63,7 @@ class Command:
         run: str,
         description: str,
         example: str,
-        *options: Option | Flag | Group,
+        *options: str | Option | Group,
         line: str = "",
         codes: Mapping[int, str] | None = None,
         fixed: Mapping[str, object] | None = None,
@@ -82,53 +76,36 @@ class Command:
         self.verbs = verbs or {}
 
 
-NO_COLOR = Flag("no-color", "print without colour")
-JSON = Flag("json", "print JSON")
-TERRAFORM_JSON = Flag("json", "print Terraform's JSON format")
-STACK = Option("--stack NAME", "the stack, where the app has several")
-DIR = Option("--dir DIR", "a directory of *.tf.json files instead", Path)
-STATE = Option("--state PATH", "the state file, whatever the backend", Path)
-PLAN_FILE = Option("planfile PLANFILE", "a saved plan", Path, nargs="?")
-PARALLELISM = Option(
-    "--parallelism N", "requests in flight at most (the provider's max_concurrency)", int
-)
-HIDDEN_PARALLELISM = Option("--parallelism N", argparse.SUPPRESS, int)
+NO_COLOR = "--no-color  print without colour"
+JSON = "--json  print JSON"
+TERRAFORM_JSON = "--json  print Terraform's JSON format"
+STACK = "--stack NAME  the stack, where the app has several"
+DIR = "--dir DIR  a directory of *.tf.json files instead"
+STATE = "--state PATH  the state file, whatever the backend"
+PLAN_FILE = "[PLANFILE]  a saved plan"
+PARALLELISM = "--parallelism N  requests in flight at most (the provider's max_concurrency)"
+HIDDEN_PARALLELISM = Option("--parallelism N", help=argparse.SUPPRESS)
 """Terraform's option, where clients give it and nothing is read in parallel."""
 
 PLACE = Group(
     "program and state",
     *(STACK, DIR, STATE),
-    Option(
-        "--backend-config NAME=VALUE|FILE",
-        "a setting of the backend that the program leaves out; may be repeated",
-        action="append",
-    ),
-    Option(
-        "--journal FILE",
-        "the journal of the state, where several paths lead to that state",
-        Path,
-    ),
-    Option(
-        "--journal-dir DIR",
-        "the directory for the journal of a remote state (OPSCONSOLE_JOURNAL_DIR)",
-        Path,
-    ),
+    "--backend-config NAME=VALUE|FILE…  a setting of the backend that the program leaves out; "
+    "may be repeated",
+    "--journal FILE  the journal of the state, where several paths lead to that state",
+    "--journal-dir DIR  the directory for the journal of a remote state (OPSCONSOLE_JOURNAL_DIR)",
 )
 # Their order among each other counts, so that both are kept in one list.
 VARIABLES = Group(
     "variables",
     Option(
-        "--var NAME=VALUE",
-        "the value of a variable; may be repeated",
-        lambda text: ("var", text),
-        action="append",
+        "--var NAME=VALUE…  the value of a variable; may be repeated",
+        type=lambda text: ("var", text),
         dest="variables",
     ),
     Option(
-        "--var-file FILE",
-        "a file of values; may be repeated",
-        lambda text: ("var-file", text),
-        action="append",
+        "--var-file FILE…  a file of values; may be repeated",
+        type=lambda text: ("var-file", text),
         dest="variables",
     ),
 )
@@ -138,94 +115,71 @@ SETTINGS = (
         STACK,
         DIR,
         Option(
-            "--provider ALIAS",
-            "the provider block of this alias, where there are several",
+            "--provider ALIAS  the provider block of this alias, where there are several",
             default="",
         ),
-        Flag("environment", "take the settings from the environment alone"),
+        "--environment  take the settings from the environment alone",
     ),
     VARIABLES,
 )
 """Where settings come from, for a command without a plan."""
 LOCK = Group(
     "lock",
-    Flag("lock", "do not lock the state", default=True),
+    "--lock=false  do not lock the state",
     Option(
-        "--lock-timeout DURATION",
-        "how long to wait for another holder, such as 30s",
-        seconds,
-        default=0.0,
+        "--lock-timeout DURATION  how long to wait for another holder, such as 30s", default=0.0
     ),
-    Flag(
-        "unlocked-backend",
-        "go on where the backend cannot be locked for the run (OPSCONSOLE_UNLOCKED_BACKEND)",
-    ),
+    "--unlocked-backend  go on where the backend cannot be locked for the run "
+    "(OPSCONSOLE_UNLOCKED_BACKEND)",
 )
 _WHAT: Options = (
-    Option(
-        "--target ADDRESS",
-        "plan only this resource or instance and what it needs; may be repeated",
-        action="append",
-    ),
-    Option("--replace ADDRESS", "replace this instance; may be repeated", action="append"),
-    Flag("refresh", "plan on the state as it is, without reading the console", default=True),
+    "--target ADDRESS…  plan only this resource or instance and what it needs; may be repeated",
+    "--replace ADDRESS…  replace this instance; may be repeated",
+    "--refresh=false  plan on the state as it is, without reading the console",
 )
 _HOW: Options = (
-    Flag("preflight", "let the console judge the rows of new hosts by a dry run"),
+    "--preflight  let the console judge the rows of new hosts by a dry run",
     PARALLELISM,
 )
 _MODES: Options = (
-    Flag("refresh-only", "only bring state up to date with the console"),
-    Flag("destroy", "remove everything that is in state"),
+    "--refresh-only  only bring state up to date with the console",
+    "--destroy  remove everything that is in state",
 )
 PLANNING = Group("plan", *_WHAT, *_MODES, *_HOW)
 PLANNING_OF_DESTROY = Group("plan", *_WHAT, *_HOW)
 GUARD = Group(
     "guard",
-    Flag(
-        "force",
-        "allow a plan that deletes or replaces more than --max-destroy",
+    Option(
+        "--force  allow a plan that deletes or replaces more than --max-destroy",
         environment="OPSCONSOLE_FORCE",
     ),
     Option(
-        "--max-destroy PERCENT",
-        "the percentage of the resources in state that a plan may delete or replace without "
-        f"--force, where there are {FEWEST_GUARDED} or more (default {DEFAULT_SHARE:g})",
-        read_per_cent,
+        "--max-destroy PERCENT  the percentage of the resources in state that a plan may delete "
+        f"or replace without --force, where there are {FEWEST_GUARDED} or more (default "
+        f"{DEFAULT_SHARE:g})",
         default=DEFAULT_SHARE,
         environment="OPSCONSOLE_MAX_DESTROY",
     ),
 )
 PLAN_OUTPUT = Group(
     "output",
-    Option("--html FILE", "write the plan as one page", Path),
-    Option("--markdown FILE", "write the plan as Markdown", Path),
+    "--html FILE  write the plan as one page",
+    "--markdown FILE  write the plan as Markdown",
     NO_COLOR,
     Group(
         "",
-        Flag(
-            "compact",
-            "name and count what is created or removed; show only changes in full",
-        ),
-        Flag(
-            "full",
-            "show every attribute (by default where the plan fits the screen, and in a "
-            "file or pipe)",
-        ),
+        "--compact  name and count what is created or removed; show only changes in full",
+        "--full  show every attribute (by default where the plan fits the screen, and in a file "
+        "or pipe)",
     ),
 )
 APPLY: Options = (
-    Flag("auto-approve", "do not ask"),
-    Flag("input", "never ask: fail where an answer is needed", default=True),
-    Option("--checksum SUM", "apply only a plan with this checksum"),
-    Flag("json", "print Terraform's machine-readable messages"),
+    "--auto-approve  do not ask",
+    "--input=false  never ask: fail where an answer is needed",
+    "--checksum SUM  apply only a plan with this checksum",
+    "--json  print Terraform's machine-readable messages",
     *(PLACE, VARIABLES, GUARD, LOCK, PLAN_OUTPUT),
 )
-
-
-def shard(help: str) -> Option:
-    """Return the option that names a share of the stacks."""
-    return Option("--shard K/N", help, read_shard)
 
 
 _KINDS = ", ".join(drift.unmanaged_kinds())
@@ -233,86 +187,60 @@ _COUNTED = ",".join(drift.COUNTED)
 DRIFT_PROGRAM = Group(
     "program",
     Option(
-        "--program DIR",
-        "synthesise the program in DIR (here, if left out), and also report what it declares "
-        "and state does not hold",
-        Path,
-        nargs="?",
+        "--program [DIR]  synthesise the program in DIR (here, if left out), and also report "
+        "what it declares and state does not hold",
         const=Path(),
     ),
     DIR,
-    Option("--stack NAME", "only this stack of the program; may be repeated", action="append"),
+    "--stack NAME…  only this stack of the program; may be repeated",
 )
 DRIFT_CHECK = Group(
     "check",
-    Flag("read-only", "send only GET requests; hosts are then read only by host_get"),
+    "--read-only  send only GET requests; hosts are then read only by host_get",
+    f"--baseline FILE  accepted drift (default: {drift.BASELINE_FILE}, where it exists)",
     Option(
-        "--baseline FILE",
-        f"accepted drift (default: {drift.BASELINE_FILE}, where it exists)",
-        Path,
-    ),
-    Option(
-        "--min-coverage PERCENT",
-        "how much of hosts, attachments, specialties and blacklisted commands must have been "
-        "checked (default 100)",
-        read_per_cent,
+        "--min-coverage PERCENT  how much of hosts, attachments, specialties and blacklisted "
+        "commands must have been checked (default 100)",
         default=100.0,
     ),
     Option(
-        "--count-unmanaged KINDS",
-        f"which unmanaged objects count as drift: {_KINDS}, several with a comma between, or "
-        f"none (default {_COUNTED})",
-        read_kinds,
+        f"--count-unmanaged KINDS  which unmanaged objects count as drift: {_KINDS}, several "
+        f"with a comma between, or none (default {_COUNTED})",
         default=_COUNTED,
     ),
-    shard(
-        "check only the stacks of share K of N, chosen by a hash of their names; `opsconsole "
-        "drift merge REPORT…` makes one report of the JSON reports of all shares"
-    ),
+    "--shard K/N  check only the stacks of share K of N, chosen by a hash of their names; "
+    "`opsconsole "
+    "drift merge REPORT…` makes one report of the JSON reports of all shares",
 )
 ACCEPTANCE = Group(
     "accept",
-    Option(
-        "--accept ADDRESS",
-        "write the drift of these addresses (all drift, if left out) into the baseline",
-        nargs="*",
-    ),
-    Option("--reason TEXT", "why it is accepted; reports show it"),
-    Option(
-        "--until DATE", "the last day on which it is accepted, such as 2026-12-31 (UTC)", read_day
-    ),
+    "--accept [ADDRESS...]  write the drift of these addresses (all drift, if left out) into the "
+    "baseline",
+    "--reason TEXT  why it is accepted; reports show it",
+    "--until DATE  the last day on which it is accepted, such as 2026-12-31 (UTC)",
 )
 DRIFT_OUTPUT: Options = (
     Group(
         "output",
         Option(
-            "--format FORMAT[=FILE]",
-            f"{', '.join(FORMATS)}; to stdout without FILE or with -; may be repeated",
-            read_format_and_file,
-            action="append",
+            f"--format FORMAT[=FILE]…  {', '.join(FORMATS)}; to stdout without FILE or with -; "
+            "may be repeated",
+            type=read_format_and_file,
         ),
-        Flag("json", "the same as --format json"),
-        Option("--out FILE", "the file for the format that names none itself", Path),
+        "--json  the same as --format json",
+        "--out FILE  the file for the format that names none itself",
         NO_COLOR,
     ),
     Group(
         "since an earlier report",
+        "--since REPORT  an earlier report as JSON: tell drift apart that is new, resolved or "
+        "still open; where there is no such file yet, all is new",
+        "--notify URL  a webhook to tell of newly drifted and newly resolved resources, if there "
+        "are any (OPSCONSOLE_NOTIFY_URL, which no list of processes shows)",
         Option(
-            "--since REPORT",
-            "an earlier report as JSON: tell drift apart that is new, resolved or still open; "
-            "where there is no such file yet, all is new",
-            Path,
-        ),
-        Option(
-            "--notify URL",
-            "a webhook to tell of newly drifted and newly resolved resources, if there are "
-            "any (OPSCONSOLE_NOTIFY_URL, which no list of processes shows)",
-        ),
-        Option(
-            "--notify-format FORMAT",
-            f"what the webhook takes: {', '.join(NOTIFICATIONS)} (default {NOTIFICATIONS[0]}, "
-            "or OPSCONSOLE_NOTIFY_FORMAT)",
-            read_notification,
+            f"--notify-format FORMAT  what the webhook takes: {', '.join(NOTIFICATIONS)} "
+            f"(default {NOTIFICATIONS[0]}, or OPSCONSOLE_NOTIFY_FORMAT)",
+            type=read_notification,
             default=NOTIFICATIONS[0],
             environment="OPSCONSOLE_NOTIFY_FORMAT",
         ),
@@ -329,8 +257,8 @@ PROFILES: Final = (
     *("paged", "truncated", "heedless", "extended"),
 )
 """The names of the emulator's profiles, whose module takes long to import."""
-_ADDRESSES: Final = Option("addresses ADDRESS", "only these", nargs="*")
-_WORKSPACE: Final = Option("name NAME", "the workspace")
+_ADDRESSES: Final = Option("[ADDRESS...]  only these", dest="addresses")
+_WORKSPACE: Final = "NAME  the workspace"
 
 _STATE_VERBS: Final = {
     "list": Command(
@@ -344,7 +272,7 @@ _STATE_VERBS: Final = {
         "state_commands:show",
         "Print what state holds of one instance.",
         "opsconsole state show opsconsole_host.web",
-        Option("address ADDRESS", "one instance"),
+        "ADDRESS  one instance",
         NO_COLOR,
         PLACE,
     ),
@@ -352,9 +280,9 @@ _STATE_VERBS: Final = {
         "state_commands:move",
         "Move an instance, or all instances of a resource, to another address.",
         "opsconsole state mv opsconsole_host.web opsconsole_host.gate",
-        Option("source SOURCE", "an instance, or a resource"),
-        Option("target TARGET", "its new address"),
-        Flag("dry-run", "only say what would move"),
+        "SOURCE  an instance, or a resource",
+        "TARGET  its new address",
+        "--dry-run  only say what would move",
         PLACE,
         LOCK,
     ),
@@ -362,8 +290,8 @@ _STATE_VERBS: Final = {
         "state_commands:remove",
         "Forget instances; the console keeps them.",
         "opsconsole state rm opsconsole_agent.old",
-        Option("addresses ADDRESS", "instances, or resources", nargs="+"),
-        Flag("dry-run", "only say what would be forgotten"),
+        Option("ADDRESS...  instances, or resources", dest="addresses"),
+        "--dry-run  only say what would be forgotten",
         PLACE,
         LOCK,
     ),
@@ -377,8 +305,8 @@ _STATE_VERBS: Final = {
         "state_commands:push",
         "Replace the state by a file of the same lineage and a serial that is not older.",
         "opsconsole state push backup.tfstate",
-        Option("file FILE", "a state file; - is stdin"),
-        Flag("force", "write it whatever its lineage and serial"),
+        Option("FILE  a state file; - is stdin", type=str),
+        "--force  write it whatever its lineage and serial",
         PLACE,
         LOCK,
     ),
@@ -417,7 +345,7 @@ _WORKSPACE_VERBS: Final = {
         "Delete a workspace whose state is empty.",
         "opsconsole workspace delete staging",
         _WORKSPACE,
-        Flag("force", "delete it even if its state holds something"),
+        "--force  delete it even if its state holds something",
         PLACE,
         LOCK,
     ),
@@ -429,17 +357,14 @@ HELP: Final = {
             "plan:run",
             "Compare program, state and console, and show what applying would do.",
             "opsconsole plan --out reviewed.plan\nopsconsole apply reviewed.plan",
-            Option(
-                "--out FILE", "save the plan, so that `apply` carries out exactly this plan", Path
-            ),
-            Flag("detailed-exitcode", "exit with 0 for no changes, 2 for changes, 1 for errors"),
-            Flag("json", "print the plan in Terraform's JSON format"),
-            Flag("input", "nothing is ever asked by a plan", default=True),
+            "--out FILE  save the plan, so that `apply` carries out exactly this plan",
+            "--detailed-exitcode  exit with 0 for no changes, 2 for changes, 1 for errors",
+            "--json  print the plan in Terraform's JSON format",
+            "--input=false  nothing is ever asked by a plan",
             PLACE,
-            shard(
-                "plan the stacks of share K of N, chosen by a hash of their names, one after the "
-                "other; a file to write must have {stack} in its name"
-            ),
+            "--shard K/N  plan the stacks of share K of N, chosen by a hash of their names, one "
+            "after the "
+            "other; a file to write must have {stack} in its name",
             *(VARIABLES, PLANNING, GUARD, LOCK, PLAN_OUTPUT),
             line="show what applying the program would do",
             codes={CHANGES: "there are changes, with --detailed-exitcode"},
@@ -469,7 +394,7 @@ HELP: Final = {
             "opsconsole validate --json",
             TERRAFORM_JSON,
             NO_COLOR,
-            Group("program", STACK, Option("--dir DIR", "a directory of *.tf.json files", Path)),
+            Group("program", STACK, "--dir DIR  a directory of *.tf.json files"),
             line="check the program, without the console",
             codes={0: "valid; there may be warnings", FAILED: "not valid"},
         ),
@@ -486,9 +411,9 @@ HELP: Final = {
             "show:run_output",
             "Print all outputs (sensitive ones masked), or the value of one.",
             "opsconsole output --raw host_id",
-            Option("name NAME", "the output", nargs="?"),
+            "[NAME]  the output",
             JSON,
-            Flag("raw", "print a text, number or boolean as it is, without a line end"),
+            "--raw  print a text, number or boolean as it is, without a line end",
             NO_COLOR,
             PLACE,
             line="print the outputs that state holds",
@@ -502,34 +427,22 @@ HELP: Final = {
             "opsconsole adopt hst_0123456789 agt_0123456789\n"
             "opsconsole adopt --inventory hosts.csv",
             Option(
-                "ids ID",
-                "import ids; KIND=ID, such as host=17, where the console's ids have no prefix",
-                nargs="*",
+                "[ID...]  import ids; KIND=ID, such as host=17, where the console's ids have no "
+                "prefix",
+                dest="ids",
             ),
-            Option("--ids FILE", "a CSV with a column `id`", Path, dest="file"),
+            Option("--ids FILE  a CSV with a column `id`", dest="file"),
+            "--inventory FILE  a .csv or .json file of hosts, as for `hosts import`: those that "
+            "a dry run of it knows are adopted",
+            "--hcl  write Terraform's own language instead of Python",
+            "--fleet  write hosts, agents and their plugins as rows of a JSON file, and a "
+            "program whose Fleet reads it",
             Option(
-                "--inventory FILE",
-                "a .csv or .json file of hosts, as for `hosts import`: those that a dry run of it "
-                "knows are adopted",
-                Path,
-            ),
-            Flag("hcl", "write Terraform's own language instead of Python"),
-            Flag(
-                "fleet",
-                "write hosts, agents and their plugins as rows of a JSON file, and a program "
-                "whose Fleet reads it",
-            ),
-            Option(
-                "--framework ",
-                "whose constructs the Python program uses (default cdktf)",
+                "--framework {cdktf,cdktn}  whose constructs the Python program uses (default "
+                "cdktf)",
                 default="cdktf",
-                choices=("cdktf", "cdktn"),
             ),
-            Option(
-                "--output FILE",
-                "where to write (default adopted.py, with --hcl adopted.tf); - prints",
-                Path,
-            ),
+            "--output FILE  where to write (default adopted.py, with --hcl adopted.tf); - prints",
             STATE,
             *SETTINGS,
             line="write a program that imports what the console has",
@@ -538,9 +451,9 @@ HELP: Final = {
             "state_commands:import_object",
             "Read the object that ID names, and keep it in state under ADDRESS.",
             "opsconsole import opsconsole_host.web hst_0123456789",
-            Option("address ADDRESS", "where the program declares it"),
-            Option("id ID", ", ".join(item.import_id for item in RESOURCES.values())),
-            Flag("input", "nothing is ever asked by an import", default=True),
+            "ADDRESS  where the program declares it",
+            f"ID  {', '.join(item.import_id for item in RESOURCES.values())}",
+            "--input=false  nothing is ever asked by an import",
             *(NO_COLOR, HIDDEN_PARALLELISM, PLACE, VARIABLES, LOCK),
             line="add an object that the console has to the state",
         ),
@@ -563,8 +476,8 @@ HELP: Final = {
             "Release the lock of this ID. Make sure that no run holds it any more: a run that is "
             "still in progress stops at its next write, and its journal keeps what it did.",
             "opsconsole force-unlock 6638e010-8fb0-4ab0-bdd4-3f1cb8ae1b0e",
-            Option("id ID", "the lock's ID, as the refusal names it"),
-            Flag("force", "do not ask"),
+            "ID  the lock's ID, as the refusal names it",
+            "--force  do not ask",
             PLACE,
             line="release the lock of a run that is gone",
         ),
@@ -579,11 +492,11 @@ HELP: Final = {
             "opsconsole drift --since drift.json --format json=drift.json --notify https://…\n"
             "opsconsole drift merge share-1.json share-2.json --format markdown",
             Option(
-                "places STATE|FOLDER",
-                "a state file, or a folder under which all are checked; settings come from the "
-                "environment unless --program or --dir names their program",
-                Path,
-                nargs="*",
+                "[STATE|FOLDER...]  a state file, or a folder under which all are checked; "
+                "settings come from the environment unless --program or --dir names their "
+                "program",
+                type=Path,
+                dest="places",
             ),
             *(DRIFT_PROGRAM, VARIABLES, DRIFT_CHECK, ACCEPTANCE),
             *DRIFT_OUTPUT,
@@ -595,7 +508,7 @@ HELP: Final = {
                     "Make one report of the JSON reports of all shards. What another shard "
                     "manages is not unmanaged.",
                     "opsconsole drift merge share-1.json share-2.json --format markdown",
-                    Option("reports REPORT", "a report of each shard, as JSON", Path, nargs="+"),
+                    Option("REPORT...  a report of each shard, as JSON", dest="reports"),
                     *DRIFT_OUTPUT,
                     codes=_DRIFT_CODES,
                 )
@@ -607,12 +520,9 @@ HELP: Final = {
             f"backend of each stack, and by one read ({SEARCH_SPECIALTIES}) the console, the key "
             "and the clock. No field is changed.",
             "opsconsole doctor --host hst_1 --agent agt_1",
-            Option(
-                "--host ID",
-                "read this host as a plan does (by host_get, else by an update without a field), "
-                "and name the fields that its answer leaves out",
-            ),
-            Option("--agent ID", "list this agent's plugins, and tell if the list is whole"),
+            "--host ID  read this host as a plan does (by host_get, else by an update without a "
+            "field), and name the fields that its answer leaves out",
+            "--agent ID  list this agent's plugins, and tell if the list is whole",
             JSON,
             NO_COLOR,
             *SETTINGS,
@@ -635,10 +545,8 @@ HELP: Final = {
             "Print the resources of the program and their dependencies as a graph.",
             "opsconsole graph --format dot | dot -Tsvg > graph.svg",
             Option(
-                "--format ",
-                "mermaid (for Markdown; default) or dot (for Graphviz)",
+                "--format {mermaid,dot}  mermaid (for Markdown; default) or dot (for Graphviz)",
                 default="mermaid",
-                choices=("mermaid", "dot"),
             ),
             PLACE,
             line="print the dependencies between the resources of the program",
@@ -657,12 +565,8 @@ HELP: Final = {
                     "`cdktf get` find it without a registry. May be repeated; versions are kept "
                     "side by side.",
                     "opsconsole provider install && terraform init",
-                    Option(
-                        "--plugin-dir DIR",
-                        "the filesystem mirror to put it into; by default the one that Terraform "
-                        "always reads: ~/.terraform.d/plugins",
-                        Path,
-                    ),
+                    "--plugin-dir DIR  the filesystem mirror to put it into; by default the one "
+                    "that Terraform always reads: ~/.terraform.d/plugins",
                 )
             },
         ),
@@ -678,24 +582,17 @@ HELP: Final = {
                     'host; a JSON file is a list of rows, or the envelope of the API: "rows", '
                     '"on_error", "dry_run". Nothing is kept in state.',
                     "opsconsole hosts import fleet.csv --dry-run",
-                    Option("file FILE", "FILE.csv or FILE.json", Path),
+                    "FILE  FILE.csv or FILE.json",
+                    "--on-error {stop,continue}  what to do after a row that fails (JSON: as the "
+                    "envelope says, else continue; CSV: the console's choice)",
+                    "--on-error-parameter NAME  for CSV: the query parameter that takes "
+                    "--on-error; no document names it",
                     Option(
-                        "--on-error ",
-                        "what to do after a row that fails (JSON: as the envelope says, else "
-                        "continue; CSV: the console's choice)",
-                        choices=("stop", "continue"),
-                    ),
-                    Option(
-                        "--on-error-parameter NAME",
-                        "for CSV: the query parameter that takes --on-error; no document names it",
-                    ),
-                    Flag(
-                        "dry-run",
-                        "let the console judge the rows, and import none; --dry-run=false "
-                        "outranks an envelope that says so",
+                        "--dry-run  let the console judge the rows, and import none; "
+                        "--dry-run=false outranks an envelope that says so",
                         default=None,
                     ),
-                    Flag("json", "print a JSON object a line: one for each row, one at the end"),
+                    "--json  print a JSON object a line: one for each row, one at the end",
                     NO_COLOR,
                     *SETTINGS,
                     codes={FAILED: "failed, or a row failed"},
@@ -707,34 +604,25 @@ HELP: Final = {
             "Serve a console for development and tests on loopback. It prints the settings that "
             "reach it, and stops at an interrupt.",
             "opsconsole emulator --port 8080 --seed fleet:100",
-            Option("--port P", "0 takes a free port", read_port, default=0),
-            Option("--data FILE", "SQLite file that keeps the rows", Path),
+            Option("--port P  0 takes a free port", type=read_port, default=0),
+            "--data FILE  SQLite file that keeps the rows",
             Option(
-                "--profile NAME",
-                "the kind of console (default: default)",
+                "--profile NAME  the kind of console (default: default)",
                 default="default",
                 choices=PROFILES,
             ),
-            Flag("profiles", "list the profiles and stop"),
+            "--profiles  list the profiles and stop",
+            "--switch NAME=VALUE…  turn one switch of the profile; the value is JSON, or a word",
+            Option("--seconds N  stop after N seconds", type=float),
             Option(
-                "--switch NAME=VALUE",
-                "turn one switch of the profile; the value is JSON, or a word",
-                action="append",
-            ),
-            Option("--seconds N", "stop after N seconds", float),
-            Option(
-                "--seed SEED",
-                "first rows: starter, empty, fleet, fleet:HOSTS, or a JSON file",
+                "--seed SEED  first rows: starter, empty, fleet, fleet:HOSTS, or a JSON file",
                 default="starter",
             ),
-            Option("--api-key KEY", "the key that it accepts"),
-            Option("--latency MS", "milliseconds that answers wait", float, default=0.0),
-            Flag(
-                "background",
-                "serve in a process of its own, for an hour unless --seconds says otherwise; "
-                'print what a shell evaluates: eval "$(opsconsole emulator --background)"',
-            ),
-            Flag("exit-with-parent", argparse.SUPPRESS),
+            "--api-key KEY  the key that it accepts",
+            Option("--latency MS  milliseconds that answers wait", type=float, default=0.0),
+            "--background  serve in a process of its own, for an hour unless --seconds says "
+            'otherwise; print what a shell evaluates: eval "$(opsconsole emulator --background)"',
+            Option("--exit-with-parent", help=argparse.SUPPRESS),
             line="serve a console for development and tests",
         ),
         "completion": Command(
@@ -744,7 +632,7 @@ HELP: Final = {
             "opsconsole completion bash > ~/.local/share/bash-completion/completions/opsconsole\n"
             "opsconsole completion zsh > ~/.zfunc/_opsconsole\n"
             "opsconsole completion fish > ~/.config/fish/completions/opsconsole.fish",
-            Option("shell SHELL", "bash, zsh, fish", choices=("bash", "zsh", "fish")),
+            Option("SHELL  bash, zsh, fish", choices=("bash", "zsh", "fish")),
             line="print a completion script for bash, zsh or fish",
         ),
     },
