@@ -2,9 +2,10 @@
 # PYTHON=… chooses the Python that .venv is made with; TESTS=… narrows `make test` and `make pytest`.
 
 BIN := .venv/bin
+EVERYTHING := OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest --timeout=900 -n 2
 TESTS ?= tests
 
-.PHONY: help setup test lint types imports pytest format demo bench simulate backends parity faults meetings profiles fuzz generate lock newest wheel release clean
+.PHONY: help setup test lint types imports pytest coverage format demo bench simulate backends parity faults meetings profiles fuzz generate lock newest wheel release clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -26,8 +27,11 @@ types: setup ## Check the types
 imports: setup ## Check that imports point downward
 	@$(BIN)/lint-imports --no-logo
 
-pytest: setup ## Run the tests in parallel, with branch coverage
+pytest: setup ## Run the tests in parallel
 	@$(BIN)/python scripts/tests.py $(TESTS)
+
+coverage: setup ## Measure lines and branches by the tests that run in the processes of pytest
+	@$(BIN)/python scripts/tests.py --coverage
 
 format: setup ## Format the code and fix what can be fixed
 	@$(BIN)/ruff check --fix .
@@ -43,19 +47,20 @@ simulate: setup ## Let seeded worlds live: SEED=0 WORLDS=1000, or HOURS=… in p
 	@$(BIN)/python tests/support/run_worlds.py --seed $(or $(SEED),0) --worlds $(or $(WORLDS),1000) $(if $(HOURS),--hours $(HOURS))
 
 backends: setup ## Test every promise of a remote state on every backend and kind of lock
-	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -n 2 tests/backends
+	@$(EVERYTHING) tests/backends
 
 faults: setup ## Run every cell of the fault matrix: each operation, each fault, both engines
-	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -m faults -n 2 tests/faults
+	@$(EVERYTHING) -m faults tests/faults
 
 meetings: setup ## Run every generated meeting of two features, not the share that fits make test
-	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -m meetings -n 2 $(TESTS)
+	@$(EVERYTHING) -m meetings $(TESTS)
 
-profiles: setup ## Run a whole program by Terraform and by the stand-in on a console of every profile
-	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -n 2 tests/acceptance/test_profiles.py tests/standin/test_every_profile.py
+profiles: setup ## Run Terraform and the stand-in on every profile, and every real client
+	@$(EVERYTHING) tests/acceptance/test_profiles.py tests/standin/test_every_profile.py
+	@$(EVERYTHING) -m real_client tests
 
 parity: setup ## Compare thousands of random programs with Terraform
-	@OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest -m parity -n 2 $(TESTS)
+	@$(EVERYTHING) -m parity $(TESTS)
 
 fuzz: setup ## Feed every reader of foreign input with mutations, FUZZ_SECONDS=60 each
 	@$(BIN)/python scripts/fuzz.py
@@ -75,7 +80,7 @@ newest: setup ## Run the tests on the newest release of each dependency, above i
 release: setup ## Build wheel, provider archives, mirror and bills into dist/, and check them
 	@$(BIN)/python -m scripts.release
 	@echo "release: testing what is in dist/ (a few minutes)"
-	@OPSCONSOLE_RELEASE=dist $(BIN)/pytest -q -n 2 tests/release
+	@OPSCONSOLE_RELEASE=dist $(BIN)/pytest -q -n 2 --timeout=900 tests/release
 
 clean: ## Remove what setup and the tests made
 	rm -rf .venv node_modules build dist htmlcov .coverage* .pytest_cache .mypy_cache .ruff_cache

@@ -1,6 +1,6 @@
-"""Runs pytest in parallel with branch coverage; says at the very end what came of both.
+"""Runs pytest in parallel; after `--coverage` traced, and judged by the floor of coverage.
 
-Words after the script's name go to pytest. The floor of coverage holds for the whole suite only.
+Other words go to pytest.
 """
 
 from __future__ import annotations
@@ -12,26 +12,29 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "build" / "test-results.xml"
 COVERAGE = ROOT / "build" / "coverage"
+IN_PROCESS = (
+    *("acceptance", "backends", "cdktf", "cli", "drift", "emulator", "faults", "language"),
+    *("lifecycle", "native", "reports", "state", "terraform", "v1"),
+)
+"""Folders of tests that run most of the product in pytest's own processes, where it is traced."""
+TRACED = "not (unmeasured or terraform or cdktf or cdktn)"
+"""Tests that are traced: not those of which most runs elsewhere, or which repeat the same lines."""
 MEMORY = Path("/dev/shm")
 ROOM = 4 * 2**30
 """Bytes that must be free."""
 _UNCOMPILED = "PYTHONDONTWRITEBYTECODE"
 
 
-def python(*words: str | Path, quiet: bool = False) -> subprocess.CompletedProcess[str]:
-    """Run a module of this Python in the checkout; its output is returned if `quiet`."""
-    command = [sys.executable, "-m", *map(str, words)]
+def python(*words: str) -> int:
+    """Run a module of this Python in the checkout; return its exit code."""
     # Without the compiled files of the last run, each worker spends seconds on compiling anew.
     environment = {name: os.environ[name] for name in os.environ if name != _UNCOMPILED}
-    return subprocess.run(command, cwd=ROOT, env=environment, text=True, capture_output=quiet)
+    return subprocess.run([sys.executable, "-m", *words], cwd=ROOT, env=environment).returncode
 
 
 @contextlib.contextmanager
@@ -67,53 +70,20 @@ def _has_room(folder: Path) -> bool:
     return facts.f_bavail * facts.f_frsize >= ROOM and not facts.f_flag & os.ST_NOEXEC
 
 
-def counts() -> dict[str, int]:
-    """Read how many tests passed, failed and were skipped from the results file."""
-    suites = ElementTree.parse(RESULTS).getroot().iter("testsuite")
-    total = {"failures": 0, "errors": 0, "skipped": 0, "tests": 0}
-    for suite in suites:
-        for name in total:
-            total[name] += int(suite.get(name, 0))
-    bad = total["failures"] + total["errors"]
-    passed = total["tests"] - bad - total["skipped"]
-    return {"passed": passed, "failed": bad, "skipped": total["skipped"]}
-
-
-def report_coverage(whole: bool) -> int:
-    """Print one line on coverage, or what is missing where it is under the floor."""
-    python("coverage", "combine", "--quiet", quiet=True)
-    if not whole:
-        return 0
-    report = python("coverage", "report", "--skip-covered", "--show-missing", quiet=True)
-    lines = report.stdout.splitlines()
-    if report.returncode:
-        print(*lines, sep="\n")
-        print(report.stderr, end="")
-        return report.returncode
-    total = next((line for line in lines if line.startswith("TOTAL")), "TOTAL ?")
-    print(f"coverage of lines and branches: {total.split()[-1]}")
-    return 0
-
-
 def main(words: list[str]) -> int:
     """Run the tests; return 0 only if all passed and coverage is not under its floor."""
-    shutil.rmtree(COVERAGE, ignore_errors=True)
-    COVERAGE.mkdir(parents=True)
-    RESULTS.unlink(missing_ok=True)
-    started = time.monotonic()
     # One more than there are cores: many tests wait for a process, a lock or a late answer.
     workers = min((os.cpu_count() or 1) + 1, 4)
-    # Files stay together, as their tests share servers; the long ones come first.
-    parallel = (f"--numprocesses={workers}", "--dist=loadfile", "--no-loadscope-reorder")
-    pytest = ("pytest", "-q", *parallel, f"--junit-xml={RESULTS}", *words)
+    pytest = ("pytest", "-q", f"--numprocesses={workers}", "--dist=worksteal")
     with temporary_files():
-        failed = python("coverage", "run", "-m", *pytest).returncode
-    whole = words in ([], ["tests"])
-    uncovered = report_coverage(whole)
-    if RESULTS.exists():
-        told = ", ".join(f"{number} {word}" for word, number in counts().items() if number)
-        print(f"{told or 'no tests'} in {time.monotonic() - started:.0f} s")
-    return failed or uncovered
+        if words[:1] != ["--coverage"]:
+            return python(*pytest, *words)
+        shutil.rmtree(COVERAGE, ignore_errors=True)
+        COVERAGE.mkdir(parents=True)
+        folders = words[1:] or [f"tests/{name}" for name in IN_PROCESS]
+        failed = python("coverage", "run", "-m", *pytest, "-m", TRACED, *folders)
+    python("coverage", "combine", "--quiet")
+    return python("coverage", "report", "--skip-covered", "--show-missing") or failed
 
 
 if __name__ == "__main__":

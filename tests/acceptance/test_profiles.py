@@ -1,13 +1,11 @@
 """A whole program against every profile: apply, an empty plan, an empty refresh, destroy.
 
 All profiles run with OPSCONSOLE_TEST_EVERYTHING=1 (`make profiles`), else those whose course
-differs, and a few that OPSCONSOLE_FAULT_SEED chooses; the end of a test run prints it.
+differs, and a few that OPSCONSOLE_SEED chooses; the end of a test run prints it.
 """
 
 from __future__ import annotations
 
-import os
-import random
 from collections.abc import Callable
 from typing import Any
 
@@ -16,26 +14,16 @@ import pytest
 from consoles import CONSOLES
 from declarations import gates, held, program, value
 from engines import Terraform
-from extent import EVERYTHING
 from opsconsole.emulator import Emulator
 from opsconsole.resources import AGENT, HOST
+from sampling import sample
 
 pytestmark = pytest.mark.terraform
 
 LINUX = {"specialty_id": "${opsconsole_specialty.linux.id}"}
 HOSTS = {"gate-0", "gate-1", "bare", "whole"}
 SELECTED = ("id", "org_id", "deletion_policy")
-ALWAYS = ("default", "heedless", "holding", "extended")
-OTHERS = 4
-
-
-def chosen() -> list[str]:
-    """Return the profiles that run."""
-    if EVERYTHING:
-        return list(CONSOLES)
-    others = [name for name in CONSOLES if name not in ALWAYS]
-    seed = os.environ.get("OPSCONSOLE_FAULT_SEED", "0")
-    return [*ALWAYS, *sorted(random.Random(seed).sample(others, OTHERS))]
+CHOSEN = sample(CONSOLES, 4, always=("default", "heedless", "holding", "extended"))
 
 
 def fleet(console: Emulator) -> dict[str, Any]:
@@ -86,7 +74,7 @@ def fleet(console: Emulator) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("profile", chosen())
+@pytest.mark.parametrize("profile", CHOSEN)
 def test_apply_plan_refresh_destroy(
     profile: str,
     project: Callable[..., Terraform],

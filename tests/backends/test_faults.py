@@ -11,12 +11,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from backend_places import Place, on
-from extent import EVERYTHING
 from opsconsole.errors import UserError
 from opsconsole.state.lock import LockInfo
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import backend_for, open_state
 from opsconsole.state.writer import Cadence, StateSession
+from sampling import EVERYTHING
 from spoilt_places import cells, recording, spoilt
 
 Make = Callable[[str], Place]

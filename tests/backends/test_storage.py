@@ -12,11 +12,11 @@ import psycopg
 import pytest
 
 from backend_places import FIVE, Place, on
-from extent import EVERYTHING
 from opsconsole.errors import UserError
 from opsconsole.state.backends.base import Companion, LockLost
 from opsconsole.state.backends.pg import creation_key
 from opsconsole.state.lock import LockHeld, LockInfo
+from sampling import EVERYTHING
 
 Make = Callable[[str], Place]
 

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from extent import EVERYTHING
 from opsconsole import resources
 from opsconsole.adopt.fleet_rows import literal
 from opsconsole.language import Evaluator, load_directory
 from opsconsole_cdktf import BadRows, Fleet, Host, OpsconsoleProvider
+from sampling import EVERYTHING
 
 TOKENS = (
     *("${TfToken[TOKEN.0]}", "#{TfToken[TOKEN.1]}", "x ${TfToken[TOKEN.9999]}"),

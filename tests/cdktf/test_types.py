@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from pyright_runs import strict_pyright
 from type_checking import REFUSED, assert_refused_lines, check_types
 
@@ -11,11 +13,13 @@ ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).with_name("typed_program.py")
 
 
+@pytest.mark.real_client
 def test_a_strict_type_checker_accepts_and_refuses(monkeypatch) -> None:
     monkeypatch.chdir(ROOT)
     assert_refused_lines(PROGRAM.relative_to(ROOT))
 
 
+@pytest.mark.real_client
 def test_pyright_refuses_the_same_lines() -> None:
     lines = PROGRAM.read_text("utf-8").splitlines()
     expected = {number for number, line in enumerate(lines) if REFUSED.search(line)}
@@ -24,6 +28,7 @@ def test_pyright_refuses_the_same_lines() -> None:
     assert found == expected, report
 
 
+@pytest.mark.real_client
 def test_the_examples_are_strictly_typed(monkeypatch) -> None:
     monkeypatch.chdir(ROOT)
     programs = sorted((ROOT / "examples" / "reference").rglob("main.py"))

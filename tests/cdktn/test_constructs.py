@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from scripts.cdktn_twin import rename
 
 import opsconsole_cdktf
@@ -18,6 +19,7 @@ from type_checking import assert_refused_lines
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.real_client
 def test_the_suite_of_the_constructs_passes_on_cdktn() -> None:
     """With the names exchanged; types and what is compared with `cdktf get` are left out."""
     command = [
@@ -43,6 +45,7 @@ def test_both_packages_have_the_same_names() -> None:
     assert opsconsole_cdktn.__all__ == opsconsole_cdktf.__all__
 
 
+@pytest.mark.real_client
 def test_they_are_typed_against_their_own_framework(monkeypatch, tmp_path) -> None:
     monkeypatch.chdir(ROOT)
     source = (ROOT / "tests" / "cdktf" / "typed_program.py").read_text("utf-8")

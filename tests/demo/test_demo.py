@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from extent import EVERYTHING
-
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "examples" / "demo.py"
 CDKTF = ROOT / "node_modules" / ".bin" / "cdktf"
@@ -59,6 +57,7 @@ def in_order(text: str, *sentences: str) -> None:
         position = found + len(sentence)
 
 
+@pytest.mark.real_client
 @pytest.mark.cdktf
 @pytest.mark.terraform
 def test_the_whole_way(tmp_path: Path) -> None:
@@ -89,7 +88,7 @@ def test_the_whole_way(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.skipif(not EVERYTHING, reason="run by OPSCONSOLE_TEST_EVERYTHING=1")
+@pytest.mark.real_client
 def test_without_terraform(tmp_path: Path) -> None:
     node = shutil.which("node")
     programs = tmp_path / "programs"

@@ -1,25 +1,20 @@
 """Every cell of the fault matrix: a run under the fault, then a clean one, and what is left then.
 
 `fault_table` says what must happen. All cells run with OPSCONSOLE_TEST_EVERYTHING=1 (`make
-faults`), else a tenth that OPSCONSOLE_FAULT_SEED chooses; the end of a test run prints it.
+faults`), else a tenth that OPSCONSOLE_SEED chooses; the end of a test run prints it.
 """
 
 from __future__ import annotations
 
-import os
-import random
 from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
 
-from extent import EVERYTHING
 from fault_ground import ALL_KINDS, Ground, Seen, play, play_drift, play_import
 from fault_scenes import DRIFT_TARGETS, IMPORT_TARGETS, TARGETS, Target
 from fault_table import COLUMNS, expected
-
-SEED = os.environ.get("OPSCONSOLE_FAULT_SEED", "0")
-SHARE = 10
+from sampling import sample
 
 Cell = tuple[str, str, str]
 
@@ -35,15 +30,7 @@ CELLS: list[Cell] = [
     for kind in ALL_KINDS
 ]
 
-
-def chosen() -> list[Cell]:
-    if EVERYTHING:
-        return CELLS
-    picked = random.Random(SEED).sample(range(len(CELLS)), len(CELLS) // SHARE)
-    return [CELLS[place] for place in sorted(picked)]
-
-
-CHOSEN = chosen()
+CHOSEN = sample(CELLS, len(CELLS) // 10)
 
 
 @pytest.fixture(scope="session")

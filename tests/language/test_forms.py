@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from extent import EVERYTHING
 from opsconsole import resources
 from opsconsole.errors import UserError
 from opsconsole.language.evaluator import Evaluator
@@ -19,6 +18,7 @@ from opsconsole.language.graph import build_graph
 from opsconsole.language.reading import load_directory
 from opsconsole.language.variables import resolve_variables
 from program_forms import ACCEPTED, REFUSED, Program, hosts
+from sampling import EVERYTHING
 
 SAMPLE = 6
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from extent import EVERYTHING
 from opsconsole.language.functions import FUNCTIONS, MARKING
+from sampling import EVERYTHING
 
 SEEDS = range(40) if EVERYTHING else (1,)
 CALLS = 500

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from consoles import CONSOLES
 from engines import Terraform
-from extent import EVERYTHING
 from opsconsole.emulator import serve
 from parity_cases import Case, Step, cases, declared, whole
 from parity_events import happen, prepare
+from sampling import EVERYTHING
 from worlds import World, actions
 
 BATCHES = 15 if EVERYTHING else 1

@@ -7,10 +7,10 @@ from itertools import product
 
 import pytest
 
-from extent import EVERYTHING
 from http_state import HELD, HttpState
 from opsconsole.emulator import Emulator
 from pipeline_jobs import Service, assert_ends
+from sampling import EVERYTHING
 
 NATIVE, TERRAFORM = "opsconsole-terraform", "terraform"
 SAMPLE = {

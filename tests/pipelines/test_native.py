@@ -11,11 +11,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from extent import EVERYTHING
 from http_state import HELD, HttpState
 from opsconsole.emulator import Emulator
 from pipeline_jobs import Service, assert_ends
 from posts import Posts
+from sampling import EVERYTHING
 
 SERVICES = ("github", "gitlab", "shell")
 NOBODY_SAW = "0" * 16

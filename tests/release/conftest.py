@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import opsconsole
-from extent import EVERYTHING
+from sampling import EVERYTHING
 
 ROOT = Path(__file__).resolve().parents[2]
 RELEASE = os.environ.get("OPSCONSOLE_RELEASE", "")

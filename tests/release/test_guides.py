@@ -36,6 +36,7 @@ def script(guide: str) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.real_client
 @pytest.mark.parametrize(
     "guide",
     # A pytest of its own and two more processes of Node: left to `make release`.

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import sequence
-
 ROOT = Path(__file__).resolve().parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text()
 
@@ -51,7 +49,7 @@ def test_continuous_integration_installs_what_it_can_and_runs_make_test(
     seen = run(ROOT / ".ci" / "run", PATH=str(tmp_path))
     assert (seen.returncode, seen.stderr) == (0, "")
     assert said in seen.stdout
-    assert seen.stdout.splitlines()[-1] == "make test"
+    assert seen.stdout.splitlines()[-1] == "make test coverage"
     assert (tmp_path / "asked").exists() == (user == "0")
 
 
@@ -73,7 +71,3 @@ def test_what_a_target_runs_is_there(target: str) -> None:
     shown = run("make", "--dry-run", target).stdout
     ((module, script),) = re.findall(r"^\S+/python (?:-m (\w+)|(\S+))$", shown, re.MULTILINE)
     assert (ROOT / (script or f"{module}/__main__.py")).is_file()
-
-
-def test_the_files_that_are_begun_first_are_there() -> None:
-    assert [name for name in sequence.LONGEST if not (sequence.TESTS / name).exists()] == []

@@ -13,8 +13,8 @@ import pytest
 
 from consoles import CONSOLES
 from engines import Terraform
-from extent import EVERYTHING
 from opsconsole.emulator import serve
+from sampling import EVERYTHING
 
 APP = Path(__file__).parents[1] / "support" / "two_stacks.py"
 BOTH = ("ground", "above")

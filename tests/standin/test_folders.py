@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from extent import EVERYTHING
 from forked_runs import ForkedRun, Forks, forks_of
+from sampling import EVERYTHING
 
 IMPORTED = """
 import importlib, pkgutil, sys

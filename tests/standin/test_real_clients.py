@@ -44,6 +44,7 @@ def answered(engine, verb: str, *keys: str) -> str:
     return session.text
 
 
+@pytest.mark.real_client
 @pytest.mark.parametrize("fork", FORKS)
 def test_the_fleet_without_terraform(
     fork, request, plain_path, terraform_binary, cli_environment
@@ -79,6 +80,7 @@ def test_the_fleet_without_terraform(
         assert hosts() == set()
 
 
+@pytest.mark.real_client
 @pytest.mark.cdktn
 def test_the_fleet_by_cdktn_through_terraform(cdktn_cli) -> None:
     with serve() as console:

@@ -14,7 +14,6 @@ import pytest
 from scripts.cdktn_twin import rename
 
 from engines import Terraform
-from extent import EVERYTHING
 from opsconsole.emulator import serve
 from patience import until
 from terminals import Session
@@ -45,11 +44,13 @@ app.synth()
 """
 
 
-FORKS = [pytest.param("cdktf", marks=pytest.mark.cdktf)]
-if EVERYTHING:
-    FORKS += [pytest.param("cdktn", marks=pytest.mark.cdktn)]
+FORKS = [
+    pytest.param("cdktf", marks=pytest.mark.cdktf),
+    pytest.param("cdktn", marks=pytest.mark.cdktn),
+]
 
 
+@pytest.mark.real_client
 @pytest.mark.parametrize("fork", FORKS)
 def test_stacks_and_an_interrupt(
     fork, request, plain_path, terraform_binary, cli_environment

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from extent import EVERYTHING
 from opsconsole.emulator import profiles
+from sampling import EVERYTHING
 
 PROGRAM = {
     "resource": {

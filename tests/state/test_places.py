@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from extent import EVERYTHING
 from forked_runs import ForkedRun, Forks, forks_of
 from opsconsole.emulator import Emulator
 from opsconsole.errors import TRY_LATER
 from opsconsole.state.backend import LocalBackend
 from opsconsole.state.opening import open_state
+from sampling import EVERYTHING
 
 RUN = """
 import sys

@@ -21,12 +21,12 @@ import pytest
 from azure.storage.blob import BlobLeaseClient, BlobServiceClient
 
 from connect_proxy import connect_proxy, write_certificate
-from extent import EVERYTHING
 from http_state import serve_state
 from opsconsole.state import DEFAULT_WORKSPACE
 from opsconsole.state.backends.base import SharedBackend
 from opsconsole.state.opening import native_backend
 from postgres_server import running_postgres
+from sampling import EVERYTHING
 
 _NUMBERS = itertools.count(1)
 

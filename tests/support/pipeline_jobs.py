@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Protocol
 from zipfile import ZipFile
 
-from extent import EVERYTHING
+from sampling import EVERYTHING
 
 ROOT = Path(__file__).resolve().parents[2]
 PIPELINES = ROOT / "examples" / "pipelines"
