@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from attached_provider import AttachedProviders, AttachedTerraform
+from attached_provider import AttachedTerraform
 from consoles import CONSOLES
-from engines import Terraform
+from engines import Native, Terraform
 from opsconsole.emulator import Emulator, Profile, serve
 
 Project = Callable[..., Terraform]
@@ -34,10 +34,23 @@ def console_with() -> Iterator[Callable[..., Emulator]]:
         yield lambda profile, **facts: stack.enter_context(serve(CONSOLES[profile], **facts))
 
 
+ENGINES = (
+    "native",
+    pytest.param("terraform", marks=[pytest.mark.terraform, pytest.mark.real_client]),
+)
+
+
+@pytest.fixture(params=ENGINES)
+def engine_name(request: pytest.FixtureRequest) -> str:
+    """The engine that a test runs on."""
+    name: str = request.param
+    return name
+
+
 @pytest.fixture
 def project(
-    terraform_binary: Path,
-    providers: AttachedProviders,
+    engine_name: str,
+    request: pytest.FixtureRequest,
     attached_environment: Callable[..., dict[str, str]],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Project:
@@ -55,7 +68,13 @@ def project(
     ) -> Terraform:
         folder = tmp_path_factory.mktemp("project")
         environment = attached_environment(console, **variables)
-        made = AttachedTerraform(terraform_binary, folder, environment, providers)
+        made: Terraform
+        if engine_name == "native":
+            made = Native(Path("opsconsole-terraform"), folder, environment)
+        else:
+            binary = request.getfixturevalue("terraform_binary")
+            providers = request.getfixturevalue("providers")
+            made = AttachedTerraform(binary, folder, environment, providers)
         profile: Profile | None = getattr(console, "profile", None)
         made.settings = {**(profile.provider_settings if profile else {}), **(settings or {})}
         made.write(program)

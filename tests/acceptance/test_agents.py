@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 
 from declarations import attribute_at, foresee, held, program
-from engines import Run, Terraform
+from engines import ON_TERRAFORM, Run, Terraform
 from opsconsole.emulator import Emulator
 from opsconsole.resources import AGENT
-
-pytestmark = pytest.mark.terraform
 
 ADDRESS = "opsconsole_agent.keeper"
 
@@ -38,6 +36,7 @@ def warnings(run: Run, words: str) -> list[str]:
     return [item["detail"] for item in run.warnings if words in item["summary"]]
 
 
+@ON_TERRAFORM
 def test_a_removal_says_what_stays_behind(
     project: Callable[..., Terraform], console: Emulator
 ) -> None:
@@ -62,6 +61,7 @@ def test_a_removal_says_what_stays_behind(
     assert ADDRESS not in held(engine)
 
 
+@ON_TERRAFORM
 def test_prevent_refuses_every_removal_and_replacement(
     project: Callable[..., Terraform], console: Emulator
 ) -> None:
@@ -92,6 +92,7 @@ def test_prevent_refuses_every_removal_and_replacement(
     assert console.row("agents", agent_id)["status"] == "archived"
 
 
+@ON_TERRAFORM
 def test_a_replacement_beside_the_old_one_is_refused_and_where_it_is_let_through(
     project: Callable[..., Terraform], console: Emulator
 ) -> None:
@@ -156,6 +157,7 @@ def test_a_host_that_is_replaced_takes_its_agent_along(
     assert console.row("agents", new[ADDRESS]["id"])["host_id"] == new["opsconsole_host.web"]["id"]
 
 
+@ON_TERRAFORM
 def test_a_failed_host_delete_lists_the_agents_it_leaves(
     project: Callable[..., Terraform], console: Emulator
 ) -> None:
@@ -176,6 +178,7 @@ def test_a_failed_host_delete_lists_the_agents_it_leaves(
     engine.plan_run(expect={0})
 
 
+@ON_TERRAFORM
 def test_what_an_agent_needs(project: Callable[..., Terraform], console: Emulator) -> None:
     engine = project(program(agent={"keeper": {"name": "keeper"}}), console)
     run = engine.plan_run(expect={1})
@@ -185,6 +188,7 @@ def test_what_an_agent_needs(project: Callable[..., Terraform], console: Emulato
     ]
 
 
+@ON_TERRAFORM
 def test_the_full_set_of_plugins(project: Callable[..., Terraform], console: Emulator) -> None:
     """Null leaves plugins alone; a set keeps them; an attachment beside it is told."""
     attached = {

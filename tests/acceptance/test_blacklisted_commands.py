@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from declarations import attribute_at, foresee, held, program
-from engines import Terraform
+from engines import ON_TERRAFORM, Terraform
 from opsconsole.emulator import Emulator
-
-pytestmark = pytest.mark.terraform
 
 
 def entries(**named: dict[str, Any]) -> dict[str, Any]:
@@ -68,6 +64,7 @@ def test_scopes_are_written_only_where_they_are_declared(
     engine.plan_run(expect={0})
 
 
+@ON_TERRAFORM
 def test_what_is_refused_at_plan_time(project: Callable[..., Terraform], console: Emulator) -> None:
     engine = project(
         entries(
@@ -100,6 +97,7 @@ def test_what_is_refused_at_plan_time(project: Callable[..., Terraform], console
     assert places == {"nowhere": "tenant_wide", "missing": "id", "unnamed": ""}
 
 
+@ON_TERRAFORM
 def test_a_scope_that_the_key_may_see_and_not_write(
     project: Callable[..., Terraform], console: Emulator
 ) -> None:

@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from declarations import foresee, held, program
-from engines import Terraform
+from engines import ON_TERRAFORM, Terraform
 from opsconsole.emulator import Emulator
-
-pytestmark = pytest.mark.terraform
 
 HOSTS, AGENTS, SPECIALTIES, ENTRIES = 3, 4, 3, 2
 PLUGINS = ("plg_disk", "plg_logs")
@@ -52,6 +50,7 @@ def estate(plugins: tuple[str, ...] = PLUGINS) -> dict[str, Any]:
     }
 
 
+@ON_TERRAFORM
 @pytest.mark.parametrize("profile", PAGES)
 def test_refresh_and_destroy_cost_what_they_must(
     profile: str, project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
@@ -119,6 +118,7 @@ def test_nothing_is_called_after_the_first_401(
     assert others == {"The console refused the credentials; no call was made."}
 
 
+@ON_TERRAFORM
 @pytest.mark.unmeasured
 def test_a_hundred_at_once(
     project: Callable[..., Terraform], console_with: Callable[..., Emulator]

@@ -14,12 +14,10 @@ from typing import Any
 import pytest
 
 from declarations import Foreseen, attribute_at, foresee, gates, held, program, value
-from engines import Terraform
+from engines import ON_TERRAFORM, Terraform
 from opsconsole.definition import Attribute, ChangeRule, ResourceDefinition
 from opsconsole.emulator import Emulator
 from opsconsole.resources import AGENT, RESOURCES
-
-pytestmark = pytest.mark.terraform
 
 AGENT_FRAME = {
     "main_engine": "engine-a",
@@ -149,6 +147,7 @@ def scenario(request: pytest.FixtureRequest, console_of: Callable[[str], Emulato
     return made
 
 
+@ON_TERRAFORM
 def test_each_attribute_is_created_changed_and_repaired(
     scenario: Scenario, project: Callable[..., Terraform]
 ) -> None:

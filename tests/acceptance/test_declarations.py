@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
-
 from declarations import ORGS, attribute_at, gates, held, program, value
-from engines import Terraform
+from engines import ON_TERRAFORM, Terraform
 from opsconsole.definition import Attribute, ChangeRule, Kind
 from opsconsole.emulator import Emulator
 from opsconsole.resources import HOST, RESOURCES
-
-pytestmark = pytest.mark.terraform
 
 NEEDED: dict[str, dict[str, Any]] = {
     "host": {"name": "x"},
@@ -46,6 +42,7 @@ def wrong_values(attribute: Attribute) -> Iterator[Any]:
             yield {nested.name: item}
 
 
+@ON_TERRAFORM
 def test_each_bound_is_checked_before_any_call(project: Callable[..., Terraform]) -> None:
     declared: dict[str, dict[str, Any]] = {}
     expected = set()
@@ -123,6 +120,7 @@ def all_late(variant: int) -> dict[str, Any]:
     return declared
 
 
+@ON_TERRAFORM
 def test_values_that_are_known_only_after_apply(
     project: Callable[..., Terraform], console: Emulator
 ) -> None:
@@ -189,6 +187,7 @@ def test_data_sources(project: Callable[..., Terraform], console: Emulator) -> N
     }
 
 
+@ON_TERRAFORM
 def test_data_sources_that_find_nothing(
     project: Callable[..., Terraform], console: Emulator
 ) -> None:

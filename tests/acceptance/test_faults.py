@@ -12,8 +12,6 @@ from declarations import held, program
 from engines import Terraform
 from opsconsole.emulator import Emulator
 
-pytestmark = pytest.mark.terraform
-
 REAL = '"dry_run":false'
 
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from declarations import foresee, held, program
-from engines import Terraform
+from engines import ON_TERRAFORM, Terraform
 from opsconsole.emulator import Emulator
-
-pytestmark = pytest.mark.terraform
 
 
 def agent(name: str, host: str) -> dict[str, Any]:
@@ -53,6 +49,7 @@ GONE = {
 GONE_FOR_GOOD = {"opsconsole_specialty.gone", "opsconsole_blacklisted_command.gone"}
 
 
+@ON_TERRAFORM
 def test_what_is_gone_is_found_and_made_again(
     project: Callable[..., Terraform], console: Emulator
 ) -> None:

@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from declarations import held, program
-from engines import Terraform
+from engines import ON_TERRAFORM, Terraform
 from opsconsole.emulator import Emulator
-
-pytestmark = pytest.mark.terraform
 
 
 def declared() -> dict[str, Any]:
@@ -30,6 +28,7 @@ def declared() -> dict[str, Any]:
     )
 
 
+@ON_TERRAFORM
 def test_a_gone_specialty_forbids_no_destroy(
     project: Callable[..., Terraform], console: Emulator
 ) -> None:

@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from declarations import foresee, held, program
-from engines import Terraform
+from engines import ON_TERRAFORM, Terraform
 from opsconsole.emulator import Emulator
-
-pytestmark = pytest.mark.terraform
 
 WRITES = ("host_import", "host_delete", "agent_create", "agent_update", "plugin_attach")
 
@@ -118,6 +116,7 @@ def test_import_blocks_beside_declarations(
     no_writes(console)
 
 
+@ON_TERRAFORM
 def test_import_blocks_that_generate_configuration(
     project: Callable[..., Terraform], console: Emulator, rows: dict[str, Any]
 ) -> None:
@@ -137,6 +136,7 @@ def test_import_blocks_that_generate_configuration(
     assert kept["opsconsole_blacklisted_command.format"]["pattern"] == "mkfs*"
 
 
+@ON_TERRAFORM
 def test_what_cannot_be_imported(project: Callable[..., Terraform], console: Emulator) -> None:
     wrong = {
         "opsconsole_host.web": "hst_none",

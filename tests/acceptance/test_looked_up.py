@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from engines import Terraform
 from looked_up import DATA, EXPECTED, OUTPUT, create_others
 from opsconsole.emulator import Emulator
-
-pytestmark = pytest.mark.terraform
 
 
 def test_what_others_manage_is_looked_up(
@@ -37,3 +33,8 @@ def test_a_list_that_nothing_names_is_an_error_and_a_host_is_read_all_the_same(
         if kind != "opsconsole_host"
     }
     assert all("extra_endpoints" in item["detail"] for item in run.errors)
+    told = str(run.errors)
+    for endpoint in ("host_list", "agent_get", "agent_list", "blacklist_list"):
+        assert f"no operation for {endpoint}" in told
+    engine.write({"data": {"opsconsole_host": {"jump": {"id": "hst_gone"}}}})
+    assert "There is no host hst_gone" in str(engine.plan_run(expect={1}).errors)

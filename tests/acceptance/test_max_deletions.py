@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from declarations import program
-from engines import Terraform
+from engines import ON_TERRAFORM, Terraform
 from opsconsole.emulator import Emulator
-
-pytestmark = pytest.mark.terraform
 
 NAMES = ("a", "b", "c")
 
 
+@ON_TERRAFORM
 def test_no_more_is_deleted_than_the_setting_allows(
     project: Callable[..., Terraform], console: Emulator
 ) -> None:

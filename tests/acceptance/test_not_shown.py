@@ -12,8 +12,6 @@ from engines import Terraform
 from hidden import AWAY, HIDDEN, hide
 from opsconsole.emulator import Emulator
 
-pytestmark = pytest.mark.terraform
-
 SPECIALTIES = {"linux": {"key": "linux-server"}, "network": {"key": "network"}}
 
 

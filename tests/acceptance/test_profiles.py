@@ -13,12 +13,10 @@ import pytest
 
 from consoles import CONSOLES
 from declarations import gates, held, program, value
-from engines import Terraform
+from engines import ON_TERRAFORM, Terraform
 from opsconsole.emulator import Emulator
 from opsconsole.resources import AGENT, HOST
 from sampling import sample
-
-pytestmark = pytest.mark.terraform
 
 LINUX = {"specialty_id": "${opsconsole_specialty.linux.id}"}
 HOSTS = {"gate-0", "gate-1", "bare", "whole"}
@@ -74,6 +72,7 @@ def fleet(console: Emulator) -> dict[str, Any]:
     }
 
 
+@ON_TERRAFORM
 @pytest.mark.parametrize("profile", CHOSEN)
 def test_apply_plan_refresh_destroy(
     profile: str,

@@ -8,13 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from declarations import attribute_at, held, program
-from engines import Run, Terraform
+from engines import ON_TERRAFORM, Run, Terraform
 from opsconsole.emulator import Emulator
-
-pytestmark = pytest.mark.terraform
 
 REFUSALS: dict[str, dict[str, Any]] = {
     "one": {"status": 400, "code": "VALIDATION_FAILED", "field": "FIRST"},
@@ -88,6 +84,7 @@ def hosts(version: str) -> dict[str, Any]:
     return {name: {"name": name, **changed} for name in REFUSALS} | {"base": {"name": "base"}}
 
 
+@ON_TERRAFORM
 def test_refused_writes(project: Callable[..., Terraform], console: Emulator) -> None:
     base = {"name": "base", "main_engine": "engine-a", "specialty_id": "spc_linux"}
     agent = base | {"host_id": "${opsconsole_host.base.id}"}
@@ -132,6 +129,7 @@ def test_refused_writes(project: Callable[..., Terraform], console: Emulator) ->
     assert ["v:2"] not in [values.get("tags") for values in kept.values()]
 
 
+@ON_TERRAFORM
 def test_refused_imports(project: Callable[..., Terraform], console: Emulator) -> None:
     for name in REFUSALS:
         refuse(console, "host", name, method="POST", path="/hosts/batch", holds=f'"{name}"')
@@ -143,6 +141,7 @@ def test_refused_imports(project: Callable[..., Terraform], console: Emulator) -
     assert set(held(engine)) == {"opsconsole_host.fine"}
 
 
+@ON_TERRAFORM
 def test_refused_deletes(project: Callable[..., Terraform], console: Emulator) -> None:
     refused = [name for name in REFUSALS if REFUSALS[name]["status"] != 404]
     for name in refused:

@@ -13,10 +13,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from declarations import attribute_at, program
-from engines import Run, Terraform
+from engines import ON_TERRAFORM, Run, Terraform
 from opsconsole.emulator import Emulator
-
-pytestmark = pytest.mark.terraform
 
 PROGRAM = program(specialty={"linux": {"key": "linux-server"}})
 KEY = "svc_ak_wrong_one"
@@ -30,6 +28,7 @@ def the_error(run: Run) -> dict[str, Any]:
     return error
 
 
+@ON_TERRAFORM
 @pytest.mark.parametrize(
     ("settings", "setting", "wrong", "remedy"),
     [
@@ -67,6 +66,7 @@ def test_a_wrong_setting_is_an_error_at_that_setting(
     assert console.traffic()["total"] == 0
 
 
+@ON_TERRAFORM
 @pytest.mark.parametrize(
     ("variables", "told", "remedy"),
     [
@@ -166,6 +166,7 @@ def test_a_base_url_with_a_path_and_one_with_a_slash(
     engine.plan_run(expect={0})
 
 
+@ON_TERRAFORM
 def test_settings_that_are_known_only_after_apply_are_one_error(
     project: Callable[..., Terraform], console: Emulator
 ) -> None:

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from declarations import attribute_at, foresee, held, program
-from engines import Terraform
+from engines import ON_TERRAFORM, Terraform
 from opsconsole.emulator import Emulator
-
-pytestmark = pytest.mark.terraform
 
 ADDRESS = "opsconsole_specialty.linux"
 
@@ -41,6 +37,7 @@ def deletes(console: Emulator) -> list[tuple[str, int]]:
     ]
 
 
+@ON_TERRAFORM
 def test_a_delete_waits_for_the_hosts_of_released_agents(
     project: Callable[..., Terraform], console: Emulator
 ) -> None:
@@ -70,6 +67,7 @@ def test_the_declared_order_needs_no_waiting(
     assert ("specialty_delete", 409) not in deletes(console)
 
 
+@ON_TERRAFORM
 def test_a_wait_ends_with_its_timeout(project: Callable[..., Terraform], console: Emulator) -> None:
     engine = project(declared(1, timeouts={"delete": "300ms"}), console)
     engine.apply()
@@ -99,6 +97,7 @@ def test_an_agent_outside_is_no_reason_to_wait(
     assert set(held(engine)) == {ADDRESS}
 
 
+@ON_TERRAFORM
 def test_an_agent_that_stays_keeps_its_specialty(
     project: Callable[..., Terraform], console: Emulator
 ) -> None:
@@ -115,6 +114,7 @@ def test_an_agent_that_stays_keeps_its_specialty(
     assert ADDRESS in held(engine)
 
 
+@ON_TERRAFORM
 def test_what_is_adopted_is_called_so_and_stays_unless_its_deletion_is_declared(
     project: Callable[..., Terraform], console: Emulator
 ) -> None:
@@ -131,6 +131,7 @@ def test_what_is_adopted_is_called_so_and_stays_unless_its_deletion_is_declared(
     assert deletes(console) == []
 
 
+@ON_TERRAFORM
 def test_what_cannot_be_adopted(project: Callable[..., Terraform], console: Emulator) -> None:
     console.create("specialties", id="spc_twice", key="linux-server")
     engine = project(

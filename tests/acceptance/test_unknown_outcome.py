@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from declarations import foresee, held, program
-from engines import Terraform
+from engines import ON_TERRAFORM, Terraform
 from opsconsole.emulator import Emulator
-
-pytestmark = pytest.mark.terraform
 
 ADDRESS = "opsconsole_agent.lost"
 SETTINGS = {"max_retries": 0}
@@ -57,6 +55,7 @@ def agents(console: Emulator) -> list[str]:
     return sorted(row["name"] for row in console.rows("agents"))
 
 
+@ON_TERRAFORM
 def test_its_replacement_is_refused_and_nothing_else(lost: Terraform, console: Emulator) -> None:
     program = declared()
     program["resource"]["opsconsole_host"]["more"] = {"name": "more"}
@@ -117,6 +116,7 @@ def test_a_host_and_an_attachment_are_settled_without_the_user(
     assert len(console.rows("attachments")) == 1
 
 
+@ON_TERRAFORM
 def test_a_host_that_no_dry_run_finds_is_left_to_the_user(
     project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
 ) -> None:

@@ -51,18 +51,3 @@ async def test_another_org_of_the_provider_is_no_difference(
     assert plan.planned == read.state == created.state
     assert plan.replace == ()
     assert plan.diagnostics == ()
-
-
-@pytest.mark.parametrize("profile", ["extended"], indirect=True)
-async def test_blacklisted_commands_take_no_org_of_the_provider(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
-    wide = console.create("blacklists", pattern="rm", org_id=None)
-    rows = steps_of("blacklisted_command", org_id="org_lab")
-    console.reset_log()
-
-    adopted = await rows.create(id=wide["id"], pattern="halt")
-    made = await rows.create(pattern="reboot", tenant_wide=True)
-
-    assert adopted.state["org_id"] is made.state["org_id"] is None
-    assert console.row("blacklists", wide["id"]).get("org_id") is None

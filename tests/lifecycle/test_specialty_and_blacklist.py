@@ -11,11 +11,11 @@ import pytest
 from creations import created
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
-from opsconsole.lifecycle.interface import CreateRequest, DeleteRequest, ReadRequest, Seen
+from opsconsole.lifecycle.interface import CreateRequest, DeleteRequest
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.resources import BLACKLISTED_COMMAND
 from opsconsole.values import UNKNOWN
-from outcomes import errors, warnings
+from outcomes import errors
 
 SPECIALTY = "opsconsole_specialty"
 AGENT = "opsconsole_agent"
@@ -39,37 +39,6 @@ async def test_adoption_knows_the_id_at_plan_time(
     assert (await specialties.plan(read, specialties.config(key="identity"))).planned == read.state
 
 
-async def test_one_search_serves_every_specialty(
-    one_run: Callable[..., Lifecycle], console: Emulator, steps_of: Callable[..., Any]
-) -> None:
-    specialties = steps_of("specialty")
-    made = await specialties.create_all(
-        *(specialties.config(key=key) for key in ("identity", "network", "database"))
-    )
-    run = one_run()
-    console.reset_log()
-
-    read = await run.resources[SPECIALTY].read(
-        [ReadRequest(item.state, item.private) for item in made]
-    )
-    data = await run.read_data("opsconsole_specialties", {})
-
-    assert [item.seen for item in read] == [Seen.PRESENT] * 3
-    assert len(data.state["specialties"]) == 6
-    assert console.request_counts() == {"specialty_search": 1}
-
-
-async def test_a_declared_value_that_differs_names_both(steps_of: Callable[..., Any]) -> None:
-    specialties = steps_of("specialty")
-
-    plan = await specialties.plan(None, specialties.config(key="identity", name="Other"))
-
-    assert errors(plan)
-    assert "'Other'" in plan.diagnostics[0].detail
-    assert "'Identity'" in plan.diagnostics[0].detail
-    assert plan.diagnostics[0].path == ("name",)
-
-
 @pytest.mark.parametrize("name", ["key", "id"])
 async def test_changing_key_or_id_is_refused(steps_of: Callable[..., Any], name: str) -> None:
     specialties = steps_of("specialty")
@@ -79,26 +48,6 @@ async def test_changing_key_or_id_is_refused(steps_of: Callable[..., Any], name:
 
     assert errors(plan)
     assert plan.replace == ()
-
-
-@pytest.mark.parametrize("profile", ["truncated"], indirect=True)
-async def test_a_truncated_search_is_no_proof(steps_of: Callable[..., Any]) -> None:
-    specialties = steps_of("specialty")
-
-    found = await specialties.plan(None, specialties.config(key="linux-server"))
-    hidden = await specialties.plan(None, specialties.config(key="no-such"))
-
-    assert errors(found) == []
-    assert "Cannot tell" in errors(hidden)[0]
-
-
-async def test_two_matches_are_an_error(steps_of: Callable[..., Any], console: Emulator) -> None:
-    console.create("specialties", key="identity", name="Second")
-    specialties = steps_of("specialty")
-
-    plan = await specialties.plan(None, specialties.config(key="identity"))
-
-    assert "2 specialties" in errors(plan)[0]
 
 
 async def test_another_specialty_than_was_planned_is_not_adopted(
@@ -116,42 +65,6 @@ async def test_another_specialty_than_was_planned_is_not_adopted(
     assert refused.state is None
     assert plan.planned["id"] in refused.diagnostics[0].detail
     assert other["id"] in refused.diagnostics[0].detail
-
-
-async def test_a_carried_specialty_stays(steps_of: Callable[..., Any], console: Emulator) -> None:
-    host = console.create("hosts", name="web")
-    console.create("agents", name="a", host_id=host["id"], specialty_id="spc_identity")
-    specialties = steps_of("specialty")
-    created = await specialties.create(key="identity", deletion_policy="delete")
-
-    refused = await specialties.delete(created)
-
-    assert refused.state == created.state
-    assert "still carries" in errors(refused)[0]
-    assert "outside this configuration" in refused.diagnostics[0].detail
-
-
-async def test_a_delete_waits_for_the_host_whose_agents_were_released(
-    steps_of: Callable[..., Any], console: Emulator, one_run: Callable[..., Lifecycle]
-) -> None:
-    hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
-    web = await hosts.create(name="web")
-    agent = await agents.create(
-        name="a", host_id=web.state["id"], specialty_id="spc_identity", main_engine="e"
-    )
-    specialty = await specialties.create(key="identity", deletion_policy="delete")
-    run = one_run()
-    await run.resources[AGENT].delete(DeleteRequest(agent.state, agent.private))
-
-    waiting = asyncio.create_task(run.resources[SPECIALTY].delete(DeleteRequest(specialty.state)))
-    await asyncio.sleep(0.2)
-    assert not waiting.done()
-    await run.resources[HOST].delete(DeleteRequest(web.state))
-    deleted = await waiting
-
-    assert errors(deleted) == []
-    assert deleted.state is None
-    assert console.row("specialties", "spc_identity") is None
 
 
 async def test_a_stop_ends_the_wait_of_a_delete(
@@ -193,23 +106,6 @@ async def test_a_delete_does_not_wait_for_a_host_that_is_abandoned(
     assert agent.state["id"] in refused.diagnostics[0].detail
 
 
-async def test_a_row_is_adopted_and_updated(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
-    rows = steps_of("blacklisted_command")
-    config = rows.config(id="blk_shutdown", pattern="halt*", org_id="org_main")
-
-    plan = await rows.plan(None, config)
-    created = await rows.create(id="blk_shutdown", pattern="halt*", org_id="org_main")
-
-    assert "shutdown*" in plan.diagnostics[0].detail
-    assert "doc_runbook" in plan.diagnostics[0].detail
-    assert errors(created) == []
-    assert console.row("blacklists", "blk_shutdown")["pattern"] == "halt*"
-    read = await rows.read(created)
-    assert (await rows.plan(read, config)).planned == read.state
-
-
 async def test_scopes(steps_of: Callable[..., Any], console: Emulator) -> None:
     rows = steps_of("blacklisted_command")
     wide = await rows.create(id="blk_format", tenant_wide=True)
@@ -227,47 +123,6 @@ async def test_scopes(steps_of: Callable[..., Any], console: Emulator) -> None:
     console.change("blacklists", "blk_format", org_id=None)
     moved = await rows.read(named)
     assert moved.state["tenant_wide"] is True
-
-
-async def test_a_missing_row(steps_of: Callable[..., Any], console: Emulator) -> None:
-    rows = steps_of("blacklisted_command")
-
-    plan = await rows.plan(None, rows.config(id="blk_none"))
-    created = await rows.create(id="blk_format")
-    console.delete("blacklists", "blk_format")
-    gone = await rows.read(created)
-
-    assert plan.diagnostics[0].path == ("id",)
-    assert gone.seen is Seen.GONE
-    assert "not visible to this key" in warnings(gone)[0]
-
-
-async def test_a_removed_row_stays_on_the_console(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
-    rows = steps_of("blacklisted_command")
-    created = await rows.create(id="blk_format")
-    console.reset_log()
-
-    removed = await rows.delete(created)
-
-    assert removed.state is None
-    assert "stays on the console" in warnings(removed)[0]
-    assert console.traffic()["total"] == 0
-
-
-async def test_a_scope_that_this_key_may_not_write(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
-    rows = steps_of("blacklisted_command")
-    created = await rows.create(id="blk_format")
-    console.fault(method="POST", path="/api/v1/blacklists/.*", status=403, code="FORBIDDEN")
-
-    refused = await rows.change(created, id="blk_format", tenant_wide=True)
-
-    assert "may not write its scope" in errors(refused)[0]
-    assert "tenant-level access" in refused.diagnostics[0].detail
-    assert refused.state == created.state
 
 
 async def test_a_scope_that_was_refused_only_at_the_second_try_is_read(

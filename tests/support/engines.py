@@ -5,15 +5,22 @@ Terraform speaks JSON here (`-json`), so that tests compare values and not sente
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import subprocess
+import sys
+import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from opsconsole.standin.main import main as standin
 
 SUCCESS = frozenset({0})
 PLANNED = frozenset({0, 2})
@@ -22,6 +29,10 @@ PLANNED = frozenset({0, 2})
 SOURCE = "opsconsole/opsconsole"
 SECONDS = 600
 """A bound for what hangs, on however busy a machine."""
+ON_TERRAFORM = pytest.mark.parametrize(
+    "engine_name", [pytest.param("terraform", marks=pytest.mark.terraform)], indirect=True
+)
+"""For a test of how Terraform and the provider speak to each other; others run natively too."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -224,6 +235,31 @@ class Terraform(Engine):
         """Return the outputs' values, by name."""
         found = json.loads(self.run("output", "-json").out)
         return {name: item["value"] for name, item in found.items()}
+
+
+class Native(Terraform):
+    """The native engine, called by Terraform's words, in the process of the test."""
+
+    def _ended(self, *words: str, **variables: str) -> tuple[int, str, str]:
+        kept = (sys.stdout, sys.stderr, dict(os.environ))
+        descriptors = [os.dup(number) for number in (1, 2)]
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            try:
+                os.dup2(out.fileno(), 1)
+                os.dup2(err.fileno(), 2)
+                os.environ.clear()
+                os.environ.update(self.environment | variables)
+                with contextlib.chdir(self.folder):
+                    code = standin(words)
+            finally:
+                sys.stdout, sys.stderr, environment = kept
+                os.environ.clear()
+                os.environ.update(environment)
+                for number, descriptor in enumerate(descriptors, 1):
+                    os.dup2(descriptor, number)
+                    os.close(descriptor)
+            texts = [(file.seek(0), file.read().decode())[1] for file in (out, err)]
+        return code, *texts
 
 
 class Cdktf(Engine):
