@@ -33,6 +33,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PYTHON = Path(sys.executable)
 CLIENTS = 4
 """One in so many of the tests marked `real_client` runs."""
+SECONDS = 300
+"""A test of a real program that takes longer hangs; for others `timeout` of pyproject says so."""
 
 # Before cdktf is imported by any test: jsii looks at these when it starts Node. Without a Node only
 # the tests that synthesise fail.
@@ -106,11 +108,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out most of the tests that run a real client for long, on every worker alike."""
+    """Give real programs more time, and leave most of the long ones out: on every worker alike."""
     clients = [item for item in items if item.get_closest_marker("real_client")]
     left_out = {*clients} - {*sample(clients, math.ceil(len(clients) / CLIENTS))}
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=[*left_out])
+    for item in items:
+        if any(map(item.get_closest_marker, (*NEEDS, "real_client"))):
+            item.add_marker(pytest.mark.timeout(SECONDS))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -26,6 +26,8 @@ def test_every_kind_that_is_missing_leaves_state_with_a_warning_or_stays(
     assert {
         item["address"] for item in found.warnings if "not visible to this key" in item["summary"]
     } == AWAY
+    for item in found.warnings:
+        assert item["address"] not in AWAY or "removed from state" in item["detail"]
     [agent] = [item for item in found.warnings if item["address"] == "opsconsole_agent.away"]
     assert 'on_missing = "error"' in agent["detail"]
 

@@ -101,18 +101,6 @@ async def host(steps_of: Callable[..., Any], **settings: Any) -> tuple[Any, Any]
     return hosts, await hosts.create(name="web")
 
 
-async def test_a_delete_answered_404_while_the_host_is_there(
-    console: Emulator, steps_of: Callable[..., Any]
-) -> None:
-    hosts, made = await host(steps_of)
-    console.fault(kind="not_found", operation="host_delete")
-    kept = await hosts.delete(made)
-    assert kept.failed
-    assert kept.state == made.state
-    assert "this key may read it, but not delete it" in kept.diagnostics[0].text
-    assert len(console.rows("hosts")) == 1
-
-
 @pytest.mark.parametrize("kinds", [("unavailable", "not_found"), ("unavailable", "forbidden")])
 async def test_a_delete_that_was_sent_twice_is_not_said_to_have_failed(
     console: Emulator, steps_of: Callable[..., Any], kinds: Sequence[str]
@@ -149,18 +137,6 @@ async def test_a_delete_answered_404_of_what_cannot_be_read(
     assert ended.failed is (choice == "error")
     assert (ended.state is None) is (choice == "remove")
     assert "deleted already, or is not visible to this key" in summaries(ended)[0]
-
-
-@pytest.mark.parametrize("kind", ["reset_after", "internal_error_after", "wrong_shape"])
-async def test_a_delete_whose_answer_is_lost_is_settled_by_one_read(
-    console: Emulator, steps_of: Callable[..., Any], kind: str
-) -> None:
-    hosts, made = await host(steps_of)
-    console.fault(kind=kind, operation="host_delete")
-    ended = await hosts.delete(made)
-    assert summaries(ended) == []
-    assert ended.state is None
-    assert console.rows("hosts") == []
 
 
 @pytest.mark.parametrize(("kind", "done"), [("empty_object", True), ("internal_error", False)])
@@ -266,43 +242,6 @@ async def test_every_deletion_that_its_answer_does_not_settle_is_settled_by_a_re
         assert ended.state is None
 
 
-@pytest.mark.parametrize(
-    ("name", "fields", "collection"),
-    [
-        ("agent", {"name": "a", "specialty_id": "spc_linux"}, "agents"),
-        ("specialty", {"key": "network"}, "specialties"),
-        ("blacklisted_command", {"id": "blk_format"}, "blacklists"),
-    ],
-)
-async def test_what_is_gone_leaves_state_with_a_warning(
-    console: Emulator,
-    steps_of: Callable[..., Any],
-    host_id: str,
-    name: str,
-    fields: dict[str, Any],
-    collection: str,
-) -> None:
-    steps = steps_of(name)
-    made = await steps.create(**(fields | ({"host_id": host_id} if name == "agent" else {})))
-    console.delete(collection, made.state["id"])
-    gone = await steps.read(made)
-    assert gone.state is None
-    [told] = gone.diagnostics
-    assert "is deleted, or not visible to this key" in told.summary
-    assert "removed from state" in told.text
-
-
-async def test_crossed_ids_of_an_import_are_settled_by_a_dry_run(
-    console: Emulator, steps_of: Callable[..., Any]
-) -> None:
-    console.fault(kind="ids_crossed", operation="host_import", holds='"dry_run":false')
-    hosts = steps_of("host")
-    made = await hosts.create_all(*(hosts.config(name=name) for name in "abc"))
-    ids = {row["name"]: row["id"] for row in console.rows("hosts")}
-    assert [item.state["id"] for item in made] == [ids[name] for name in "abc"]
-    assert not any(item.failed for item in made)
-
-
 @pytest.mark.parametrize("kind", ["other_object", "ids_null", "ids_dots"])
 @pytest.mark.parametrize("told", ["existing", "none"])
 async def test_a_host_whose_id_an_import_does_not_tell_is_found_by_a_dry_run(
@@ -320,16 +259,6 @@ async def test_a_host_whose_id_an_import_does_not_tell_is_found_by_a_dry_run(
         assert is_sentinel(mine.state["id"])
     else:
         assert mine.state["id"] == row["id"]
-
-
-@pytest.mark.parametrize("profile", ["blind"], indirect=True)
-async def test_where_hosts_cannot_be_read_the_verdict_ties_them(
-    console: Emulator, steps_of: Callable[..., Any]
-) -> None:
-    hosts = steps_of("host")
-    made = await hosts.create_all(*(hosts.config(name=name) for name in ("a", "b")))
-    ids = {row["name"]: row["id"] for row in console.rows("hosts")}
-    assert [item.state["id"] for item in made] == [ids["a"], ids["b"]]
 
 
 @pytest.mark.parametrize("profile", ["blind"], indirect=True)

@@ -11,7 +11,7 @@ import pytest
 import run_worlds
 from simulation import live
 
-WORLDS, CASES = 300, 10
+WORLDS, CASES = 300, 30
 
 
 @pytest.mark.unmeasured
