@@ -114,7 +114,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=[*left_out])
     for item in items:
-        if any(map(item.get_closest_marker, (*NEEDS, "real_client"))):
+        marked = any(map(item.get_closest_marker, (*NEEDS, "real_client")))
+        if marked or item.path.parent.name in ("pipelines", "release"):
             item.add_marker(pytest.mark.timeout(SECONDS))
 
 

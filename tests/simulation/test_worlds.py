@@ -21,6 +21,7 @@ def test_no_rule_is_broken(case: int) -> None:
         live(seed)
 
 
+@pytest.mark.timeout(300)
 def test_a_seed_is_one_world_in_every_process() -> None:
     told = set()
     for hash_seed in ("1", "2"):
