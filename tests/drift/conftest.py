@@ -6,16 +6,15 @@ import contextlib
 import io
 import json
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from consoles import CONSOLES
 from opsconsole.cli.main import main
-from opsconsole.emulator import Emulator, serve
+from opsconsole.emulator import Emulator
 
 LINUX = "${opsconsole_specialty.linux.id}"
 
@@ -173,24 +172,6 @@ def ground_on(
         return Ground(tmp_path_factory.mktemp("ground"), console, settings)
 
     return make
-
-
-@pytest.fixture(scope="module")
-def applied(
-    tmp_path_factory: pytest.TempPathFactory, world: Callable[..., dict[str, Any]]
-) -> Iterator[Callable[[str], Ground]]:
-    """The world on a console of its own for each profile: applied once, for tests that restore."""
-    with contextlib.ExitStack() as stack:
-        grounds: dict[str, Ground] = {}
-
-        def make(profile: str) -> Ground:
-            if profile not in grounds:
-                console = stack.enter_context(serve(CONSOLES[profile]))
-                grounds[profile] = Ground(tmp_path_factory.mktemp("applied"), console)
-                grounds[profile].apply(world())
-            return grounds[profile]
-
-        yield make
 
 
 @pytest.fixture

@@ -50,3 +50,15 @@ def test_several_states_of_one_console_share_one_search(ground: Any) -> None:
         "c",
     }
     assert ground.console.request_counts() == {"specialty_search": 1}
+
+
+def test_no_state_is_written_and_no_lock_taken(ground: Any, world: World) -> None:
+    ground.apply(world())
+    before = {path: path.read_bytes() for path in ground.folder.rglob("*") if path.is_file()}
+    row = ground.console.rows("hosts")[0]
+    ground.console.change("hosts", row["id"], knowledge="changed")
+    assert ground.drift().code == 2
+    ground.console.change("hosts", row["id"], knowledge=row.get("knowledge"))
+    after = {path: path.read_bytes() for path in ground.folder.rglob("*") if path.is_file()}
+    after.pop(ground.folder / "drift.json")
+    assert after == {path: text for path, text in before.items() if path in after}

@@ -8,8 +8,6 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from opsconsole.drift.check import CheckOptions, check
 from opsconsole.drift.report import Bucket
 from opsconsole.drift.stack import Stack
@@ -173,37 +171,6 @@ def test_what_was_never_seen_is_no_drift(ground: Any) -> None:
     assert found.bucket("opsconsole_host.web") == "in_sync"
     assert "seen for the first time" in found.of("opsconsole_host.web")["reason"]
     assert "knowledge" in found.of("opsconsole_host.web")["reason"]
-
-
-@pytest.mark.parametrize(
-    ("name", "collection", "written"),
-    [
-        ("host", "hosts", {"knowledge": "news", "mac": "02:00:00:00:00:01"}),
-        ("agent", "agents", {"secondary_engine": "engine-z"}),
-    ],
-)
-def test_what_an_import_did_not_show_was_unset(
-    ground_on: Any, name: str, collection: str, written: dict[str, str]
-) -> None:
-    """A stranger's value in a field that a whole answer left out is drift."""
-    ground = ground_on("extended")
-    ground.console.switch(unset="absent", unset_lists="unset")
-    host = ground.console.create("hosts", name="web")["id"]
-    rows = {
-        "host": {"name": "web"},
-        "agent": {"name": "web", "host_id": host, "specialty_id": "spc_linux"},
-    }
-    object_id = host
-    if name == "agent":
-        object_id = ground.console.create("agents", status="idle", **rows["agent"])["id"]
-    address = f"opsconsole_{name}.web"
-    block = {"to": address, "id": object_id}
-    ground.apply({"import": [block], "resource": {f"opsconsole_{name}": {"web": rows[name]}}})
-    assert ground.drift().code == 0
-    ground.console.change(collection, object_id, **written)
-    found = ground.drift()
-    assert found.code == 2
-    assert found.changed(address) == {key: (None, value) for key, value in written.items()}
 
 
 def test_what_neither_side_holds_is_in_sync(ground_on: Any) -> None:

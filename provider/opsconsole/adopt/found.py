@@ -194,7 +194,7 @@ async def _read(
 def _of(type_name: str, import_id: str, outcome: Outcome) -> FoundObject:
     if outcome.failed or outcome.state is None or outcome.seen is not Seen.PRESENT:
         return _unread(type_name, import_id, outcome)
-    values = outcome.shows or outcome.state
+    values = outcome.state
     needed = [a.name for a in RESOURCES[type_name] if a.required and values.get(a.name) is None]
     if needed:
         reason = f"the console shows no {' and no '.join(needed)}, and a declaration needs it"

@@ -71,7 +71,7 @@ def classify(read: ObjectRead, neighbours: Neighbours) -> Finding:
     if outcome.seen is Seen.GONE or outcome.state is None:
         reason = _with_owner(held, neighbours) or RESOURCES[held.known.type_name].gone
         return _finding(held, Bucket.MISSING, reason=reason)
-    return _classify_present(held, outcome, outcome.shows or outcome.state)
+    return _classify_present(held, outcome, outcome.state)
 
 
 def _classify_present(held: StateObject, outcome: Outcome, state: Attributes) -> Finding:

@@ -195,12 +195,12 @@ class AgentPluginLifecycle(SingleCreation):
         """Return the outcome of reading an attachment that is there.
 
         All but its two ids is computed, and a refresh that finds only computed fields changed
-        keeps what state holds: `shows` has what was found. Fields that were never seen are filled.
+        keeps what state holds. Fields that were never seen are filled.
         """
         outcome = self.seen(request.prior, request.private, entry)
         if not PrivateState.decode(request.private).observed:
             return outcome
-        return outcome._replace(state=request.prior, shows=outcome.state)
+        return outcome._replace(state=request.prior)
 
     async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
         """Attach plugins, and read the list of an agent once its last attachment was made."""

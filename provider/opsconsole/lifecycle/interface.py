@@ -237,7 +237,6 @@ class Outcome(NamedTuple):
             PRESENT: why the console refused to show some of `unobserved`.
         cause: The error that `reason` speaks of, where there is one.
         unobserved: Names of attributes that this answer did not show.
-        shows: For a read: what the console shows, where `state` keeps other values on purpose.
         uncertain: Whether a write was sent without learning its outcome. After a create, `state`
             then holds the planned value under an id that stands for "not known".
         begun: Whether anything was asked of the console. Not so where the run was told to stop
@@ -252,7 +251,6 @@ class Outcome(NamedTuple):
     reason: str = ""
     cause: Cause | None = None
     unobserved: tuple[str, ...] = ()
-    shows: Attributes | None = None
     uncertain: bool = False
     begun: bool = True
     rerouted: tuple[str, ...] = ()
