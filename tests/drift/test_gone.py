@@ -101,24 +101,6 @@ def test_a_managed_set_of_plugins(ground: Any) -> None:
     }
 
 
-def test_a_deleted_specialty(ground: Any) -> None:
-    ground.console.delete("specialties", "spc_linux")
-    found = ground.drift()
-    assert found.code == 2
-    assert found.drifted == {LINUX}
-    assert found.bucket(LINUX) == "missing"
-
-
-def test_a_changed_prompt(ground: Any) -> None:
-    ground.console.change("specialties", "spc_linux", prompt="Do as you like.")
-    found = ground.drift()
-    assert found.code == 2
-    assert found.drifted == {LINUX}
-    assert found.changed(LINUX) == {
-        "prompt": ("Keep Linux servers patched and tidy.", "Do as you like.")
-    }
-
-
 def test_specialties_beside_the_managed_one_are_shown_and_do_not_count(ground: Any) -> None:
     searched = "specialty_get" not in ground.console.provider_settings.get("extra_endpoints", {})
     others = {"spc_windows", "spc_database", "spc_network", "spc_container", "spc_identity"}
@@ -129,21 +111,6 @@ def test_specialties_beside_the_managed_one_are_shown_and_do_not_count(ground: A
     counted = ground.drift("--count-unmanaged", "plugins,specialties")
     assert counted.code == 2
     assert counted.document["summary"]["drifted"] == 5
-
-
-@pytest.mark.parametrize(
-    ("address", "org_id", "scopes"),
-    [(FORMAT, None, ("org_main", None)), (WIPE, "org_lab", (None, "org_lab"))],
-)
-def test_a_row_moved_to_another_scope(
-    address: str, org_id: str | None, scopes: tuple[Any, Any], ground: Any
-) -> None:
-    row_id = ground.id_of(address)
-    ground.call("POST", f"/api/v1/blacklists/{row_id}", {"org_id": org_id})
-    found = ground.drift()
-    assert found.code == 2
-    assert found.drifted == {address}
-    assert found.changed(address) == {"org_id": scopes}
 
 
 def test_a_row_hidden_from_the_key(ground: Any) -> None:

@@ -207,21 +207,6 @@ def test_outputs_that_are_known_are_kept_where_something_failed(native: Any) -> 
     assert set(native.state["outputs"]) == set(outputs)
 
 
-def test_a_host_that_another_resource_holds_is_not_adopted(
-    native_on: Callable[[str], Any],
-) -> None:
-    native = native_on("default")
-    native.settings["on_existing_host"] = "adopt"
-    native.write({"opsconsole_host": {"a": {"name": "web"}}})
-    native.run("apply", "-auto-approve")
-
-    native.write({"opsconsole_host": {"a": {"name": "web"}, "b": {"name": "web"}}})
-    result = native.run("apply", "-auto-approve", expect=1)
-
-    assert "an id that another host holds" in result.text
-    assert native.addresses() == ["opsconsole_host.a"]
-
-
 def test_a_plugin_that_its_agent_declares_outlives_its_attachment(native: Any) -> None:
     attachment = {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}
     native.write(_agent() | {"opsconsole_agent_plugin": {"p": attachment}})

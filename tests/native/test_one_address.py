@@ -153,6 +153,7 @@ def test_an_adopted_host_that_state_holds(native: Any) -> None:
     both(native)
     result = native.run("apply", "-auto-approve", expect=1)
     assert host_id in result.text and f"{HOST}.a in state" in result.text
+    assert "an id that another host holds" in result.text
     assert native.addresses() == [f"{HOST}.a"]
 
 

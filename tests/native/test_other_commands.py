@@ -96,25 +96,6 @@ def test_a_size_that_is_refused_is_halved_and_no_id_is_lost(native: Any) -> None
     assert all(row["id"] in result.out for row in rows)
 
 
-def test_rows_whose_answer_is_lost_are_settled_by_a_dry_run(native: Any) -> None:
-    (native.folder / "hosts.json").write_text(json.dumps(many(3)))
-    native.console.fault(method="POST", path="/hosts/batch", cut="after", skip=1, times=1)
-    result = native.run("hosts", "import", "hosts.json")
-    rows = native.console.rows("hosts")
-    assert len(rows) == 3
-    assert all(row["id"] in result.out for row in rows)
-    assert "Import: 3 created." in result.out
-    assert native.console.request_counts() == {"host_import": 3}
-
-
-def test_ids_that_an_import_does_not_tell_are_told_by_a_dry_run(native: Any) -> None:
-    (native.folder / "hosts.json").write_text(json.dumps(many(2)))
-    native.console.fault(kind="ids_null", operation="host_import", skip=1)
-    result = native.run("hosts", "import", "hosts.json")
-    assert all(row["id"] in result.out for row in native.console.rows("hosts"))
-    assert "Import: 2 created, 0 updated" in result.out
-
-
 def import_answer(created: int, *told: int) -> str:
     """An answer to a real import that has verdicts on some rows only."""
     results = [{"index": index, "status": "created", "id": f"hst_{index}"} for index in told]

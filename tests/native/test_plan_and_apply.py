@@ -403,12 +403,3 @@ def test_what_state_calls_sensitive_is_shown_by_no_plan(native: Any) -> None:
         texts = [out, *((native.folder / name).read_text() for name in ("plan.html", "plan.md"))]
         assert all("(sensitive value)" in text for text in texts)
         assert not any("hush" in text for text in texts)
-
-
-def test_no_more_are_begun_in_a_second_than_is_set(native: Any, fleet: Any) -> None:
-    native.settings.update(max_requests_per_second=10, import_chunk_size=1)
-    native.write(fleet(10, agents=False))
-    native.console.switch(requests_per_second=20, requests_at_once=5)
-    native.run("apply", "-auto-approve")
-    assert len(native.addresses()) == 10
-    assert not [one for one in native.console.requests() if one["status"] == 429]

@@ -113,33 +113,6 @@ def agent_on_b(native: Any) -> None:
     )
 
 
-def test_an_agent_is_left_alone_until_the_user_says_that_it_was_never_created(
-    native: Any, crashed: Unresolved
-) -> None:
-    agent_on_b(native)
-    native.run("apply", "-auto-approve", "-target=opsconsole_host.b")
-    crashed("opsconsole_agent.x", name="x")
-    native.run("apply", "-auto-approve", expect=1)
-    assert native.console.rows("agents") == []
-    assert "opsconsole_agent.x" not in native.actions()
-    native.run("state", "rm", "opsconsole_agent.x")
-    native.run("apply", "-auto-approve")
-    assert len(native.console.rows("agents")) == 1
-
-
-def test_or_until_the_user_says_which_it_is(native: Any, crashed: Unresolved) -> None:
-    agent_on_b(native)
-    native.run("apply", "-auto-approve", "-target=opsconsole_host.b")
-    host_id = native.attributes("opsconsole_host.b")["id"]
-    native.console.create("agents", id="agt_x", name="x", host_id=host_id, specialty_id="spc_linux")
-    crashed("opsconsole_agent.x", name="x")
-    native.run("plan")
-    native.run("import", "opsconsole_agent.x", "agt_x")
-    assert native.attributes("opsconsole_agent.x")["id"] == "agt_x"
-    native.run("apply", "-auto-approve")
-    assert len(native.console.rows("agents")) == 1
-
-
 def test_where_agents_can_be_listed_the_list_says_which_were_created(
     native_on: Callable[[str], Any],
 ) -> None:
