@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from declarations import attribute_at, foresee, held, program
-from engines import ON_TERRAFORM, Run, Terraform
+from engines import ON_TERRAFORM, Run
 from opsconsole.emulator import Emulator
 from opsconsole.resources import AGENT
 
@@ -37,9 +36,7 @@ def warnings(run: Run, words: str) -> list[str]:
 
 
 @ON_TERRAFORM
-def test_a_removal_says_what_stays_behind(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_a_removal_says_what_stays_behind(project, console):
     engine = project(declared(), console)
     engine.apply()
     agent_id = held(engine)[ADDRESS]["id"]
@@ -62,9 +59,7 @@ def test_a_removal_says_what_stays_behind(
 
 
 @ON_TERRAFORM
-def test_prevent_refuses_every_removal_and_replacement(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_prevent_refuses_every_removal_and_replacement(project, console):
     kept = {"deletion_policy": "prevent"}
     engine = project(declared(**kept), console)
     engine.apply()
@@ -93,9 +88,7 @@ def test_prevent_refuses_every_removal_and_replacement(
 
 
 @ON_TERRAFORM
-def test_a_replacement_beside_the_old_one_is_refused_and_where_it_is_let_through(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_a_replacement_beside_the_old_one_is_refused_and_where_it_is_let_through(project, console):
     engine = project(declared(), console)
     engine.apply()
     first = held(engine)[ADDRESS]["id"]
@@ -130,9 +123,7 @@ def test_a_replacement_beside_the_old_one_is_refused_and_where_it_is_let_through
     engine.plan_run(expect={0})
 
 
-def test_a_host_that_is_replaced_takes_its_agent_along(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_a_host_that_is_replaced_takes_its_agent_along(project, console):
     before, after = declared(), declared()
     for number, either in enumerate((before, after)):
         either["resource"]["opsconsole_host"]["web"]["external_id"] = f"ext-{number}"
@@ -158,9 +149,7 @@ def test_a_host_that_is_replaced_takes_its_agent_along(
 
 
 @ON_TERRAFORM
-def test_a_failed_host_delete_lists_the_agents_it_leaves(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_a_failed_host_delete_lists_the_agents_it_leaves(project, console):
     engine = project(declared(), console)
     engine.apply()
     state = held(engine)
@@ -179,7 +168,7 @@ def test_a_failed_host_delete_lists_the_agents_it_leaves(
 
 
 @ON_TERRAFORM
-def test_what_an_agent_needs(project: Callable[..., Terraform], console: Emulator) -> None:
+def test_what_an_agent_needs(project, console):
     engine = project(program(agent={"keeper": {"name": "keeper"}}), console)
     run = engine.plan_run(expect={1})
     assert sorted(error["summary"] for error in run.errors) == [
@@ -189,7 +178,7 @@ def test_what_an_agent_needs(project: Callable[..., Terraform], console: Emulato
 
 
 @ON_TERRAFORM
-def test_the_full_set_of_plugins(project: Callable[..., Terraform], console: Emulator) -> None:
+def test_the_full_set_of_plugins(project, console):
     """Null leaves plugins alone; a set keeps them; an attachment beside it is told."""
     attached = {
         name: {"agent_id": f"${{{ADDRESS}.id}}", "plugin_id": name}
@@ -229,9 +218,7 @@ def plugins(console: Emulator) -> list[str]:
 
 
 @pytest.mark.parametrize("profile", ["extended", "archiving"])
-def test_extra_endpoints_lift_the_limits(
-    profile: str, project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
-) -> None:
+def test_extra_endpoints_lift_the_limits(profile, project, console_of):
     console = console_of(profile)
     engine = project(declared(), console)
     engine.apply()

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from declarations import attribute_at, foresee, held, program
-from engines import ON_TERRAFORM, Terraform
-from opsconsole.emulator import Emulator
+from engines import ON_TERRAFORM
 
 
 def entries(**named: dict[str, Any]) -> dict[str, Any]:
     return program(blacklisted_command=named)
 
 
-def test_scopes_are_written_only_where_they_are_declared(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_scopes_are_written_only_where_they_are_declared(project, console):
     engine = project(
         entries(
             format={"id": "blk_format", "tenant_wide": True},
@@ -65,7 +61,7 @@ def test_scopes_are_written_only_where_they_are_declared(
 
 
 @ON_TERRAFORM
-def test_what_is_refused_at_plan_time(project: Callable[..., Terraform], console: Emulator) -> None:
+def test_what_is_refused_at_plan_time(project, console):
     engine = project(
         entries(
             long={"id": "blk_format", "pattern": "x" * 201},
@@ -98,9 +94,7 @@ def test_what_is_refused_at_plan_time(project: Callable[..., Terraform], console
 
 
 @ON_TERRAFORM
-def test_a_scope_that_the_key_may_see_and_not_write(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_a_scope_that_the_key_may_see_and_not_write(project, console):
     console.create("keys", secret="svc_ak_main", org_id="org_main", write_orgs=["org_main"])
     engine = project(
         entries(
@@ -123,7 +117,7 @@ def test_a_scope_that_the_key_may_see_and_not_write(
     assert console.row("blacklists", "blk_wipe")["pattern"] == "rm -rf /"
 
 
-def test_a_row_becomes_invisible(project: Callable[..., Terraform], console: Emulator) -> None:
+def test_a_row_becomes_invisible(project, console):
     engine = project(entries(format={"id": "blk_format"}), console)
     engine.apply()
     hidden, lab = "svc_ak_lab", ["org_lab"]
@@ -133,9 +127,7 @@ def test_a_row_becomes_invisible(project: Callable[..., Terraform], console: Emu
     assert any("or not visible to this key" in item["summary"] for item in plan.run.warnings)
 
 
-def test_extra_endpoints_create_and_delete(
-    project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
-) -> None:
+def test_extra_endpoints_create_and_delete(project, console_of):
     console = console_of("extended")
     engine = project(
         entries(new={"pattern": "dd *"}, wide={"pattern": "wipefs*", "tenant_wide": True}), console

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from declarations import foresee, held, program
-from engines import ON_TERRAFORM, Terraform
+from engines import ON_TERRAFORM
 from opsconsole.emulator import Emulator
 
 HOSTS, AGENTS, SPECIALTIES, ENTRIES = 3, 4, 3, 2
@@ -52,9 +51,7 @@ def estate(plugins: tuple[str, ...] = PLUGINS) -> dict[str, Any]:
 
 @ON_TERRAFORM
 @pytest.mark.parametrize("profile", PAGES)
-def test_refresh_and_destroy_cost_what_they_must(
-    profile: str, project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
-) -> None:
+def test_refresh_and_destroy_cost_what_they_must(profile, project, console_of):
     console = console_of(profile)
     engine = project(estate(), console)
     engine.apply()
@@ -79,9 +76,7 @@ def test_refresh_and_destroy_cost_what_they_must(
     }
 
 
-def test_attachments_cost_no_reads_and_a_gone_host_none_for_its_agents(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_attachments_cost_no_reads_and_a_gone_host_none_for_its_agents(project, console):
     many = (*PLUGINS, "plg_metrics", "plg_backup", "plg_packages")
     engine = project(estate(many), console)
     engine.apply()
@@ -100,9 +95,7 @@ def test_attachments_cost_no_reads_and_a_gone_host_none_for_its_agents(
     assert len(plan.drift) == 1 + 2 + 2 * len(many)
 
 
-def test_nothing_is_called_after_the_first_401(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_nothing_is_called_after_the_first_401(project, console):
     engine = project(estate(), console)
     engine.apply()
     console.change("keys", "key_main", status="revoked")
@@ -120,9 +113,7 @@ def test_nothing_is_called_after_the_first_401(
 
 @ON_TERRAFORM
 @pytest.mark.unmeasured
-def test_a_hundred_at_once(
-    project: Callable[..., Terraform], console_with: Callable[..., Emulator]
-) -> None:
+def test_a_hundred_at_once(project, console_with):
     count = 100
     console = console_with("default", latency=0.3)
     hosts = {f"h{n}": {"name": f"h{n}"} for n in range(count)}
@@ -144,9 +135,7 @@ def counted(console: Emulator) -> dict[str, int]:
     return {name: number for name, number in console.request_counts().items() if number}
 
 
-def test_no_more_are_begun_in_a_second_than_is_set(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_no_more_are_begun_in_a_second_than_is_set(project, console):
     hosts = program(host={f"h{n}": {"name": f"h{n}"} for n in range(10)})
     engine = project(hosts, console, {"max_requests_per_second": 10, "import_chunk_size": 1})
     console.switch(requests_per_second=20, requests_at_once=5)

@@ -148,9 +148,7 @@ def scenario(request: pytest.FixtureRequest, console_of: Callable[[str], Emulato
 
 
 @ON_TERRAFORM
-def test_each_attribute_is_created_changed_and_repaired(
-    scenario: Scenario, project: Callable[..., Terraform]
-) -> None:
+def test_each_attribute_is_created_changed_and_repaired(scenario, project):
     engine = project(scenario.program({}), scenario.console)
     engine.apply()
     scenario.check(engine, {})

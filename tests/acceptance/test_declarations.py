@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from declarations import ORGS, attribute_at, gates, held, program, value
-from engines import ON_TERRAFORM, Terraform
+from engines import ON_TERRAFORM
 from opsconsole.definition import Attribute, ChangeRule, Kind
-from opsconsole.emulator import Emulator
 from opsconsole.resources import HOST, RESOURCES
 
 NEEDED: dict[str, dict[str, Any]] = {
@@ -43,7 +42,7 @@ def wrong_values(attribute: Attribute) -> Iterator[Any]:
 
 
 @ON_TERRAFORM
-def test_each_bound_is_checked_before_any_call(project: Callable[..., Terraform]) -> None:
+def test_each_bound_is_checked_before_any_call(project):
     declared: dict[str, dict[str, Any]] = {}
     expected = set()
     for definition in RESOURCES.values():
@@ -121,9 +120,7 @@ def all_late(variant: int) -> dict[str, Any]:
 
 
 @ON_TERRAFORM
-def test_values_that_are_known_only_after_apply(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_values_that_are_known_only_after_apply(project, console):
     engine = project(all_late(0), console)
     for variant in (0, 1):
         engine.write(all_late(variant))
@@ -140,7 +137,7 @@ def test_values_that_are_known_only_after_apply(
     assert len(console.rows("agents")) == 2
 
 
-def test_data_sources(project: Callable[..., Terraform], console: Emulator) -> None:
+def test_data_sources(project, console):
     agent = console.create("agents", name="a", status="idle", specialty_id="spc_linux")
     console.create("attachments", agent_id=agent["id"], plugin_id="plg_logs")
     outputs = {
@@ -188,9 +185,7 @@ def test_data_sources(project: Callable[..., Terraform], console: Emulator) -> N
 
 
 @ON_TERRAFORM
-def test_data_sources_that_find_nothing(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_data_sources_that_find_nothing(project, console):
     declared = {
         "data": {
             "opsconsole_specialty": {"none": {"key": "none"}, "both": {"key": "a", "id": "b"}},
@@ -211,9 +206,7 @@ def test_data_sources_that_find_nothing(
         assert "request id req_" in told[f"data.opsconsole_{name}.none"]["detail"]
 
 
-def test_passing_faults_are_waited_out(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_passing_faults_are_waited_out(project, console):
     """Safe calls are repeated after anything that passes, creates after 429 only."""
     wait = {"status": 429, "code": "SLOW_DOWN", "headers": {"Retry-After": "0"}}
     console.fault(path="/hosts/batch", **wait)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from declarations import foresee, held, program
-from engines import ON_TERRAFORM, Terraform
+from engines import ON_TERRAFORM
 from opsconsole.emulator import Emulator
 
 
@@ -50,9 +49,7 @@ GONE_FOR_GOOD = {"opsconsole_specialty.gone", "opsconsole_blacklisted_command.go
 
 
 @ON_TERRAFORM
-def test_what_is_gone_is_found_and_made_again(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_what_is_gone_is_found_and_made_again(project, console):
     engine = project(program(**REMAKEABLE, **ADOPTED), console)
     engine.apply()
     take_away(held(engine), console)
@@ -101,9 +98,7 @@ def take_away(state: dict[str, dict[str, Any]], console: Emulator) -> None:
     console.delete("blacklists", "blk_format")
 
 
-def test_an_agent_of_a_host_outside_costs_one_list(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_an_agent_of_a_host_outside_costs_one_list(project, console):
     host = console.create("hosts", name="theirs")
     declared = agent("orphan", "none") | {"host_id": host["id"]}
     engine = project(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from declarations import held, program
-from engines import ON_TERRAFORM, Terraform
-from opsconsole.emulator import Emulator
+from engines import ON_TERRAFORM
 
 
 def declared() -> dict[str, Any]:
@@ -29,9 +27,7 @@ def declared() -> dict[str, Any]:
 
 
 @ON_TERRAFORM
-def test_a_gone_specialty_forbids_no_destroy(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_a_gone_specialty_forbids_no_destroy(project, console):
     engine = project(declared(), console, {"max_retries": 0})
     engine.apply()
     console.delete("specialties", "spc_linux")
@@ -44,9 +40,7 @@ def test_a_gone_specialty_forbids_no_destroy(
 
 
 @pytest.mark.parametrize("seen", [True, False])
-def test_a_lost_answer_to_its_deletion_ends_in_a_destroy(
-    project: Callable[..., Terraform], console: Emulator, seen: bool
-) -> None:
+def test_a_lost_answer_to_its_deletion_ends_in_a_destroy(project, console, seen):
     """A search settles it; where that fails too, the next destroy does."""
     engine = project(declared(), console, {"max_retries": 0})
     engine.apply()

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from declarations import foresee, held, program
-from engines import ON_TERRAFORM, Run, Terraform
-from opsconsole.emulator import Emulator
+from engines import ON_TERRAFORM, Run
 
 
 def warned(run: Run, words: str) -> list[str]:
     return [item["detail"] for item in run.warnings if words in item["summary"]]
 
 
-def test_a_host_that_is_there_fails_or_is_adopted(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_a_host_that_is_there_fails_or_is_adopted(project, console):
     there = console.create("hosts", name="there", tags=["env:old"], external_id="ext-1")
     other = console.create("hosts", name="other", external_id="ext-2")
     declared = program(
@@ -56,7 +52,7 @@ def test_a_host_that_is_there_fails_or_is_adopted(
     assert len(console.rows("hosts")) == 3
 
 
-def test_one_bad_row_fails_alone(project: Callable[..., Terraform], console: Emulator) -> None:
+def test_one_bad_row_fails_alone(project, console):
     declared = program(
         host={
             "bad": {"name": "bad", "jump_host_ids": ["hst_none"]},
@@ -71,9 +67,7 @@ def test_one_bad_row_fails_alone(project: Callable[..., Terraform], console: Emu
     assert len(held(engine)) == 4
 
 
-def test_a_missing_host_is_removed_or_an_error(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_a_missing_host_is_removed_or_an_error(project, console):
     declared = program(host={"web": {"name": "web"}})
     engine = project(declared, console, {"on_missing_host": "error"})
     engine.apply()
@@ -93,9 +87,7 @@ def test_a_missing_host_is_removed_or_an_error(
     assert "with those of its agents and plugins that state holds" in gone
 
 
-def test_an_abandoned_host_stays_on_the_console(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_an_abandoned_host_stays_on_the_console(project, console):
     kept = {"deletion_policy": "abandon"}
     engine = project(
         program(host={"web": {"name": "web"} | kept}, specialty={"s": {"key": "database"} | kept}),
@@ -130,9 +122,7 @@ def chain() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("profile", ["strict", "rerouting"])
-def test_jump_hosts(
-    profile: str, project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
-) -> None:
+def test_jump_hosts(profile, project, console_of):
     console = console_of(profile)
     engine = project(chain(), console)
     engine.apply()
@@ -159,9 +149,7 @@ def test_jump_hosts(
 
 
 @ON_TERRAFORM
-def test_rerouted_hosts_are_named_and_seen_at_the_next_refresh(
-    project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
-) -> None:
+def test_rerouted_hosts_are_named_and_seen_at_the_next_refresh(project, console_of):
     console = console_of("rerouting")
     engine = project(chain(), console)
     engine.apply()
@@ -176,9 +164,7 @@ def test_rerouted_hosts_are_named_and_seen_at_the_next_refresh(
     assert foresee(engine, "-refresh-only").drift == {"opsconsole_host.web": ["update"]}
 
 
-def test_what_cannot_be_read_is_left_as_it_is(
-    project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
-) -> None:
+def test_what_cannot_be_read_is_left_as_it_is(project, console_of):
     console = console_of("blind")
     hosts = {name: {"name": name, "knowledge": "k"} for name in ("a", "b", "c")}
     engine = project(program(host=hosts), console, {"max_concurrency": 1})
@@ -209,9 +195,7 @@ def test_what_cannot_be_read_is_left_as_it_is(
     assert console.traffic()["total"] == 0
 
 
-def test_what_the_console_keeps_otherwise_is_reported(
-    project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
-) -> None:
+def test_what_the_console_keeps_otherwise_is_reported(project, console_of):
     console = console_of("tidying")
     declared = program(host={"web": {"name": "web", "knowledge": " spaced ", "mac": "AA:BB"}})
     engine = project(declared, console)
@@ -231,9 +215,7 @@ def test_what_the_console_keeps_otherwise_is_reported(
 
 @ON_TERRAFORM
 @pytest.mark.parametrize("policy", ["fail", "adopt"])
-def test_a_host_of_one_name_at_another_address_comes_after_the_old_one(
-    policy: str, project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_a_host_of_one_name_at_another_address_comes_after_the_old_one(policy, project, console):
     def named(address: str) -> dict[str, Any]:
         agent = {"name": "ops", "specialty_id": "spc_linux"}
         host_id = f"${{opsconsole_host.{address}.id}}"

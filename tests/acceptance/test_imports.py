@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -81,9 +80,7 @@ def no_writes(console: Emulator) -> None:
     ]
 
 
-def test_the_import_command(
-    project: Callable[..., Terraform], console: Emulator, rows: dict[str, Any]
-) -> None:
+def test_the_import_command(project, console, rows):
     engine = project(declared(rows), console)
     for address, identity in identities(rows).items():
         engine.import_(address, identity)
@@ -105,9 +102,7 @@ def check_round_trip(engine: Terraform, console: Emulator) -> None:
     no_writes(console)
 
 
-def test_import_blocks_beside_declarations(
-    project: Callable[..., Terraform], console: Emulator, rows: dict[str, Any]
-) -> None:
+def test_import_blocks_beside_declarations(project, console, rows):
     blocks = [{"to": address, "id": identity} for address, identity in identities(rows).items()]
     engine = project(declared(rows) | {"import": blocks}, console)
     engine.apply()
@@ -117,9 +112,7 @@ def test_import_blocks_beside_declarations(
 
 
 @ON_TERRAFORM
-def test_import_blocks_that_generate_configuration(
-    project: Callable[..., Terraform], console: Emulator, rows: dict[str, Any]
-) -> None:
+def test_import_blocks_that_generate_configuration(project, console, rows):
     blocks = [{"to": address, "id": identity} for address, identity in identities(rows).items()]
     engine = project({"import": blocks}, console)
 
@@ -137,7 +130,7 @@ def test_import_blocks_that_generate_configuration(
 
 
 @ON_TERRAFORM
-def test_what_cannot_be_imported(project: Callable[..., Terraform], console: Emulator) -> None:
+def test_what_cannot_be_imported(project, console):
     wrong = {
         "opsconsole_host.web": "hst_none",
         "opsconsole_agent.keeper": "agt_none",

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from engines import Terraform
 from looked_up import DATA, EXPECTED, OUTPUT, create_others
-from opsconsole.emulator import Emulator
 
 
-def test_what_others_manage_is_looked_up(
-    project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
-) -> None:
+def test_what_others_manage_is_looked_up(project, console_of):
     console = console_of("extended")
     create_others(console)
     engine = project({"data": DATA, "output": OUTPUT}, console)
@@ -20,9 +14,7 @@ def test_what_others_manage_is_looked_up(
     assert {name: item["value"] for name, item in outputs.items()} == EXPECTED
 
 
-def test_a_list_that_nothing_names_is_an_error_and_a_host_is_read_all_the_same(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_a_list_that_nothing_names_is_an_error_and_a_host_is_read_all_the_same(project, console):
     create_others(console)
     engine = project({"data": DATA}, console)
     run = engine.plan_run(expect={1})

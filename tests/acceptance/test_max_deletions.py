@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from declarations import program
-from engines import ON_TERRAFORM, Terraform
-from opsconsole.emulator import Emulator
+from engines import ON_TERRAFORM
 
 NAMES = ("a", "b", "c")
 
 
 @ON_TERRAFORM
-def test_no_more_is_deleted_than_the_setting_allows(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_no_more_is_deleted_than_the_setting_allows(project, console):
     hosts = {name: {"name": name} for name in NAMES}
     kept = {"d": {"name": "d", "deletion_policy": "abandon"}}
     engine = project(program(host=hosts | kept), console, {"max_deletions": 1})

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from declarations import held, program
-from engines import Terraform
 from hidden import AWAY, HIDDEN, hide
-from opsconsole.emulator import Emulator
 
 SPECIALTIES = {"linux": {"key": "linux-server"}, "network": {"key": "network"}}
 
 
-def test_every_kind_that_is_missing_leaves_state_with_a_warning_or_stays(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_every_kind_that_is_missing_leaves_state_with_a_warning_or_stays(project, console):
     engine = project({"resource": HIDDEN}, console)
     engine.apply()
     hide(console)
@@ -58,12 +51,8 @@ def test_every_kind_that_is_missing_leaves_state_with_a_warning_or_stays(
     ],
 )
 def test_a_list_that_may_not_be_whole_lets_nothing_leave_state(
-    switches: dict[str, Any],
-    settings: dict[str, Any],
-    why: str,
-    project: Callable[..., Terraform],
-    console: Emulator,
-) -> None:
+    switches, settings, why, project, console
+):
     engine = project(program(specialty=SPECIALTIES), console)
     engine.apply()
     console.switch(**switches)

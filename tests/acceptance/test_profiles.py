@@ -6,7 +6,6 @@ differs, and a few that OPSCONSOLE_SEED chooses; the end of a test run prints it
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -74,11 +73,7 @@ def fleet(console: Emulator) -> dict[str, Any]:
 
 @ON_TERRAFORM
 @pytest.mark.parametrize("profile", CHOSEN)
-def test_apply_plan_refresh_destroy(
-    profile: str,
-    project: Callable[..., Terraform],
-    console_of: Callable[[str], Emulator],
-) -> None:
+def test_apply_plan_refresh_destroy(profile, project, console_of):
     console = console_of(profile)
     engine = project(fleet(console), console)
 

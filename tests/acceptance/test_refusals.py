@@ -5,7 +5,6 @@ The document: Errors. One run meets every refusal at once, each on a resource of
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from declarations import attribute_at, held, program
@@ -85,7 +84,7 @@ def hosts(version: str) -> dict[str, Any]:
 
 
 @ON_TERRAFORM
-def test_refused_writes(project: Callable[..., Terraform], console: Emulator) -> None:
+def test_refused_writes(project, console):
     base = {"name": "base", "main_engine": "engine-a", "specialty_id": "spc_linux"}
     agent = base | {"host_id": "${opsconsole_host.base.id}"}
     console.create_many("blacklists", [{"id": f"row_{n}", "pattern": "old"} for n in REFUSALS])
@@ -130,7 +129,7 @@ def test_refused_writes(project: Callable[..., Terraform], console: Emulator) ->
 
 
 @ON_TERRAFORM
-def test_refused_imports(project: Callable[..., Terraform], console: Emulator) -> None:
+def test_refused_imports(project, console):
     for name in REFUSALS:
         refuse(console, "host", name, method="POST", path="/hosts/batch", holds=f'"{name}"')
     declared = {name: {"name": name, "tags": ["a:b"], "knowledge": "k"} for name in REFUSALS}
@@ -142,7 +141,7 @@ def test_refused_imports(project: Callable[..., Terraform], console: Emulator) -
 
 
 @ON_TERRAFORM
-def test_refused_deletes(project: Callable[..., Terraform], console: Emulator) -> None:
+def test_refused_deletes(project, console):
     refused = [name for name in REFUSALS if REFUSALS[name]["status"] != 404]
     for name in refused:
         console.create("specialties", id=f"spc_{name}", key=f"key_{name}")
@@ -182,7 +181,7 @@ def test_refused_deletes(project: Callable[..., Terraform], console: Emulator) -
     assert set(held(engine)) == set(state)
 
 
-def test_refused_reads(project: Callable[..., Terraform], console: Emulator) -> None:
+def test_refused_reads(project, console):
     base = {"main_engine": "engine-a", "specialty_id": "spc_linux"}
     engine = project(
         program(

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from declarations import foresee, held, program
-from engines import Terraform
-from opsconsole.emulator import Emulator
 
 HOST = {"name": "web", "tags": ["retired:", "env:prod"], "mac": "02:00:00:00:00:01"}
 
 
-def test_a_description_can_be_made_null_and_a_tag_may_have_no_value(
-    project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
-) -> None:
+def test_a_description_can_be_made_null_and_a_tag_may_have_no_value(project, console_of):
     console = console_of("dropping")
     row = {"id": "blk_format", "no_description": True}
     engine = project(program(host={"web": HOST}, blacklisted_command={"f": row}), console)
@@ -37,9 +31,7 @@ def test_a_description_can_be_made_null_and_a_tag_may_have_no_value(
 @pytest.mark.parametrize(
     ("state", "said"), [("expired", "license has expired"), ("cap_reached", "a cap of its license")]
 )
-def test_a_license_is_no_matter_of_scopes(
-    state: str, said: str, project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_a_license_is_no_matter_of_scopes(state, said, project, console):
     console.switch(license=state)
     bound = {"host_id": "hst_lab", "specialty_id": "spc_linux", "main_engine": "engine-a"}
     console.create("hosts", id="hst_lab", name="lab")
@@ -49,9 +41,7 @@ def test_a_license_is_no_matter_of_scopes(
     assert "scope" not in error["detail"]
 
 
-def test_a_key_that_may_not_write_hosts_learns_what_reading_needs(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_a_key_that_may_not_write_hosts_learns_what_reading_needs(project, console):
     engine = project(program(host={"web": {"name": "web"}}), console)
     engine.apply()
     console.change("keys", "key_main", write_orgs=["org_lab"], read_orgs=["org_main"])
@@ -61,9 +51,7 @@ def test_a_key_that_may_not_write_hosts_learns_what_reading_needs(
     assert "host_get" in told["detail"]
 
 
-def test_one_refused_empty_update_leaves_the_other_hosts_read(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_one_refused_empty_update_leaves_the_other_hosts_read(project, console):
     hosts = {f"h{number}": {"name": f"h{number}", "knowledge": "old"} for number in range(4)}
     engine = project(program(host=hosts), console)
     engine.apply()

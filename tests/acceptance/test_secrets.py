@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,8 +11,8 @@ from urllib.parse import quote
 import pytest
 
 from declarations import foresee, held, program
-from engines import Run, Terraform
-from opsconsole.emulator import API_KEY, Emulator
+from engines import Run
+from opsconsole.emulator import API_KEY
 
 pytestmark = pytest.mark.terraform
 
@@ -55,9 +54,7 @@ def ways() -> dict[str, tuple[dict[str, Any], dict[str, str], str]]:
 
 
 @pytest.mark.parametrize("way", ways())
-def test_credentials_show_up_nowhere(
-    way: str, installed_terraform: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_credentials_show_up_nowhere(way, installed_terraform, console):
     more, variables, secret = ways()[way]
     console.create("keys", secret=SECRET, cookie=COOKIE, status="active", tenant_write=True)
     logged = {"TF_LOG": "trace", "TF_LOG_PATH": "trace.log"}

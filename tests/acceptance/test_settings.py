@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from declarations import attribute_at, program
-from engines import ON_TERRAFORM, Run, Terraform
+from engines import ON_TERRAFORM, Run
 from opsconsole.emulator import Emulator
 
 PROGRAM = program(specialty={"linux": {"key": "linux-server"}})
@@ -50,13 +50,8 @@ def the_error(run: Run) -> dict[str, Any]:
     ids=lambda value: "=".join(map(str, *value.items())) if isinstance(value, dict) else "",
 )
 def test_a_wrong_setting_is_an_error_at_that_setting(
-    project: Callable[..., Terraform],
-    console: Emulator,
-    settings: dict[str, Any],
-    setting: str,
-    wrong: str,
-    remedy: str,
-) -> None:
+    project, console, settings, setting, wrong, remedy
+):
     engine = project(PROGRAM, console, settings)
     run = engine.plan_run(expect={1})
     error = the_error(run)
@@ -79,13 +74,7 @@ def test_a_wrong_setting_is_an_error_at_that_setting(
     ],
     ids=["no-key", "no-address", "wrong-key", "unknown-host", "refused", "no-tls"],
 )
-def test_a_console_that_cannot_be_used_is_one_error(
-    project: Callable[..., Terraform],
-    console: Emulator,
-    variables: dict[str, str],
-    told: str,
-    remedy: str,
-) -> None:
+def test_a_console_that_cannot_be_used_is_one_error(project, console, variables, told, remedy):
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         ports = {"REFUSED": closed.getsockname()[1], "CONSOLE": urlsplit(console.base_url).port}
@@ -105,9 +94,7 @@ def test_a_console_that_cannot_be_used_is_one_error(
     ],
     ids=lambda answer: str(answer["status"]),
 )
-def test_a_proxys_page_is_one_error(
-    project: Callable[..., Terraform], console: Emulator, answer: dict[str, Any]
-) -> None:
+def test_a_proxys_page_is_one_error(project, console, answer):
     console.fault(path="/search", times=None, content_type="text/html", **answer)
     engine = project(PROGRAM, console, {"max_retries": 1})
     error = the_error(engine.plan_run(expect={1}))
@@ -156,9 +143,7 @@ def behind_a_path(console: Emulator) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("ending", ["", "/"])
-def test_a_base_url_with_a_path_and_one_with_a_slash(
-    project: Callable[..., Terraform], console: Emulator, behind_a_path: str, ending: str
-) -> None:
+def test_a_base_url_with_a_path_and_one_with_a_slash(project, console, behind_a_path, ending):
     declared = program(host={"web": {"name": "web"}}, specialty={"linux": {"key": "linux-server"}})
     engine = project(declared, console, {"base_url": behind_a_path + ending})
     engine.apply()
@@ -167,9 +152,7 @@ def test_a_base_url_with_a_path_and_one_with_a_slash(
 
 
 @ON_TERRAFORM
-def test_settings_that_are_known_only_after_apply_are_one_error(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_settings_that_are_known_only_after_apply_are_one_error(project, console):
     made = {"terraform_data": {"address": {"input": console.base_url}}}
     engine = project(
         {"resource": made | PROGRAM["resource"]},
@@ -185,9 +168,7 @@ def test_settings_that_are_known_only_after_apply_are_one_error(
     engine.plan_run(expect={0})
 
 
-def test_two_consoles_in_one_program(
-    project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
-) -> None:
+def test_two_consoles_in_one_program(project, console_of):
     consoles = [console_of("default"), console_of("sorted")]
     blocks = [{"base_url": console.base_url} for console in consoles]
     hosts = {

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from declarations import attribute_at, foresee, held, program
-from engines import ON_TERRAFORM, Terraform
+from engines import ON_TERRAFORM
 from opsconsole.emulator import Emulator
 
 ADDRESS = "opsconsole_specialty.linux"
@@ -38,9 +37,7 @@ def deletes(console: Emulator) -> list[tuple[str, int]]:
 
 
 @ON_TERRAFORM
-def test_a_delete_waits_for_the_hosts_of_released_agents(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_a_delete_waits_for_the_hosts_of_released_agents(project, console):
     engine = project(declared(), console)
     engine.apply()
     console.fault(method="DELETE", path="/hosts/", delay=5, times=None)
@@ -54,9 +51,7 @@ def test_a_delete_waits_for_the_hosts_of_released_agents(
     assert held(engine) == {}
 
 
-def test_the_declared_order_needs_no_waiting(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_the_declared_order_needs_no_waiting(project, console):
     ordered = declared()
     for host in ordered["resource"]["opsconsole_host"].values():
         host["depends_on"] = [ADDRESS]
@@ -68,7 +63,7 @@ def test_the_declared_order_needs_no_waiting(
 
 
 @ON_TERRAFORM
-def test_a_wait_ends_with_its_timeout(project: Callable[..., Terraform], console: Emulator) -> None:
+def test_a_wait_ends_with_its_timeout(project, console):
     engine = project(declared(1, timeouts={"delete": "300ms"}), console)
     engine.apply()
     agent_id = held(engine)["opsconsole_agent.a0"]["id"]
@@ -84,9 +79,7 @@ def test_a_wait_ends_with_its_timeout(project: Callable[..., Terraform], console
     engine.destroy()
 
 
-def test_an_agent_outside_is_no_reason_to_wait(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_an_agent_outside_is_no_reason_to_wait(project, console):
     console.create("agents", name="theirs", specialty_id="spc_linux", status="idle")
     engine = project(declared(0), console)
     engine.apply()
@@ -98,9 +91,7 @@ def test_an_agent_outside_is_no_reason_to_wait(
 
 
 @ON_TERRAFORM
-def test_an_agent_that_stays_keeps_its_specialty(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_an_agent_that_stays_keeps_its_specialty(project, console):
     engine = project(declared(1), console)
     engine.apply()
     kept = declared(1)
@@ -115,9 +106,7 @@ def test_an_agent_that_stays_keeps_its_specialty(
 
 
 @ON_TERRAFORM
-def test_what_is_adopted_is_called_so_and_stays_unless_its_deletion_is_declared(
-    project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_what_is_adopted_is_called_so_and_stays_unless_its_deletion_is_declared(project, console):
     engine = project(program(specialty={"linux": {"key": "linux-server"}}), console)
     [adopting] = engine.plan_run(expect={2}).warnings
     assert adopting["summary"] == (
@@ -132,7 +121,7 @@ def test_what_is_adopted_is_called_so_and_stays_unless_its_deletion_is_declared(
 
 
 @ON_TERRAFORM
-def test_what_cannot_be_adopted(project: Callable[..., Terraform], console: Emulator) -> None:
+def test_what_cannot_be_adopted(project, console):
     console.create("specialties", id="spc_twice", key="linux-server")
     engine = project(
         program(
@@ -155,9 +144,7 @@ def test_what_cannot_be_adopted(project: Callable[..., Terraform], console: Emul
     assert console.request_counts()["specialty_search"] == 1
 
 
-def test_a_list_that_is_cut_short_proves_no_absence(
-    project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
-) -> None:
+def test_a_list_that_is_cut_short_proves_no_absence(project, console_of):
     console = console_of("truncated")
     seen = {"seen": {"key": "linux-server"}}
     engine = project(program(specialty=seen | {"hidden": {"key": "identity"}}), console)

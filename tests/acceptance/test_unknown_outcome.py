@@ -56,7 +56,7 @@ def agents(console: Emulator) -> list[str]:
 
 
 @ON_TERRAFORM
-def test_its_replacement_is_refused_and_nothing_else(lost: Terraform, console: Emulator) -> None:
+def test_its_replacement_is_refused_and_nothing_else(lost, console):
     program = declared()
     program["resource"]["opsconsole_host"]["more"] = {"name": "more"}
     lost.write(program)
@@ -75,13 +75,13 @@ def test_its_replacement_is_refused_and_nothing_else(lost: Terraform, console: E
     assert instance(lost)["attributes"]["id"].startswith("outcome-unknown/")
 
 
-def test_a_true_destroy_forgets_it(lost: Terraform, console: Emulator) -> None:
+def test_a_true_destroy_forgets_it(lost, console):
     lost.destroy()
     assert held(lost) == {}
     assert console.rows("hosts") == []
 
 
-def test_the_user_says_that_it_was_created(lost: Terraform, console: Emulator) -> None:
+def test_the_user_says_that_it_was_created(lost, console):
     lost.run("state", "rm", ADDRESS)
     [made] = [row["id"] for row in console.rows("agents") if row["name"] == "lost"]
     lost.import_(ADDRESS, made)
@@ -90,7 +90,7 @@ def test_the_user_says_that_it_was_created(lost: Terraform, console: Emulator) -
     assert agents(console) == ["fine", "lost"]
 
 
-def test_the_user_says_that_it_was_never_created(lost: Terraform, console: Emulator) -> None:
+def test_the_user_says_that_it_was_never_created(lost, console):
     [made] = [row["id"] for row in console.rows("agents") if row["name"] == "lost"]
     console.delete("agents", made)
     lost.run("state", "rm", ADDRESS)
@@ -100,9 +100,7 @@ def test_the_user_says_that_it_was_never_created(lost: Terraform, console: Emula
 
 
 @pytest.mark.parametrize("way", [{"cut": "after"}, {"status": 503, "handled": True}])
-def test_a_host_and_an_attachment_are_settled_without_the_user(
-    way: dict[str, Any], project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_a_host_and_an_attachment_are_settled_without_the_user(way, project, console):
     console.fault(method="POST", path="/hosts/batch", holds='"dry_run":false', **way)
     console.fault(method="POST", path="/plugins$", **way)
     attached = {"agent_id": "${opsconsole_agent.fine.id}", "plugin_id": "plg_disk"}
@@ -117,9 +115,7 @@ def test_a_host_and_an_attachment_are_settled_without_the_user(
 
 
 @ON_TERRAFORM
-def test_a_host_that_no_dry_run_finds_is_left_to_the_user(
-    project: Callable[..., Terraform], console_of: Callable[[str], Emulator]
-) -> None:
+def test_a_host_that_no_dry_run_finds_is_left_to_the_user(project, console_of):
     console = console_of("blind")
     console.fault(method="POST", path="/hosts/batch", holds='"dry_run":false', cut="after")
     hosts = program(host={"web": {"name": "web"}})
@@ -133,9 +129,7 @@ def test_a_host_that_no_dry_run_finds_is_left_to_the_user(
 
 
 @pytest.mark.parametrize("way", [{"cut": "before"}, {"status": 502}, {"truncate": 5}])
-def test_every_lost_answer_counts_as_unknown(
-    way: dict[str, Any], project: Callable[..., Terraform], console: Emulator
-) -> None:
+def test_every_lost_answer_counts_as_unknown(way, project, console):
     console.fault(method="POST", path="/agents$", holds='"lost"', **way)
     engine = project(declared(), console, {"max_retries": 3})
     engine.apply(expect={1})

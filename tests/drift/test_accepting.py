@@ -40,7 +40,7 @@ def entries(ground: Any) -> list[dict[str, Any]]:
     return found
 
 
-def test_one_address_is_accepted_by_attribute(drifted: Any) -> None:
+def test_one_address_is_accepted_by_attribute(drifted):
     words = ["--reason", "until the audit", "--until", str(LATER)]
     code, out, err = drifted.run("drift", "--accept", WEB, *words)
     assert code == 2
@@ -59,7 +59,7 @@ def test_one_address_is_accepted_by_attribute(drifted: Any) -> None:
     assert drifted.drift().of(WEB)["accepted"] == "until the audit"
 
 
-def test_all_drift_is_accepted_and_the_check_is_clean(drifted: Any) -> None:
+def test_all_drift_is_accepted_and_the_check_is_clean(drifted):
     code, out, _ = drifted.run("drift", "--accept", "--reason", "known")
     assert code == 0
     again, said, _ = drifted.run("drift")
@@ -74,7 +74,7 @@ def test_all_drift_is_accepted_and_the_check_is_clean(drifted: Any) -> None:
     assert entries(drifted) == written
 
 
-def test_a_new_difference_of_an_accepted_host_is_drift(drifted: Any) -> None:
+def test_a_new_difference_of_an_accepted_host_is_drift(drifted):
     drifted.run("drift", "--accept", "--reason", "known")
     drifted.console.change("hosts", drifted.id_of(WEB), is_jump_host=True)
     found = drifted.drift()
@@ -92,13 +92,13 @@ def test_a_new_difference_of_an_accepted_host_is_drift(drifted: Any) -> None:
         (["merge", "--accept", "--reason", "x"], "There is no option --accept"),
     ],
 )
-def test_what_does_not_go_together(words: list[str], text: str, ground: Any) -> None:
+def test_what_does_not_go_together(words, text, ground):
     code, _, err = ground.run("drift", *words)
     assert (code, text in err) == (1, True), err
     assert ground.console.traffic()["total"] == 0
 
 
-def test_an_address_that_did_not_drift_is_refused(drifted: Any) -> None:
+def test_an_address_that_did_not_drift_is_refused(drifted):
     code, _, err = drifted.run("drift", "--accept", "opsconsole_host.db", "--reason", "x")
     assert code == 1
     assert "opsconsole_host.db names no drift. Nothing was accepted.\n" in err
@@ -128,7 +128,7 @@ NEW = (
         'version: 1\naccept:\n  - address: a.c\n    reason: "über\n\n      two"\n',
     ],
 )
-def test_entries_are_added_to_every_form_of_file(text: str, tmp_path: Path) -> None:
+def test_entries_are_added_to_every_form_of_file(text, tmp_path):
     path = tmp_path / "base.yml"
     path.write_text(text, "utf-8")
     before = read_baseline(path).entries
@@ -139,7 +139,7 @@ def test_entries_are_added_to_every_form_of_file(text: str, tmp_path: Path) -> N
     assert [item.name for item in tmp_path.iterdir()] == ["base.yml"]
 
 
-def test_a_list_in_brackets_is_left_as_it_is(tmp_path: Path) -> None:
+def test_a_list_in_brackets_is_left_as_it_is(tmp_path):
     path = tmp_path / "base.yml"
     text = "version: 1\naccept: [{address: a.c, reason: old}]\n"
     path.write_text(text)

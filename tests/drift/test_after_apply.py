@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 
 from consoles import CONSOLES
-from engines import Terraform
 from opsconsole.emulator import Emulator
 
 World = Callable[..., dict[str, Any]]
 
 
 @pytest.mark.parametrize("profile", CONSOLES)
-def test_right_after_an_apply(profile: str, ground_on: Callable[..., Any], world: World) -> None:
+def test_right_after_an_apply(profile, ground_on, world):
     ground = ground_on(profile)
     ground.apply(world())
     ground.console.reset_log()
@@ -78,9 +77,7 @@ def nothing_but_get(ground: Any) -> None:
         assert ground.drift("--read-only", "--min-coverage", "30").code == 0
 
 
-def test_a_console_that_bumps_updated_at_on_every_read(
-    ground_on: Callable[..., Any], world: World
-) -> None:
+def test_a_console_that_bumps_updated_at_on_every_read(ground_on, world):
     ground = ground_on("bumping")
     ground.apply(world())
     before = ground.console.rows("hosts")
@@ -90,9 +87,7 @@ def test_a_console_that_bumps_updated_at_on_every_read(
 
 
 @pytest.mark.terraform
-def test_a_state_that_terraform_wrote(
-    ground: Any, world: World, terraform: Callable[..., Terraform]
-) -> None:
+def test_a_state_that_terraform_wrote(ground, world, terraform):
     console: Emulator = ground.console
     engine = terraform(world(), console)
     engine.apply()

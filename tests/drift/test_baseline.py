@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -62,7 +61,7 @@ def finding(bucket: Bucket = Bucket.CHANGED, *names: str, **facts: Any) -> Findi
         ("opsconsole_host.w*b[0]", "opsconsole_host.w\nb[0]", True),
     ],
 )
-def test_patterns(pattern: str, text: str, fit: bool) -> None:
+def test_patterns(pattern, text, fit):
     assert fits(pattern, text) is fit
 
 
@@ -91,7 +90,7 @@ def test_patterns(pattern: str, text: str, fit: bool) -> None:
         ({}, finding(Bucket.PENDING), False),
     ],
 )
-def test_what_is_accepted(entry: dict[str, Any], found: Finding, accepted: bool) -> None:
+def test_what_is_accepted(entry, found, accepted):
     baseline = Baseline((Entry(**{"address": WEB, "reason": "known", **entry}),))
     [marked], _ = baseline.apply([found], TODAY)
     assert marked.accepted == ("known" if accepted else "")
@@ -128,9 +127,7 @@ def test_several_entries_accept_together() -> None:
         ({}, [finding(Bucket.MISSING)], True, ""),
     ],
 )
-def test_entries_to_look_at(
-    entry: dict[str, Any], findings: list[Finding], certain: bool, problem: str
-) -> None:
+def test_entries_to_look_at(entry, findings, certain, problem):
     baseline = Baseline((Entry(**{"address": WEB, "reason": "known", **entry}),))
     _, problems = baseline.apply(findings, TODAY, certain=certain)
     assert [item.problem[: len(problem) or None] for item in problems] == [problem][: bool(problem)]
@@ -164,7 +161,7 @@ accept:
 """
 
 
-def test_a_file(tmp_path: Path) -> None:
+def test_a_file(tmp_path):
     file = tmp_path / BASELINE_FILE
     file.write_text(GOOD)
     assert read_baseline(file).entries == (
@@ -185,7 +182,7 @@ def _as_json(text: str) -> Any:
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "version: 1\naccept: []\n"])
-def test_an_empty_file_accepts_nothing(text: str, tmp_path: Path) -> None:
+def test_an_empty_file_accepts_nothing(text, tmp_path):
     file = tmp_path / BASELINE_FILE
     file.write_text(text)
     assert read_baseline(file).entries == ()
@@ -252,7 +249,7 @@ def _follows_the_schema(document: Any) -> bool:
 
 
 @pytest.mark.parametrize(("text", "said"), BAD.values(), ids=BAD)
-def test_a_wrong_file_is_one_clear_error(text: str, said: str, tmp_path: Path) -> None:
+def test_a_wrong_file_is_one_clear_error(text, said, tmp_path):
     file = tmp_path / BASELINE_FILE
     file.write_text(text)
     with pytest.raises(UserError, match=re.escape(said)):
@@ -278,7 +275,7 @@ FILES = st.fixed_dictionaries(
 
 
 @given(FILES)
-def test_the_file_is_read_if_and_only_if_it_follows_the_schema(document: dict[str, Any]) -> None:
+def test_the_file_is_read_if_and_only_if_it_follows_the_schema(document):
     try:
         BaselineFile.model_validate(document)
     except ValidationError:
@@ -290,7 +287,7 @@ def test_the_file_is_read_if_and_only_if_it_follows_the_schema(document: dict[st
 @pytest.mark.parametrize(
     "text", ["a: [", "\x00", "a: &x [*x, *y]", "version: " + "1:" * 5000 + "1"]
 )
-def test_what_is_no_yaml(text: str, tmp_path: Path) -> None:
+def test_what_is_no_yaml(text, tmp_path):
     file = tmp_path / BASELINE_FILE
     file.write_text(text)
     with pytest.raises(UserError, match="is not YAML"):
@@ -303,7 +300,7 @@ def test_the_schema_is_one() -> None:
     assert members == {"stack", "address", "attribute", "bucket", "reason", "expires"}
 
 
-def test_on_the_command_line(ground: Any, world: Callable[..., dict[str, Any]]) -> None:
+def test_on_the_command_line(ground, world):
     ground.apply(world())
     ground.console.change("hosts", ground.id_of(WEB), tags=["by:inventory"])
     assert ground.drift().code == 2
@@ -345,9 +342,7 @@ def test_on_the_command_line(ground: Any, world: Callable[..., dict[str, Any]]) 
 
 
 @pytest.mark.parametrize("fault", [{"status": 403}, {"status": 401}])
-def test_an_accepted_plugin_is_not_called_unused_unseen(
-    fault: dict[str, Any], ground: Any, world: Callable[..., dict[str, Any]]
-) -> None:
+def test_an_accepted_plugin_is_not_called_unused_unseen(fault, ground, world):
     ground.apply(world())
     agent_id = ground.id_of("opsconsole_agent.ops[0]")
     ground.call("POST", f"/api/v1/agents/{agent_id}/plugins", {"plugin_id": "plg_logs"})
@@ -375,14 +370,14 @@ def test_an_accepted_plugin_is_not_called_unused_unseen(
         ("version: 1\naccept: &a [*a]", "accept.0: should be an object"),
     ],
 )
-def test_what_would_mislead_or_grow_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_what_would_mislead_or_grow_is_refused(tmp_path, text, said):
     path = tmp_path / BASELINE_FILE
     path.write_text(text)
     with pytest.raises(UserError, match=re.escape(said)):
         read_baseline(path)
 
 
-def test_deep_nesting_is_refused_without_reading_all_of_it(tmp_path: Path) -> None:
+def test_deep_nesting_is_refused_without_reading_all_of_it(tmp_path):
     path = tmp_path / BASELINE_FILE
 
     def steps(depth: int) -> int:

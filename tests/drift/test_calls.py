@@ -8,7 +8,7 @@ from typing import Any
 World = Callable[..., dict[str, Any]]
 
 
-def test_the_count(ground: Any, world: World) -> None:
+def test_the_count(ground, world):
     ground.apply(world(hosts=7))
     ground.console.reset_log()
     found = ground.drift()
@@ -21,7 +21,7 @@ def test_the_count(ground: Any, world: World) -> None:
     assert sum(found.document["calls"].values()) == 8 + 8 + 1 + 2
 
 
-def test_pages_of_specialties(ground_on: Callable[..., Any], world: World) -> None:
+def test_pages_of_specialties(ground_on, world):
     ground = ground_on("paged")
     ground.apply(world())
     ground.console.reset_log()
@@ -29,7 +29,7 @@ def test_pages_of_specialties(ground_on: Callable[..., Any], world: World) -> No
     assert ground.console.request_counts()["specialty_search"] == 3
 
 
-def test_a_gone_host_spares_the_calls_of_its_agents(ground: Any, world: World) -> None:
+def test_a_gone_host_spares_the_calls_of_its_agents(ground, world):
     ground.apply(world(hosts=3))
     ground.call("DELETE", f"/api/v1/hosts/{ground.id_of('opsconsole_host.web[0]')}")
     ground.console.reset_log()
@@ -37,7 +37,7 @@ def test_a_gone_host_spares_the_calls_of_its_agents(ground: Any, world: World) -
     assert ground.console.request_counts()["plugin_list"] == 3
 
 
-def test_several_states_of_one_console_share_one_search(ground: Any) -> None:
+def test_several_states_of_one_console_share_one_search(ground):
     program = {"resource": {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}}
     for folder in ("a", "b", "c"):
         ground.apply(program, folder)
@@ -52,7 +52,7 @@ def test_several_states_of_one_console_share_one_search(ground: Any) -> None:
     assert ground.console.request_counts() == {"specialty_search": 1}
 
 
-def test_no_state_is_written_and_no_lock_taken(ground: Any, world: World) -> None:
+def test_no_state_is_written_and_no_lock_taken(ground, world):
     ground.apply(world())
     before = {path: path.read_bytes() for path in ground.folder.rglob("*") if path.is_file()}
     row = ground.console.rows("hosts")[0]

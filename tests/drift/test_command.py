@@ -32,7 +32,7 @@ def drifted(ground: Any, world: World) -> Any:
     return ground
 
 
-def test_every_format_at_once(drifted: Any) -> None:
+def test_every_format_at_once(drifted):
     folder = drifted.folder / "reports"
     files = {
         name: folder / f"drift.{name}"
@@ -59,7 +59,7 @@ def test_every_format_at_once(drifted: Any) -> None:
     assert "<html" in files["html"].read_text()
 
 
-def test_the_terminal_is_the_default(drifted: Any) -> None:
+def test_the_terminal_is_the_default(drifted):
     code, out, err = drifted.run("drift")
     assert code == 2
     assert err == ""
@@ -69,7 +69,7 @@ def test_the_terminal_is_the_default(drifted: Any) -> None:
 
 
 @pytest.mark.parametrize("word", ["json", "json=-"])
-def test_stdout_holds_the_one_format_that_goes_there(word: str, drifted: Any) -> None:
+def test_stdout_holds_the_one_format_that_goes_there(word, drifted):
     file = drifted.folder / "drift.md"
     code, out, err = drifted.run("drift", "--format", word, "--format", f"markdown={file}")
     assert code == 2
@@ -90,9 +90,7 @@ def test_stdout_holds_the_one_format_that_goes_there(word: str, drifted: Any) ->
         (("--count-unmanaged", "tasks"), "is not specialties, hosts"),
     ],
 )
-def test_wrong_words(
-    words: tuple[str, ...], said: str, ground: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_words(words, said, ground, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     ground.console.reset_log()
     code, out, err = ground.run("drift", *words)
@@ -101,7 +99,7 @@ def test_wrong_words(
     assert ground.console.requests() == []
 
 
-def test_a_file_that_cannot_be_written_is_an_error(drifted: Any) -> None:
+def test_a_file_that_cannot_be_written_is_an_error(drifted):
     (drifted.folder / "taken").write_text("")
     good = drifted.folder / "good.json"
     code, _, err = drifted.run(
@@ -112,7 +110,7 @@ def test_a_file_that_cannot_be_written_is_an_error(drifted: Any) -> None:
     assert good.exists()
 
 
-def test_a_file_is_replaced_whole_and_keeps_nothing_beside_it(drifted: Any) -> None:
+def test_a_file_is_replaced_whole_and_keeps_nothing_beside_it(drifted):
     folder = drifted.folder / "metrics"
     file = folder / "drift.prom"
     for words in ((f"prometheus={file}",), ("prometheus", "--out", str(file))):
@@ -121,14 +119,14 @@ def test_a_file_is_replaced_whole_and_keeps_nothing_beside_it(drifted: Any) -> N
     assert [item.name for item in folder.iterdir()] == ["drift.prom"]
 
 
-def test_a_device_is_written_to(drifted: Any) -> None:
+def test_a_device_is_written_to(drifted):
     code, _, err = drifted.run("drift", "--format", "json=/dev/null")
     assert code == 2
     assert Path("/dev/null").is_char_device()
     assert err.startswith("Drift.")
 
 
-def test_min_coverage(ground_on: Callable[..., Any], world: World) -> None:
+def test_min_coverage(ground_on, world):
     ground = ground_on("blind")
     ground.apply(world())
     # 3 hosts cannot be read; 2 attachments, 1 specialty and 2 blacklist entries can.
@@ -146,7 +144,7 @@ def test_min_coverage(ground_on: Callable[..., Any], world: World) -> None:
     assert found.drifted == {"opsconsole_specialty.linux"}
 
 
-def test_colour_only_on_a_terminal(drifted: Any) -> None:
+def test_colour_only_on_a_terminal(drifted):
     command = [sys.executable, "-m", "opsconsole.cli.main", "drift"]
     environment = {
         name: value
@@ -172,7 +170,7 @@ def test_colour_only_on_a_terminal(drifted: Any) -> None:
     assert "\x1b[" not in shown(NO_COLOR="1")
 
 
-def test_what_many_have_in_common_is_said_once(ground: Any, world: World) -> None:
+def test_what_many_have_in_common_is_said_once(ground, world):
     ground.apply(world(hosts=12))
     for row in ground.console.rows("hosts"):
         ground.console.change("hosts", row["id"], knowledge="changed")
@@ -183,13 +181,13 @@ def test_what_many_have_in_common_is_said_once(ground: Any, world: World) -> Non
     assert out.count("knowledge") == 13
 
 
-def test_one_dash_as_for_the_other_commands(drifted: Any) -> None:
+def test_one_dash_as_for_the_other_commands(drifted):
     code, out, _ = drifted.run("drift", "-read-only", "-min-coverage=0", "-format=json")
     assert code == 0
     assert json.loads(out)["read_only"] is True
 
 
-def test_the_report_says_how_hosts_were_read(drifted: Any) -> None:
+def test_the_report_says_how_hosts_were_read(drifted):
     found = drifted.drift()
     assert found.document["method"].startswith(
         "Hosts were read by an empty update (POST /api/v1/hosts/{id}), which changes no field"
@@ -197,9 +195,7 @@ def test_the_report_says_how_hosts_were_read(drifted: Any) -> None:
     assert drifted.drift("--read-only").document["method"].startswith("Hosts were not read")
 
 
-def test_the_report_asks_the_console_how_hosts_are_read(
-    ground_on: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_report_asks_the_console_how_hosts_are_read(ground_on, monkeypatch):
     """A read that comes to be documented is used, and reported, without a setting."""
     ground = ground_on("extended")
     ground.apply({"resource": {"opsconsole_host": {"web": {"name": "web"}}}})

@@ -25,7 +25,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
 
 
-def test_the_baseline_shown(tmp_path: Path) -> None:
+def test_the_baseline_shown(tmp_path):
     [text] = blocks("yaml")
     file = tmp_path / "baseline.yml"
     file.write_text(text)
@@ -38,7 +38,7 @@ def test_the_baseline_shown(tmp_path: Path) -> None:
     "line",
     [line for block in blocks("") for line in block.splitlines() if line.startswith("opsconsole")],
 )
-def test_the_commands_shown(line: str) -> None:
+def test_the_commands_shown(line):
     words = line.partition("#")[0].split()[1:]
     args = build_parser("drift").parse_args(words)
     assert args.command == "drift"
@@ -62,5 +62,5 @@ def test_every_option_is_on_the_page() -> None:
 @pytest.mark.parametrize(
     "word", [*FORMATS, *unmanaged_kinds(), *(bucket.value for bucket in Bucket)]
 )
-def test_every_word_is_on_the_page(word: str) -> None:
+def test_every_word_is_on_the_page(word):
     assert f"`{word}`" in PAGE

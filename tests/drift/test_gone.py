@@ -23,7 +23,7 @@ def ground(request: pytest.FixtureRequest, ground_on: Any, world: World) -> Any:
     return made
 
 
-def test_a_deleted_host_takes_its_agents_along(ground: Any) -> None:
+def test_a_deleted_host_takes_its_agents_along(ground):
     ground.call("DELETE", f"/api/v1/hosts/{ground.id_of(WEB)}")
     found = ground.drift()
     assert found.code == 2
@@ -36,7 +36,7 @@ def test_a_deleted_host_takes_its_agents_along(ground: Any) -> None:
     assert "removed from state" not in str(found.document)
 
 
-def test_an_agent_archived_on_its_own(ground: Any) -> None:
+def test_an_agent_archived_on_its_own(ground):
     ground.console.change("agents", ground.id_of(AGENT), status="archived")
     found = ground.drift()
     shown = {"default": "missing", "fickle": "unchecked", "extended": "archived"}
@@ -50,7 +50,7 @@ def test_an_agent_archived_on_its_own(ground: Any) -> None:
     assert said[ground.console.profile.name] in found.of(AGENT)["reason"]
 
 
-def test_a_detached_plugin(ground: Any) -> None:
+def test_a_detached_plugin(ground):
     ground.call("DELETE", f"/api/v1/agents/{ground.id_of(AGENT)}/plugins/plg_disk")
     found = ground.drift()
     assert found.code == 2
@@ -59,7 +59,7 @@ def test_a_detached_plugin(ground: Any) -> None:
     assert "detached" in found.of(DISK)["reason"]
 
 
-def test_an_attached_plugin(ground: Any) -> None:
+def test_an_attached_plugin(ground):
     agent_id = ground.id_of(AGENT)
     ground.call("POST", f"/api/v1/agents/{agent_id}/plugins", {"plugin_id": "plg_logs"})
     found = ground.drift()
@@ -75,7 +75,7 @@ def test_an_attached_plugin(ground: Any) -> None:
     assert ground.drift("--count-unmanaged", "none").bucket(f"{agent_id}/plg_logs") == "unmanaged"
 
 
-def test_an_attachment_whose_agent_is_gone_and_in_no_state(ground_on: Any) -> None:
+def test_an_attachment_whose_agent_is_gone_and_in_no_state(ground_on):
     ground = ground_on("default")
     ground.console.create("agents", id="agt_alone", name="alone")
     alone = {"alone": {"agent_id": "agt_alone", "plugin_id": "plg_disk"}}
@@ -89,7 +89,7 @@ def test_an_attachment_whose_agent_is_gone_and_in_no_state(ground_on: Any) -> No
     assert reason == "its agent agt_alone is gone: plugins go with their agent"
 
 
-def test_a_managed_set_of_plugins(ground: Any) -> None:
+def test_a_managed_set_of_plugins(ground):
     agent_id = ground.id_of(WHOLE)
     ground.call("DELETE", f"/api/v1/agents/{agent_id}/plugins/plg_disk")
     ground.call("POST", f"/api/v1/agents/{agent_id}/plugins", {"plugin_id": "plg_logs"})
@@ -101,7 +101,7 @@ def test_a_managed_set_of_plugins(ground: Any) -> None:
     }
 
 
-def test_specialties_beside_the_managed_one_are_shown_and_do_not_count(ground: Any) -> None:
+def test_specialties_beside_the_managed_one_are_shown_and_do_not_count(ground):
     searched = "specialty_get" not in ground.console.provider_settings.get("extra_endpoints", {})
     others = {"spc_windows", "spc_database", "spc_network", "spc_container", "spc_identity"}
     found = ground.drift()
@@ -113,7 +113,7 @@ def test_specialties_beside_the_managed_one_are_shown_and_do_not_count(ground: A
     assert counted.document["summary"]["drifted"] == 5
 
 
-def test_a_row_hidden_from_the_key(ground: Any) -> None:
+def test_a_row_hidden_from_the_key(ground):
     [key] = [row for row in ground.console.rows("keys") if row["id"] == "key_main"]
     ground.console.change("blacklists", "blk_format", org_id="org_lab")
     ground.console.change("keys", key["id"], write_orgs=["org_main"], read_orgs=["org_main"])
@@ -124,7 +124,7 @@ def test_a_row_hidden_from_the_key(ground: Any) -> None:
     assert found.of(FORMAT)["reason"] == "deleted, or not visible to this key (404)"
 
 
-def test_a_truncated_list_proves_nothing(ground_on: Any, world: World) -> None:
+def test_a_truncated_list_proves_nothing(ground_on, world):
     ground = ground_on("truncated")
     ground.apply(world())
     agent_id = ground.id_of(AGENT)

@@ -13,9 +13,7 @@ World = Callable[..., dict[str, Any]]
 ALL = ("--count-unmanaged", "hosts,agents,blacklisted_commands")
 
 
-def test_lists_are_read_for_the_kinds_that_count(
-    ground_on: Callable[..., Any], world: World
-) -> None:
+def test_lists_are_read_for_the_kinds_that_count(ground_on, world):
     ground = ground_on("extended")
     ground.apply(world())
     before = ground.drift(*ALL).addresses("unmanaged")
@@ -38,7 +36,7 @@ def test_lists_are_read_for_the_kinds_that_count(
     assert [calls[name] for name in ("host_list", "agent_list", "blacklist_list")] == [1, 1, 1]
 
 
-def test_no_list_is_read_that_nobody_counts(ground_on: Callable[..., Any], world: World) -> None:
+def test_no_list_is_read_that_nobody_counts(ground_on, world):
     ground = ground_on("extended")
     ground.apply(world())
     ground.console.create("hosts", name="stray")
@@ -50,9 +48,7 @@ def test_no_list_is_read_that_nobody_counts(ground_on: Callable[..., Any], world
     assert "host_list" not in ground.console.request_counts()
 
 
-def test_a_list_that_cannot_be_read_is_an_error(
-    ground_on: Callable[..., Any], world: World
-) -> None:
+def test_a_list_that_cannot_be_read_is_an_error(ground_on, world):
     ground = ground_on("extended")
     ground.apply(world())
     ground.console.fault(method="GET", path="^/api/v1/hosts$", times=None, status=403)
@@ -63,7 +59,7 @@ def test_a_list_that_cannot_be_read_is_an_error(
     assert found.code == 1
 
 
-def test_what_no_endpoint_lists_is_an_error(ground: Any, world: World) -> None:
+def test_what_no_endpoint_lists_is_an_error(ground, world):
     ground.apply(world())
 
     found = ground.drift("--count-unmanaged", "hosts")
@@ -85,7 +81,7 @@ def cut(ground_on: Callable[..., Any], world: World) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("kind", ["hosts", "specialties"])
-def test_a_list_that_is_cut_short_is_an_error(kind: str, cut: Any) -> None:
+def test_a_list_that_is_cut_short_is_an_error(kind, cut):
     """What nobody saw may be unmanaged: that is not the health that was asked about."""
     found = cut.drift("--count-unmanaged", kind)
 
@@ -94,7 +90,7 @@ def test_a_list_that_is_cut_short_is_an_error(kind: str, cut: Any) -> None:
     assert "cursor_parameter" in found.told
 
 
-def test_plugins_that_a_cut_list_may_hide_are_reported(cut: Any) -> None:
+def test_plugins_that_a_cut_list_may_hide_are_reported(cut):
     agent_id = cut.id_of("opsconsole_agent.ops[0]")
     cut.call("POST", f"/api/v1/agents/{agent_id}/plugins", {"plugin_id": "plg_logs"})
 
@@ -104,7 +100,7 @@ def test_plugins_that_a_cut_list_may_hide_are_reported(cut: Any) -> None:
     assert "may be unmanaged" not in cut.drift("--count-unmanaged", "none").told
 
 
-def test_specialties_that_count_are_searched_for_where_none_is_managed(ground: Any) -> None:
+def test_specialties_that_count_are_searched_for_where_none_is_managed(ground):
     ground.apply({"resource": {"opsconsole_host": {"web": {"name": "web"}}}})
 
     found = ground.drift("--count-unmanaged", "specialties")

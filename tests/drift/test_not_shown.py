@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from hidden import AWAY, HIDDEN, hide
@@ -12,7 +10,7 @@ SPECIALTIES = {"linux": {"key": "linux-server"}, "network": {"key": "network"}}
 NETWORK = "opsconsole_specialty.network"
 
 
-def test_missing_is_a_bucket_whatever_a_refresh_would_do(ground_on: Any) -> None:
+def test_missing_is_a_bucket_whatever_a_refresh_would_do(ground_on):
     ground = ground_on("default", on_missing="error")
     ground.apply({"resource": HIDDEN})
     hide(ground.console)
@@ -31,9 +29,7 @@ def test_missing_is_a_bucket_whatever_a_refresh_would_do(ground_on: Any) -> None
         ({"has_more": "always_true"}, {}),
     ],
 )
-def test_a_list_that_may_not_be_whole_shows_nothing_missing(
-    switches: dict[str, Any], settings: dict[str, Any], ground_on: Any
-) -> None:
+def test_a_list_that_may_not_be_whole_shows_nothing_missing(switches, settings, ground_on):
     ground = ground_on()
     ground.apply({"resource": {"opsconsole_specialty": SPECIALTIES}})
     ground.console.switch(**switches)
@@ -47,14 +43,14 @@ def test_a_list_that_may_not_be_whole_shows_nothing_missing(
     assert "may not be whole" in found.of(NETWORK)["reason"]
 
 
-def test_a_parameter_that_narrows_nothing_proves_absence(ground_on: Any) -> None:
+def test_a_parameter_that_narrows_nothing_proves_absence(ground_on):
     ground = ground_on("default", list_query={"limit": "500"}, list_query_narrows=False)
     ground.apply({"resource": {"opsconsole_specialty": SPECIALTIES}})
     ground.console.delete("specialties", "spc_network")
     assert ground.drift().bucket(NETWORK) == "missing"
 
 
-def test_what_was_not_kept_and_not_read_back_is_no_drift(ground_on: Any) -> None:
+def test_what_was_not_kept_and_not_read_back_is_no_drift(ground_on):
     ground = ground_on("dropping")
     # The answer that is read after the creation leaves the field out; the next one shows null.
     ground.console.switch(unset="absent")
@@ -67,7 +63,7 @@ def test_what_was_not_kept_and_not_read_back_is_no_drift(ground_on: Any) -> None
     assert "mac" in found.of("opsconsole_host.web")["reason"]
 
 
-def test_what_the_console_does_not_keep_is_no_drift(ground_on: Any) -> None:
+def test_what_the_console_does_not_keep_is_no_drift(ground_on):
     ground = ground_on("dropping")
     ground.apply(
         {"resource": {"opsconsole_host": {"web": {"name": "web", "mac": "02:00:00:00:00:01"}}}}

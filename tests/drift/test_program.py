@@ -17,7 +17,7 @@ ONE = {"resource": {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}}
 HOST = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}
 
 
-def test_what_is_declared_and_not_applied_is_pending(ground: Any, world: World) -> None:
+def test_what_is_declared_and_not_applied_is_pending(ground, world):
     ground.apply(world(hosts=2))
     ground.write(world(hosts=3))
     found = ground.drift("--program")
@@ -34,7 +34,7 @@ def test_what_is_declared_and_not_applied_is_pending(ground: Any, world: World) 
     )
 
 
-def test_what_was_moved_is_not_pending(ground: Any) -> None:
+def test_what_was_moved_is_not_pending(ground):
     ground.apply(
         {"resource": {"opsconsole_host": {"a": {"name": "a"}, "b": {"count": 1, "name": "b"}}}}
     )
@@ -53,7 +53,7 @@ def test_what_was_moved_is_not_pending(ground: Any) -> None:
     assert ground.drift("--program").addresses("pending") == {"opsconsole_host.y[1]"}
 
 
-def test_what_cannot_be_determined_in_the_program_is_reported(ground: Any) -> None:
+def test_what_cannot_be_determined_in_the_program_is_reported(ground):
     ground.apply(HOST)
     ground.write(
         {
@@ -72,7 +72,7 @@ def test_what_cannot_be_determined_in_the_program_is_reported(ground: Any) -> No
     assert "pending resources of opsconsole_host.more cannot be determined" in found.told
 
 
-def test_settings_come_from_the_provider_block(ground: Any, ground_on: Any) -> None:
+def test_settings_come_from_the_provider_block(ground, ground_on):
     ground.apply(HOST)
     key = "svc_ak_other"
     ground.console.create(
@@ -90,7 +90,7 @@ def test_settings_come_from_the_provider_block(ground: Any, ground_on: Any) -> N
     assert key not in json.dumps(ground.drift().document)
 
 
-def test_variables(ground: Any) -> None:
+def test_variables(ground):
     ground.settings["org_id"] = "${var.org}"
     program = {**HOST, "variable": {"org": {"type": "string"}}}
     ground.write(program)
@@ -102,7 +102,7 @@ def test_variables(ground: Any) -> None:
     assert 'variable "org" is not set' in err
 
 
-def test_an_alias(ground: Any) -> None:
+def test_an_alias(ground):
     ground.write({})
     program = {
         "terraform": {"required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}}},
@@ -122,7 +122,7 @@ def test_an_alias(ground: Any) -> None:
     assert found.addresses("in_sync") == {"opsconsole_host.east", "opsconsole_host.west"}
 
 
-def test_settings_that_are_known_only_after_apply(ground: Any) -> None:
+def test_settings_that_are_known_only_after_apply(ground):
     ground.apply(HOST)
     ground.settings["org_id"] = "${opsconsole_host.new.org_id}"
     ground.write({"resource": {"opsconsole_host": {"web": {"name": "web"}, "new": {"name": "n"}}}})
@@ -132,7 +132,7 @@ def test_settings_that_are_known_only_after_apply(ground: Any) -> None:
     assert "known only after apply" in found.told
 
 
-def test_an_unmanaged_object_of_any_id_is_declared_nowhere(ground: Any, world: World) -> None:
+def test_an_unmanaged_object_of_any_id_is_declared_nowhere(ground, world):
     program = world()
     program["moved"] = [{"from": "opsconsole_host.old", "to": "opsconsole_host.jump"}]
     ground.apply(program)
@@ -157,7 +157,7 @@ def test_an_unmanaged_object_of_any_id_is_declared_nowhere(ground: Any, world: W
         ((), ""),
     ],
 )
-def test_places(trace: tuple[str, ...], place: str) -> None:
+def test_places(trace, place):
     assert Origin("cdk.tf.json", "fleet/web", trace).place(Path("/app")) == place
 
 
@@ -203,7 +203,7 @@ def stacks(ground: Any) -> Any:
     return ground
 
 
-def test_every_stack_of_an_app_is_checked(stacks: Any) -> None:
+def test_every_stack_of_an_app_is_checked(stacks):
     found = stacks.drift()
     assert found.code == 0
     assert {item["stack"] for item in found.findings} == {"north", "south"}
@@ -211,7 +211,7 @@ def test_every_stack_of_an_app_is_checked(stacks: Any) -> None:
     assert {item["location"] for item in found.findings} == {"main.py:5"}
 
 
-def test_one_stack_of_an_app(stacks: Any) -> None:
+def test_one_stack_of_an_app(stacks):
     found = stacks.drift("--stack", "south")
     assert [item["stack"] for item in found.findings] == ["south"]
     code, _, err = stacks.run("drift", "--stack", "sooth")
@@ -219,7 +219,7 @@ def test_one_stack_of_an_app(stacks: Any) -> None:
     assert 'There is no stack "sooth"' in err
 
 
-def test_a_state_finds_its_stack(stacks: Any) -> None:
+def test_a_state_finds_its_stack(stacks):
     found = stacks.drift("terraform.south.tfstate", "--dir", "cdktf.out/stacks/south")
     assert found.of("opsconsole_host.web")["construct_path"] == "south/web"
     (stacks.folder / "cdktf.json").unlink()
@@ -232,7 +232,7 @@ def test_a_state_finds_its_stack(stacks: Any) -> None:
     assert "1 state belongs to no stack of the program" in found.told
 
 
-def test_an_app_is_run_only_where_its_program_is_asked_for(stacks: Any) -> None:
+def test_an_app_is_run_only_where_its_program_is_asked_for(stacks):
     code, _, err = stacks.run("drift", "--program")
     assert code == 1
     assert "The app failed" in err

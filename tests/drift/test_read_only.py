@@ -16,9 +16,7 @@ from opsconsole.v1.settings import Settings
 World = Callable[..., dict[str, Any]]
 
 
-def test_an_extra_endpoint_that_is_no_get_is_not_there(
-    ground_on: Callable[..., Any], world: World
-) -> None:
+def test_an_extra_endpoint_that_is_no_get_is_not_there(ground_on, world):
     endpoints = {"host_get": "POST /api/v1/hosts/{id}", "specialty_get": EXTRA["specialty_get"]}
     ground = ground_on("extended", extra_endpoints=endpoints)
     ground.console.switch(empty_update="accepted")
@@ -34,7 +32,7 @@ def test_an_extra_endpoint_that_is_no_get_is_not_there(
 
 
 @pytest.mark.parametrize("operation", DOCUMENTED, ids=lambda item: item.name)
-async def test_the_client_refuses_before_anything_is_sent(operation: Any, ground: Any) -> None:
+async def test_the_client_refuses_before_anything_is_sent(operation, ground):
     settings = Settings(base_url=ground.console.base_url, api_key=ground.console.api_key)
     ground.console.reset_log()
     ids = [f"x_{number}" for number in range(operation.path.count("{"))]

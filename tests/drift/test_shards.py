@@ -95,7 +95,7 @@ def key_of(finding: dict[str, Any]) -> tuple[str, ...]:
 COUNTED = "--count-unmanaged=plugins,specialties"
 
 
-def test_a_merge_says_what_a_check_of_all_says(console: Emulator) -> None:
+def test_a_merge_says_what_a_check_of_all_says(console):
     whole_code, said = run("drift", "states", COUNTED, "--format=json=whole.json")
     whole = json.loads(Path("whole.json").read_text())
     reports = shards(3, 0, COUNTED)
@@ -110,7 +110,7 @@ def test_a_merge_says_what_a_check_of_all_says(console: Emulator) -> None:
     assert shown & set(KEYS.values()), "a shard sees what another shard manages"
 
 
-def test_each_stack_is_in_one_shard(console: Emulator) -> None:
+def test_each_stack_is_in_one_shard(console):
     found = [
         {
             item["stack"]
@@ -123,7 +123,7 @@ def test_each_stack_is_in_one_shard(console: Emulator) -> None:
     assert not found[0] & found[1]
 
 
-def test_drift_of_one_shard_is_drift_of_all(console: Emulator) -> None:
+def test_drift_of_one_shard_is_drift_of_all(console):
     [host] = [row for row in console.rows("hosts") if row["name"] == "beta"]
     console.change("hosts", host["id"], private_ip="10.9.9.9", tags=["x", "y"])
     for number in (1, 2):
@@ -151,7 +151,7 @@ def test_drift_of_one_shard_is_drift_of_all(console: Emulator) -> None:
     assert "is the report of shard" in run("drift", "states", "--since=1.json")[1]
 
 
-def test_merge_is_a_verb_where_it_comes_first(console: Emulator) -> None:
+def test_merge_is_a_verb_where_it_comes_first(console):
     assert "usage: opsconsole drift merge [options] REPORT" in run("drift", "merge", "--help")[1]
     Path("states/terraform.beta.tfstate").rename("merge")
     assert run("drift", "./merge")[0] == 0
@@ -160,14 +160,14 @@ def test_merge_is_a_verb_where_it_comes_first(console: Emulator) -> None:
     assert "resources in state checked" in said
 
 
-def test_a_shard_without_a_report_is_an_error_of_the_merge(console: Emulator) -> None:
+def test_a_shard_without_a_report_is_an_error_of_the_merge(console):
     reports = shards(3, 0, COUNTED)
     document = merged(*reports[:2], expect=1)
     assert "1 of 3 shards have no report: 3" in document["diagnostics"][0]["summary"]
     assert document["summary"]["drifted"] == 0
 
 
-def test_reports_that_do_not_belong_together_are_refused(console: Emulator) -> None:
+def test_reports_that_do_not_belong_together_are_refused(console):
     [one, _] = shards(2)
     assert "two reports of shard 1/2" in run("drift", "merge", one, one)[1]
     Path(one).rename("other.json")
@@ -180,7 +180,7 @@ def test_reports_that_do_not_belong_together_are_refused(console: Emulator) -> N
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "opsconsole-drift"}', "{broken"])
-def test_what_is_no_report_is_one_error(text: str, tmp_path: Path) -> None:
+def test_what_is_no_report_is_one_error(text, tmp_path):
     file = tmp_path / "report.json"
     file.write_text(text)
     code, said = run("drift", "merge", str(file))
@@ -197,7 +197,7 @@ def test_a_shard_does_not_depend_on_other_stacks() -> None:
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/0", "-1/2", "1/2/3", ""])
-def test_what_is_no_shard_is_refused(text: str) -> None:
+def test_what_is_no_shard_is_refused(text):
     with pytest.raises(UserError, match="is not a shard"):
         read_shard(text)
     assert run("drift", f"--shard={text}")[0] == 1

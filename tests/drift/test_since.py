@@ -67,9 +67,7 @@ FAILED = {"diagnostics": (error("x: its state was not read"),)}
         (report(UNMANAGED), report(scope=Scope(("fleet",))), ("unseen unmanaged",)),
     ],
 )
-def test_what_is_new_resolved_and_open(
-    before: DriftReport, now: DriftReport, words: tuple[str, ...]
-) -> None:
+def test_what_is_new_resolved_and_open(before, now, words):
     found = compare(now, before).comparison
     assert found is not None
     seen = {
@@ -95,7 +93,7 @@ def webhook() -> Iterator[Posts]:
         yield posts
 
 
-def test_every_format_tells_new_resolved_and_open_apart(ground: Any, world: World) -> None:
+def test_every_format_tells_new_resolved_and_open_apart(ground, world):
     ground.apply(world())
     words = ("--since", "last.json", "--format", "json=last.json")
     ground.console.change("hosts", ground.id_of(WEB), tags=["owner:me"])
@@ -130,9 +128,7 @@ def test_every_format_tells_new_resolved_and_open_apart(ground: Any, world: Worl
 
 
 @pytest.mark.parametrize("kind", ["json", "slack", "teams"])
-def test_a_webhook_is_told_of_news_only(
-    kind: str, ground: Any, world: World, webhook: Posts, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_webhook_is_told_of_news_only(kind, ground, world, webhook, monkeypatch):
     ground.apply(world())
     monkeypatch.setenv("OPSCONSOLE_NOTIFY_URL", f"{webhook.address}/{SECRET}")
     words = ("--since", "last.json", "--format", "json=last.json", "--notify-format", kind)
@@ -183,9 +179,7 @@ def test_a_webhook_is_told_of_news_only(
         (("--since", "x.json", "--shard", "1/2"), "opsconsole drift merge"),
     ],
 )
-def test_what_is_refused_before_the_check(
-    words: tuple[str, ...], said: str, ground: Any, world: World
-) -> None:
+def test_what_is_refused_before_the_check(words, said, ground, world):
     ground.write(world())
     ground.console.reset_log()
     code, out, err = ground.run("drift", *words)

@@ -30,7 +30,7 @@ def edited(ground: Any, change: Callable[[State], None], folder: str = "") -> No
         session.record()
 
 
-def test_resources_of_other_providers_are_passed_over(ground: Any) -> None:
+def test_resources_of_other_providers_are_passed_over(ground):
     ground.apply(ONE)
     path = ground.folder / "terraform.tfstate"
     document = json.loads(path.read_text())
@@ -50,7 +50,7 @@ def test_resources_of_other_providers_are_passed_over(ground: Any) -> None:
     assert "1 resources of other providers are not checked" in found.told
 
 
-def test_deposed_objects_and_modules_are_checked(ground: Any) -> None:
+def test_deposed_objects_and_modules_are_checked(ground):
     ground.apply(HOST)
     path = ground.folder / "terraform.tfstate"
     document = json.loads(path.read_text())
@@ -67,7 +67,7 @@ def test_deposed_objects_and_modules_are_checked(ground: Any) -> None:
     }
 
 
-def test_a_newer_schema_is_an_error(ground: Any) -> None:
+def test_a_newer_schema_is_an_error(ground):
     ground.apply(ONE)
     path = ground.folder / "terraform.tfstate"
     path.write_text(path.read_text().replace('"schema_version": 0', '"schema_version": 1'))
@@ -80,7 +80,7 @@ def test_a_newer_schema_is_an_error(ground: Any) -> None:
     assert found.document["calls"] == {}
 
 
-def test_an_attachment_of_a_newer_schema_is_managed(ground: Any, world: Any) -> None:
+def test_an_attachment_of_a_newer_schema_is_managed(ground, world):
     ground.apply(world())
     path = ground.folder / "terraform.tfstate"
     document = json.loads(path.read_text())
@@ -96,7 +96,7 @@ def test_an_attachment_of_a_newer_schema_is_managed(ground: Any, world: Any) -> 
     assert found.drifted == set()
 
 
-def test_a_type_that_a_newer_release_brought_is_an_error(ground: Any) -> None:
+def test_a_type_that_a_newer_release_brought_is_an_error(ground):
     ground.apply(ONE)
     path = ground.folder / "terraform.tfstate"
     document = json.loads(path.read_text())
@@ -108,7 +108,7 @@ def test_a_type_that_a_newer_release_brought_is_an_error(ground: Any) -> None:
     assert "other providers" not in found.told
 
 
-def test_an_attribute_of_another_shape_is_an_error(ground: Any, world: Any) -> None:
+def test_an_attribute_of_another_shape_is_an_error(ground, world):
     ground.apply(world(), "broken")
     ground.apply(ONE, "whole")
     path = ground.folder / "broken" / "terraform.tfstate"
@@ -124,7 +124,7 @@ def test_an_attribute_of_another_shape_is_an_error(ground: Any, world: Any) -> N
     assert found.bucket(LINUX) == "in_sync"
 
 
-def test_an_alias_without_its_program_is_not_guessed(ground: Any) -> None:
+def test_an_alias_without_its_program_is_not_guessed(ground):
     ground.apply(ONE)
     path = ground.folder / "terraform.tfstate"
     path.write_text(path.read_text().replace('opsconsole\\"]"', 'opsconsole\\"].west"'))
@@ -135,7 +135,7 @@ def test_an_alias_without_its_program_is_not_guessed(ground: Any) -> None:
     assert found.document["calls"] == {}
 
 
-def test_a_create_of_unknown_outcome_is_unchecked(ground: Any) -> None:
+def test_a_create_of_unknown_outcome_is_unchecked(ground):
     """An agent too, although no documented operation shows agents."""
     agent = {"name": "ops", "host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
     ground.apply({"resource": HOST["resource"] | {"opsconsole_agent": {"ops": agent}}})
@@ -153,7 +153,7 @@ def test_a_create_of_unknown_outcome_is_unchecked(ground: Any) -> None:
         assert f"`opsconsole state rm '{address}'`" in told["detail"]
 
 
-def test_what_was_never_seen_is_no_drift(ground: Any) -> None:
+def test_what_was_never_seen_is_no_drift(ground):
     """An imported host holds nulls until it is read: a first sight is not a change."""
     ground.apply(HOST)
 
@@ -173,7 +173,7 @@ def test_what_was_never_seen_is_no_drift(ground: Any) -> None:
     assert "knowledge" in found.of("opsconsole_host.web")["reason"]
 
 
-def test_what_neither_side_holds_is_in_sync(ground_on: Any) -> None:
+def test_what_neither_side_holds_is_in_sync(ground_on):
     """A console that leaves out what is unset, and a state that an import has just made."""
     ground = ground_on("sparse")
     ground.apply(HOST)
@@ -191,7 +191,7 @@ def test_what_neither_side_holds_is_in_sync(ground_on: Any) -> None:
     assert "knowledge" in found.of("opsconsole_host.web")["unobserved"]
 
 
-def test_what_state_holds_and_the_console_does_not_show_is_unchecked(ground_on: Any) -> None:
+def test_what_state_holds_and_the_console_does_not_show_is_unchecked(ground_on):
     ground = ground_on("sparse")
     ground.apply(HOST)
     address = "opsconsole_host.web"
@@ -216,7 +216,7 @@ def test_what_state_holds_and_the_console_does_not_show_is_unchecked(ground_on: 
     assert found.of(address)["unobserved"] == ["mac"]
 
 
-def test_sensitive_values_stay_hidden(ground: Any) -> None:
+def test_sensitive_values_stay_hidden(ground):
     ground.apply({"resource": {"opsconsole_host": {"web": {"name": "web", "knowledge": "hush"}}}})
     path = ground.folder / "terraform.tfstate"
     document = json.loads(path.read_text())
@@ -232,7 +232,7 @@ def test_sensitive_values_stay_hidden(ground: Any) -> None:
         assert "hush" not in out + err
 
 
-def test_a_sensitive_name_is_no_label(ground: Any) -> None:
+def test_a_sensitive_name_is_no_label(ground):
     secret = {"variable": {"name": {"default": "hush", "sensitive": True}}}
     host = {"web": {"name": "${var.name}", "knowledge": "told"}}
     command = {"format": {"id": "blk_format", "pattern": "${var.name}"}}
@@ -246,7 +246,7 @@ def test_a_sensitive_name_is_no_label(ground: Any) -> None:
         assert "hush" not in out + err, name
 
 
-def test_no_lock_is_asked_for(ground: Any) -> None:
+def test_no_lock_is_asked_for(ground):
     ground.apply(ONE)
     with open_state(LocalBackend(ground.folder / "terraform.tfstate", "apply")):
         assert ground.drift("terraform.tfstate").code == 0
@@ -254,7 +254,7 @@ def test_no_lock_is_asked_for(ground: Any) -> None:
         assert ground.drift().code == 0
 
 
-def test_drift_under_a_lock_may_be_the_work_of_a_run(ground: Any) -> None:
+def test_drift_under_a_lock_may_be_the_work_of_a_run(ground):
     """It changes the console first and writes its state then."""
     ground.apply(HOST)
     ground.console.change("hosts", ground.id_of("opsconsole_host.web"), knowledge="changed")
@@ -266,7 +266,7 @@ def test_drift_under_a_lock_may_be_the_work_of_a_run(ground: Any) -> None:
     assert "locked" not in ground.drift().told
 
 
-def test_a_state_written_meanwhile_is_no_drift(ground: Any) -> None:
+def test_a_state_written_meanwhile_is_no_drift(ground):
     """An apply at work changes the console first and the state after it."""
     ground.apply(HOST)
     path = ground.folder / "terraform.tfstate"

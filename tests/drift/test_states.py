@@ -37,7 +37,7 @@ HOST = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}
         ([], []),
     ],
 )
-def test_names(paths: list[str], names: list[str]) -> None:
+def test_names(paths, names):
     found = stack_names([Path(path) for path in paths])
     assert len(set(found)) == len(found)
     if names != ["a/x", "x"]:
@@ -49,7 +49,7 @@ def test_workspaces() -> None:
     assert workspace_of_state(Path("/p/terraform.tfstate")) == "default"
 
 
-def test_what_is_found_under_a_folder(tmp_path: Path) -> None:
+def test_what_is_found_under_a_folder(tmp_path):
     wanted = ["a/terraform.tfstate", "b/terraform.tfstate.d/dev/terraform.tfstate", "c.tfstate"]
     passed = [
         "a/.terraform/terraform.tfstate",
@@ -72,7 +72,7 @@ def test_what_is_found_under_a_folder(tmp_path: Path) -> None:
         state_files([tmp_path / "nowhere.tfstate"])
 
 
-def test_a_state_is_there_once(tmp_path: Path) -> None:
+def test_a_state_is_there_once(tmp_path):
     state = tmp_path / "a.tfstate"
     state.touch()
     (tmp_path / "b.tfstate").symlink_to(state)
@@ -81,9 +81,7 @@ def test_a_state_is_there_once(tmp_path: Path) -> None:
     assert state_files(places) == [state]
 
 
-def test_a_folder_that_cannot_be_read_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_cannot_be_read_is_an_error(tmp_path, monkeypatch):
     """What lies in it is not checked, so nothing may be said of it by silence."""
     (tmp_path / "a.tfstate").touch()
     for name in ("shut", "lost+found"):
@@ -103,7 +101,7 @@ def test_a_folder_that_cannot_be_read_is_an_error(
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_file_name_that_is_no_text(name: str, ground: Any) -> None:
+def test_a_file_name_that_is_no_text(name, ground):
     ground.apply(HOST)
     odd = os.fsdecode(b"odd\xff.tfstate")
     (ground.folder / "terraform.tfstate").rename(ground.folder / odd)
@@ -112,7 +110,7 @@ def test_a_file_name_that_is_no_text(name: str, ground: Any) -> None:
     assert (ground.folder / "report").read_text("utf-8")
 
 
-def test_one_several_and_all(ground: Any) -> None:
+def test_one_several_and_all(ground):
     for folder in ("a", "b/c"):
         ground.apply(ONE, folder)
     ground.console.change("specialties", "spc_linux", prompt="changed")
@@ -129,7 +127,7 @@ def test_one_several_and_all(ground: Any) -> None:
         assert drifted == stacks
 
 
-def test_a_plugin_attached_by_another_stack_is_managed(ground: Any, world: World) -> None:
+def test_a_plugin_attached_by_another_stack_is_managed(ground, world):
     ground.apply(world(), "fleet")
     agent_id = ground.id_of("opsconsole_agent.ops[0]", "fleet")
     more = {"more": {"agent_id": agent_id, "plugin_id": "plg_logs"}}
@@ -140,9 +138,7 @@ def test_a_plugin_attached_by_another_stack_is_managed(ground: Any, world: World
     assert alone.drifted == {f"{agent_id}/plg_logs"}
 
 
-def test_states_of_one_console_under_other_settings_are_reported_together(
-    ground: Any, world: World
-) -> None:
+def test_states_of_one_console_under_other_settings_are_reported_together(ground, world):
     """Settings differ from stack to stack; what one of them manages is not unmanaged."""
     fleet = world()
     ground.apply(fleet)
@@ -160,7 +156,7 @@ def test_states_of_one_console_under_other_settings_are_reported_together(
     assert len(shown) == len(set(shown)) == 4
 
 
-def test_an_agent_whose_host_is_in_another_state(ground: Any) -> None:
+def test_an_agent_whose_host_is_in_another_state(ground):
     ground.apply(HOST, "z-hosts")
     host_id = ground.id_of("opsconsole_host.web", "z-hosts")
     agent = {"host_id": host_id, "specialty_id": "spc_linux", "main_engine": "engine-a"}
@@ -173,7 +169,7 @@ def test_an_agent_whose_host_is_in_another_state(ground: Any) -> None:
     assert "plugin_list" not in ground.console.request_counts()
 
 
-def test_a_state_that_cannot_be_read_hides_no_other(ground: Any) -> None:
+def test_a_state_that_cannot_be_read_hides_no_other(ground):
     ground.apply(ONE, "a")
     (ground.folder / "b.tfstate").write_text('{"version": 9}')
     found = ground.drift("a", "b.tfstate")
@@ -182,7 +178,7 @@ def test_a_state_that_cannot_be_read_hides_no_other(ground: Any) -> None:
     assert "b: its state was not read" in found.told
 
 
-def test_an_empty_state_file_is_an_error(ground: Any) -> None:
+def test_an_empty_state_file_is_an_error(ground):
     """A write that a full disk cut short leaves one; a state without resources is no such file."""
     (ground.folder / "empty.tfstate").write_text("")
     found = ground.drift("empty.tfstate")
@@ -196,7 +192,7 @@ def test_an_empty_state_file_is_an_error(ground: Any) -> None:
     assert "Restore it from empty.tfstate.backup." in ground.drift("empty.tfstate").told
 
 
-def test_a_state_that_is_emptied_and_written_again_is_waited_for(ground: Any) -> None:
+def test_a_state_that_is_emptied_and_written_again_is_waited_for(ground):
     """Terraform writes in place: a moment's emptiness is no state without resources."""
     ground.apply(ONE)
     path = ground.folder / "terraform.tfstate"
@@ -209,7 +205,7 @@ def test_a_state_that_is_emptied_and_written_again_is_waited_for(ground: Any) ->
     assert found.bucket(LINUX) == "in_sync"
 
 
-def test_a_program_without_a_state_is_an_error(ground: Any) -> None:
+def test_a_program_without_a_state_is_an_error(ground):
     ground.write(ONE)
     found = ground.drift()
     assert found.code == 1
@@ -225,7 +221,7 @@ def test_a_program_without_a_state_is_an_error(ground: Any) -> None:
     assert ground.drift().code == 0
 
 
-def test_nothing_to_check_is_an_error(ground: Any) -> None:
+def test_nothing_to_check_is_an_error(ground):
     for words in ((), ("nowhere.tfstate",), (".",)):
         code, out, err = ground.run("drift", *words)
         assert code == 1
@@ -233,9 +229,7 @@ def test_nothing_to_check_is_an_error(ground: Any) -> None:
         assert "no state" in err
 
 
-def test_settings_of_the_environment_serve_bare_states_and_imports(
-    ground_on: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_of_the_environment_serve_bare_states_and_imports(ground_on, monkeypatch):
     """Only `host_get` shows a host, specialties come in pages, and a cookie is all there is."""
     ground = ground_on("extended")
     ground.apply({"resource": HOST["resource"] | ONE["resource"]})

@@ -46,7 +46,7 @@ def everything(ground: Any) -> set[str]:
         pytest.param({"truncate": 20}, "broke off", id="truncated"),
     ],
 )
-def test_nothing_can_be_read(fault: dict[str, Any], said: str, ground: Any) -> None:
+def test_nothing_can_be_read(fault, said, ground):
     ground.console.fault(times=None, path="^/api/", **fault)
     ground.console.fault(times=None, path="^/login", status=200, **HTML)
     found = ground.drift()
@@ -65,7 +65,7 @@ def test_nothing_can_be_read(fault: dict[str, Any], said: str, ground: Any) -> N
     assert lenient.addresses("unchecked") == everything(ground)
 
 
-def test_refused_credentials_are_explained_once(ground: Any) -> None:
+def test_refused_credentials_are_explained_once(ground):
     ground.console.fault(times=None, path="^/api/", status=401, code="UNAUTHORIZED")
     found = ground.drift()
     assert found.told.count("status 401") == 1
@@ -83,7 +83,7 @@ def test_refused_credentials_are_explained_once(ground: Any) -> None:
         ("/blacklists/{id}$", "opsconsole_blacklisted_command.wipe"),
     ],
 )
-def test_one_resource_is_forbidden(path: str, address: str, ground: Any) -> None:
+def test_one_resource_is_forbidden(path, address, ground):
     pattern = path.replace("{id}", ground.id_of(address))
     ground.console.fault(times=None, path=pattern, status=403, code="ORG_ACCESS_DENIED")
     found = ground.drift()
@@ -95,7 +95,7 @@ def test_one_resource_is_forbidden(path: str, address: str, ground: Any) -> None
     assert ground.drift("--min-coverage", "50").code == 0
 
 
-def test_a_search_that_is_forbidden(ground: Any) -> None:
+def test_a_search_that_is_forbidden(ground):
     ground.console.fault(times=None, path="/specialties/search", status=403, code="FORBIDDEN")
     found = ground.drift()
     assert found.code == 1
@@ -103,7 +103,7 @@ def test_a_search_that_is_forbidden(ground: Any) -> None:
     assert found.addresses("unmanaged") == set()
 
 
-def test_drift_that_was_seen_is_reported_beside_the_trouble(ground: Any) -> None:
+def test_drift_that_was_seen_is_reported_beside_the_trouble(ground):
     ground.console.change("hosts", ground.id_of(WEB), knowledge="changed")
     ground.console.fault(times=None, path="/plugins$", status=500)
     found = ground.drift()
@@ -114,7 +114,7 @@ def test_drift_that_was_seen_is_reported_beside_the_trouble(ground: Any) -> None
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_trouble_that_passes_is_waited_for(status: int, ground: Any) -> None:
+def test_trouble_that_passes_is_waited_for(status, ground):
     ground.console.fault(times=3, path="^/api/", status=status, headers={"Retry-After": "1"})
     found = ground.drift()
     assert found.code == 0
@@ -122,7 +122,7 @@ def test_trouble_that_passes_is_waited_for(status: int, ground: Any) -> None:
     assert found.told == ""
 
 
-def test_trouble_that_outlasts_the_tries_of_some(ground: Any) -> None:
+def test_trouble_that_outlasts_the_tries_of_some(ground):
     ground.console.fault(times=2, path=f"/hosts/{ground.id_of(WEB)}$", status=503)
     found = ground.drift()
     assert found.code == TRY_LATER
@@ -132,7 +132,7 @@ def test_trouble_that_outlasts_the_tries_of_some(ground: Any) -> None:
     assert found.drifted == set()
 
 
-def test_an_agent_of_an_unread_host_is_not_archived(ground: Any) -> None:
+def test_an_agent_of_an_unread_host_is_not_archived(ground):
     ground.console.fault(times=None, path="/hosts/", status=500)
     found = ground.drift()
     assert found.bucket(WEB) == "unchecked"
@@ -154,7 +154,7 @@ def closed() -> str:
         return f"http://127.0.0.1:{server.getsockname()[1]}"
 
 
-def test_nobody_answers(ground: Any, silent: str) -> None:
+def test_nobody_answers(ground, silent):
     ground.settings["base_url"] = silent
     ground.settings["max_retries"] = 0
     ground.write({})
@@ -167,7 +167,7 @@ def test_nobody_answers(ground: Any, silent: str) -> None:
     assert "no call was made" in found.told
 
 
-def test_nobody_is_there(ground: Any, closed: str) -> None:
+def test_nobody_is_there(ground, closed):
     ground.settings["base_url"] = closed
     ground.write({})
     found = ground.drift()
@@ -182,9 +182,7 @@ def test_nobody_is_there(ground: Any, closed: str) -> None:
     ("variable", "said"),
     [("OPSCONSOLE_BASE_URL", "base_url"), ("OPSCONSOLE_API_KEY", "No API key is set")],
 )
-def test_settings_are_missing(
-    variable: str, said: str, ground: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_are_missing(variable, said, ground, monkeypatch):
     environment = {k: v for k, v in ground.console.environment.items() if k != variable}
     monkeypatch.setattr(type(ground.console), "environment", environment)
     monkeypatch.delenv(variable, raising=False)
@@ -195,7 +193,7 @@ def test_settings_are_missing(
     assert found.document["calls"] == {}
 
 
-def test_the_key_is_in_no_report(ground: Any) -> None:
+def test_the_key_is_in_no_report(ground):
     key = ground.console.api_key
     ground.console.fault(times=None, path="^/api/", status=500, message=f"wrong: {key}")
     for name in ("terminal", "json", "markdown", "junit", "prometheus", "html"):

@@ -24,7 +24,6 @@ import pytest
 
 import rpc_core
 from console import in_process
-from engines import Terraform
 from fault_engines import command
 from opsconsole.definition import Attribute, Kind
 from opsconsole.emulator import ControlError, Emulator, profiles, serve
@@ -335,7 +334,7 @@ SEEDS = [(seed, way) for seed in range(60) for way in WAYS]
 
 @pytest.mark.meetings
 @pytest.mark.parametrize(("seed", "way"), sample(SEEDS, 12))
-def test_drift_sees_what_the_provider_sees(seed: int, way: str, tmp_path: Path) -> None:
+def test_drift_sees_what_the_provider_sees(seed, way, tmp_path):
     meeting = Meeting(seed, way)
     with in_process(meeting.profile) as console:
         seen = Seen(meeting, console, tmp_path)
@@ -345,9 +344,7 @@ def test_drift_sees_what_the_provider_sees(seed: int, way: str, tmp_path: Path) 
 @pytest.mark.meetings
 @pytest.mark.terraform
 @pytest.mark.parametrize(("seed", "way"), sample(SEEDS[:40], 1))
-def test_drift_sees_what_terraform_sees(
-    seed: int, way: str, tmp_path: Path, terraform: Callable[..., Terraform]
-) -> None:
+def test_drift_sees_what_terraform_sees(seed, way, tmp_path, terraform):
     meeting = Meeting(seed, way)
     with serve(meeting.profile) as console:
         seen = Seen(meeting, console, tmp_path)

@@ -51,7 +51,7 @@ def played(ground: Ground, column: str, name: str, kind: str) -> Seen:
 
 @pytest.mark.faults
 @pytest.mark.parametrize(("column", "name", "kind"), CHOSEN, ids=map("-".join, CHOSEN))
-def test_a_cell(ground: Ground, column: str, name: str, kind: str) -> None:
+def test_a_cell(ground, column, name, kind):
     seen = played(ground, column, name, kind)
     told = f"\n{seen.first.text}\n----- then:\n{seen.second.text}"
     assert not seen.wrong, "; ".join(seen.wrong) + told

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,9 +18,7 @@ def answering(console: Emulator, outcome: Any, **fields: Any) -> None:
 
 
 @pytest.mark.parametrize("fields", [{}, {"knowledge": None}], ids=["absent", "null"])
-async def test_what_was_shown_before_and_is_not_now_is_null(
-    steps_of: Callable[..., Any], console: Emulator, fields: dict[str, Any]
-) -> None:
+async def test_what_was_shown_before_and_is_not_now_is_null(steps_of, console, fields):
     hosts = steps_of("host")
     created = await hosts.create(name="web", knowledge="a")
     answering(console, created, **fields)
@@ -34,9 +31,7 @@ async def test_what_was_shown_before_and_is_not_now_is_null(
     assert plan.replace == ()
 
 
-async def test_what_was_never_shown_is_kept(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_what_was_never_shown_is_kept(steps_of, console):
     created = await steps_of("host", host_read="none").create(name="web", knowledge="a")
     answering(console, created)
 
@@ -46,9 +41,7 @@ async def test_what_was_never_shown_is_kept(
     assert "knowledge" in read.unobserved
 
 
-async def test_an_answer_of_a_part_of_a_host_proves_no_absence(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_an_answer_of_a_part_of_a_host_proves_no_absence(steps_of, console):
     hosts = steps_of("host")
     created = await hosts.create(name="web", knowledge="a")
     part = json.dumps({"id": created.state["id"], "public_ip": None})
@@ -64,9 +57,7 @@ async def test_an_answer_of_a_part_of_a_host_proves_no_absence(
 
 
 @pytest.mark.parametrize("name", ["org_id", "external_id", "unique_id", "mac"])
-async def test_a_console_that_clears_what_replaces_never_replaces(
-    steps_of: Callable[..., Any], console: Emulator, name: str
-) -> None:
+async def test_a_console_that_clears_what_replaces_never_replaces(steps_of, console, name):
     hosts = steps_of("host")
     created = await hosts.create(name="web", **{name: "one"})
     answering(console, created, **{name: None})

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from opsconsole.diagnostics import Severity
-from opsconsole.emulator import Emulator, Profile
+from opsconsole.emulator import Profile
 
 UNREADABLE = Profile(name="unreadable", summary="Refuses the empty update.", empty_update="refused")
 BY_ADDRESS = Profile(
@@ -32,8 +31,8 @@ def told(outcome: Any, severity: Severity) -> list[str]:
     indirect=["profile"],
 )
 async def test_a_host_that_cannot_be_read_is_adopted_by_sending_all_that_is_declared(
-    steps_of: Callable[..., Any], console: Emulator, settings: dict[str, str]
-) -> None:
+    steps_of, console, settings
+):
     there = console.create("hosts", name="old", knowledge="before", mac="00:00:5e:00:53:01")
     hosts = steps_of("host", on_existing_host="adopt", **settings)
 
@@ -52,9 +51,7 @@ async def test_a_host_that_cannot_be_read_is_adopted_by_sending_all_that_is_decl
     assert console.row("hosts", there["id"])["knowledge"] == "after"
 
 
-async def test_an_adopted_host_is_read_once_and_updated_once(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_an_adopted_host_is_read_once_and_updated_once(steps_of, console):
     console.create("hosts", name="old", knowledge="before")
     hosts = steps_of("host", on_existing_host="adopt")
     console.reset_log()
@@ -65,9 +62,7 @@ async def test_an_adopted_host_is_read_once_and_updated_once(
 
 
 @pytest.mark.parametrize("profile", [SPARSE], indirect=True)
-async def test_what_an_adopted_host_does_not_show_is_reported(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_what_an_adopted_host_does_not_show_is_reported(steps_of, console):
     console.create("hosts", name="old")
 
     adopted = await steps_of("host", on_existing_host="adopt").create(name="old", mac="00:00:5e")
@@ -77,9 +72,7 @@ async def test_what_an_adopted_host_does_not_show_is_reported(
 
 
 @pytest.mark.parametrize("profile", [BY_ADDRESS], indirect=True)
-async def test_rows_that_stand_for_one_host_are_refused_both(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_rows_that_stand_for_one_host_are_refused_both(steps_of, console):
     there = console.create("hosts", name="old", public_ip="192.0.2.1")
     hosts = steps_of("host", on_existing_host="adopt")
     same = {"public_ip": "192.0.2.1"}
@@ -95,9 +88,7 @@ async def test_rows_that_stand_for_one_host_are_refused_both(
 
 
 @pytest.mark.parametrize("profile", [BY_ADDRESS], indirect=True)
-async def test_an_id_that_this_run_holds_is_not_adopted(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_an_id_that_this_run_holds_is_not_adopted(steps_of, console):
     hosts = steps_of("host", on_existing_host="adopt")
     hosts.lifecycle = hosts.open()
     held = await hosts.create(name="a", public_ip="192.0.2.1")
@@ -114,9 +105,7 @@ async def test_an_id_that_this_run_holds_is_not_adopted(
 
 
 @pytest.mark.parametrize("profile", [BY_ADDRESS], indirect=True)
-async def test_a_lost_import_that_made_one_host_of_two_rows_is_refused_for_both(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_a_lost_import_that_made_one_host_of_two_rows_is_refused_for_both(steps_of, console):
     hosts = steps_of("host")
     same = {"public_ip": "192.0.2.1"}
     passed = {"object": "import_result", "dry_run": True, "counts": {"created": 2}}
@@ -135,9 +124,7 @@ async def test_a_lost_import_that_made_one_host_of_two_rows_is_refused_for_both(
         assert "an id that another host holds" in told(outcome, Severity.ERROR)[0]
 
 
-async def test_one_host_is_never_adopted_twice_however_many_rows_come_one_by_one(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_one_host_is_never_adopted_twice_however_many_rows_come_one_by_one(steps_of, console):
     there = console.create("hosts", name="web")
     hosts = steps_of("host", on_existing_host="adopt")
     hosts.lifecycle = hosts.open()
@@ -150,8 +137,8 @@ async def test_one_host_is_never_adopted_twice_however_many_rows_come_one_by_one
 
 @pytest.mark.parametrize("name", ["org_id", "external_id", "unique_id", "mac"])
 async def test_a_host_that_differs_in_what_no_update_changes_is_not_adopted(
-    steps_of: Callable[..., Any], console: Emulator, name: str
-) -> None:
+    steps_of, console, name
+):
     there = console.create("hosts", name="old", knowledge="before", **{name: "one"})
     hosts = steps_of("host", on_existing_host="adopt")
 

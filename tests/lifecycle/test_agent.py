@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import (
     UpdateRequest,
 )
-from opsconsole.lifecycle.lifecycle import Lifecycle
 from outcomes import errors
 from patience import until
 
@@ -42,9 +40,7 @@ def declared(host: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("profile", list(CONSOLES), indirect=True)
-async def test_creation_then_a_plan_without_a_change(
-    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
-) -> None:
+async def test_creation_then_a_plan_without_a_change(steps_of, console, declared):
     agents = steps_of("agent")
 
     created = await agents.create(**declared, plugin_ids=["plg_disk", "plg_logs"])
@@ -57,9 +53,7 @@ async def test_creation_then_a_plan_without_a_change(
     assert plan.planned == read.state
 
 
-async def test_what_the_console_sets_within_an_entry_is_no_difference(
-    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
-) -> None:
+async def test_what_the_console_sets_within_an_entry_is_no_difference(steps_of, console, declared):
     entry = {"credential_id": "crd_1", "credential_role": "login"}
     declared["credential_config"] = [entry | {"order": None, "is_required": None}]
     agents = steps_of("agent")
@@ -83,9 +77,7 @@ async def test_what_the_console_sets_within_an_entry_is_no_difference(
 
 
 @pytest.mark.parametrize("profile", ["default", "strict", "sparse"], indirect=True)
-async def test_attaching_twice_and_detaching_what_is_gone_both_succeed(
-    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
-) -> None:
+async def test_attaching_twice_and_detaching_what_is_gone_both_succeed(steps_of, console, declared):
     agent = await steps_of("agent").create(**declared)
     attachments = steps_of("agent_plugin")
     ids = {"agent_id": agent.state["id"], "plugin_id": "plg_disk"}
@@ -101,9 +93,7 @@ async def test_attaching_twice_and_detaching_what_is_gone_both_succeed(
 
 
 @pytest.mark.parametrize("profile", ["default", "extended"], indirect=True)
-async def test_an_imported_agent_needs_one_apply_without_a_call(
-    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
-) -> None:
+async def test_an_imported_agent_needs_one_apply_without_a_call(steps_of, console, declared):
     agents = steps_of("agent")
     made = await agents.create(**declared)
     imported = await agents._run(lambda steps: steps.import_state(made.state["id"]))
@@ -121,11 +111,8 @@ async def test_an_imported_agent_needs_one_apply_without_a_call(
 
 
 async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(
-    steps_of: Callable[..., Any],
-    one_run: Callable[..., Lifecycle],
-    console: Emulator,
-    declared: Any,
-) -> None:
+    steps_of, one_run, console, declared
+):
     agents = steps_of("agent")
     created = await agents.create(**declared, plugin_ids=[])
     config = agents.config(**declared, plugin_ids=["plg_disk", "plg_logs"])

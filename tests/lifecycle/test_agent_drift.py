@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,9 +18,7 @@ def declared(console: Emulator) -> dict[str, Any]:
     return {"name": "keeper", "host_id": host["id"], "specialty_id": "spc_linux"}
 
 
-async def test_a_refresh_keeps_what_an_attachment_is_computed_from(
-    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
-) -> None:
+async def test_a_refresh_keeps_what_an_attachment_is_computed_from(steps_of, console, declared):
     agent = await steps_of("agent").create(**declared)
     attachments = steps_of("agent_plugin")
     made = await attachments.create(agent_id=agent.state["id"], plugin_id="plg_disk")
@@ -38,8 +35,8 @@ async def test_a_refresh_keeps_what_an_attachment_is_computed_from(
 
 
 async def test_an_attach_that_shows_another_agent_is_an_error_and_state_follows(
-    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
-) -> None:
+    steps_of, console, declared
+):
     agents = steps_of("agent")
     created = await agents.create(**declared, plugin_ids=[])
     console.change("agents", created.state["id"], name="renamed")
@@ -54,9 +51,7 @@ async def test_an_attach_that_shows_another_agent_is_an_error_and_state_follows(
 
 
 @pytest.mark.parametrize("profile", ["truncated"], indirect=True)
-async def test_plugins_that_may_stay_attached_are_reported(
-    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
-) -> None:
+async def test_plugins_that_may_stay_attached_are_reported(steps_of, console, declared):
     agents = steps_of("agent")
     agent = await agents.create(**declared)
     for name in ("disk", "logs", "metrics", "packages", "backup", "legacy"):
@@ -70,9 +65,7 @@ async def test_plugins_that_may_stay_attached_are_reported(
     assert "Not every plugin" in told.summary
 
 
-async def test_an_agent_that_a_write_showed_archived_is_gone(
-    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
-) -> None:
+async def test_an_agent_that_a_write_showed_archived_is_gone(steps_of, console, declared):
     agents = steps_of("agent")
     created = await agents.create(**declared)
     text = json.dumps(created.state | {"status": "archived", "plugin_ids": None})
@@ -89,8 +82,8 @@ async def test_an_agent_that_a_write_showed_archived_is_gone(
 
 @pytest.mark.parametrize("profile", ["default", "archiving"], indirect=True)
 async def test_an_agent_that_is_created_archived_stays_in_state_and_is_told(
-    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
-) -> None:
+    steps_of, console, declared
+):
     agents = steps_of("agent")
     plain = await agents.create(**declared)
     text = json.dumps(plain.state | {"status": "archived", "plugin_ids": None})
@@ -111,8 +104,8 @@ async def test_an_agent_that_is_created_archived_stays_in_state_and_is_told(
 
 
 async def test_an_attach_that_leaves_nothing_in_the_list_is_an_error_with_nothing_in_state(
-    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
-) -> None:
+    steps_of, console, declared
+):
     agent = await steps_of("agent").create(**declared)
     text = json.dumps({"id": agent.state["id"], "status": "idle"})
     console.fault(method="POST", path="/plugins$", status=200, text=text)
@@ -127,8 +120,8 @@ async def test_an_attach_that_leaves_nothing_in_the_list_is_an_error_with_nothin
 
 @pytest.mark.parametrize("profile", ["truncated"], indirect=True)
 async def test_a_refused_detach_is_no_success_where_the_list_shows_only_a_part(
-    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
-) -> None:
+    steps_of, console, declared
+):
     agent = await steps_of("agent").create(**declared)
     for name in ("disk", "logs", "metrics", "packages", "backup"):
         row = {"agent_id": agent.state["id"], "plugin_id": f"plg_{name}"}
@@ -143,9 +136,7 @@ async def test_a_refused_detach_is_no_success_where_the_list_shows_only_a_part(
     assert [item.severity for item in kept.diagnostics] == [Severity.ERROR]
 
 
-async def test_nothing_is_detached_from_an_agent_that_is_gone(
-    steps_of: Callable[..., Any], console: Emulator, declared: dict[str, Any]
-) -> None:
+async def test_nothing_is_detached_from_an_agent_that_is_gone(steps_of, console, declared):
     agents, attachments = steps_of("agent"), steps_of("agent_plugin")
     agent = await agents.create(**declared)
     made = await attachments.create(agent_id=agent.state["id"], plugin_id="plg_disk")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from opsconsole.emulator import Emulator
@@ -17,9 +16,7 @@ async def made(console: Emulator, agents: Any, **facts: Any) -> Outcome:
     )
 
 
-async def test_removal_warns_at_plan_and_at_apply(
-    console: Emulator, steps_of: Callable[..., Any], one_run: Callable[..., Any]
-) -> None:
+async def test_removal_warns_at_plan_and_at_apply(console, steps_of, one_run):
     agents = steps_of("agent")
     prior = await made(console, agents)
     steps = one_run().resources[AGENT.type_name]
@@ -34,9 +31,7 @@ async def test_removal_warns_at_plan_and_at_apply(
         assert outcome.diagnostics == plan.diagnostics
 
 
-async def test_prevent_refuses_a_replacement_nobody_planned_with_it(
-    console: Emulator, steps_of: Callable[..., Any], one_run: Callable[..., Any]
-) -> None:
+async def test_prevent_refuses_a_replacement_nobody_planned_with_it(console, steps_of, one_run):
     agents = steps_of("agent")
     prior = await made(console, agents, deletion_policy="prevent")
     assert prior.state is not None
@@ -55,9 +50,7 @@ async def test_prevent_refuses_a_replacement_nobody_planned_with_it(
     assert fresh.diagnostics == ()
 
 
-async def test_prevent_holds_where_the_policy_is_dropped_along_with_the_change(
-    console: Emulator, steps_of: Callable[..., Any]
-) -> None:
+async def test_prevent_holds_where_the_policy_is_dropped_along_with_the_change(console, steps_of):
     agents = steps_of("agent")
     prior = await made(console, agents, deletion_policy="prevent")
     assert prior.state is not None

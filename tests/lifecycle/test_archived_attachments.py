@@ -35,9 +35,7 @@ def delete_host(console: Emulator) -> str:
     return str(host["id"])
 
 
-async def test_it_is_gone_where_its_host_is_found_gone(
-    steps_of: Callable[..., Any], console: Emulator, attachment: Outcome
-) -> None:
+async def test_it_is_gone_where_its_host_is_found_gone(steps_of, console, attachment):
     host_id = delete_host(console)
     attachments = steps_of("agent_plugin")
 
@@ -47,9 +45,7 @@ async def test_it_is_gone_where_its_host_is_found_gone(
     assert json.loads(attachment.private)["host_id"] == host_id
 
 
-async def test_it_is_kept_where_its_host_is_there(
-    steps_of: Callable[..., Any], console: Emulator, attachment: Outcome
-) -> None:
+async def test_it_is_kept_where_its_host_is_there(steps_of, console, attachment):
     [agent] = console.rows("agents")
     console.change("agents", agent["id"], status="archived")
 
@@ -59,9 +55,7 @@ async def test_it_is_kept_where_its_host_is_there(
     assert "archived" in refused.diagnostics[0].text
 
 
-async def test_it_is_kept_where_hosts_are_not_read(
-    steps_of: Callable[..., Any], console: Emulator, attachment: Outcome
-) -> None:
+async def test_it_is_kept_where_hosts_are_not_read(steps_of, console, attachment):
     delete_host(console)
 
     refused = await steps_of("agent_plugin", host_read="none").delete(attachment)
@@ -70,11 +64,8 @@ async def test_it_is_kept_where_hosts_are_not_read(
 
 
 async def test_a_host_found_gone_in_this_run_spares_the_list(
-    steps_of: Callable[..., Any],
-    one_run: Callable[..., Any],
-    console: Emulator,
-    attachment: Outcome,
-) -> None:
+    steps_of, one_run, console, attachment
+):
     host_id = delete_host(console)
     attachments = steps_of("agent_plugin")
     attachments.lifecycle = one_run()

@@ -18,7 +18,7 @@ def told(rows: int, *entries: tuple[Any, str]) -> list[str | None]:
 
 
 @pytest.mark.parametrize("base", [0, 1])
-def test_a_whole_answer_is_matched_in_any_order(base: int) -> None:
+def test_a_whole_answer_is_matched_in_any_order(base):
     entries = [(base + number, "abc"[number]) for number in (2, 0, 1)]
 
     assert told(3, *entries) == ["a", "b", "c"]
@@ -42,12 +42,12 @@ def test_rows_after_a_stop_have_no_verdict() -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_matched_is_not_guessed(entries: list[tuple[Any, str]]) -> None:
+def test_what_cannot_be_matched_is_not_guessed(entries):
     assert told(3, *entries) == [None, None, None]
 
 
 @pytest.mark.parametrize("index", [None, "1", True, 1.0])
-def test_a_verdict_without_an_index_does_not_hide_its_neighbours(index: object) -> None:
+def test_a_verdict_without_an_index_does_not_hide_its_neighbours(index):
     assert told(3, (0, "a"), (index, "b"), (2, "c")) == ["a", None, "c"]
     assert told(3, (index, "a"), (2, "b"), (3, "c")) == [None, "b", "c"]
     assert told(3, (index, "a"), (1, "b"), (2, "c")) == [None, None, None]
@@ -64,5 +64,5 @@ def test_a_verdict_without_an_index_does_not_hide_its_neighbours(index: object) 
         (None, False),
     ],
 )
-def test_counts_pass_all_rows_or_none(counts: Any, passed: bool) -> None:
+def test_counts_pass_all_rows_or_none(counts, passed):
     assert all_created(ImportResult.read({"results": [], "counts": counts}), 2) is passed

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.resources.data_sources import SPECIALTY_DATA
 
 
@@ -20,9 +17,7 @@ from opsconsole.resources.data_sources import SPECIALTY_DATA
         ({"key": "identity"}, "Cannot tell which specialty has the key 'identity'"),
     ],
 )
-async def test_a_match_in_the_shown_part_counts_where_it_is_the_only_one(
-    one_run: Callable[..., Lifecycle], selector: dict[str, str], told: str | None
-) -> None:
+async def test_a_match_in_the_shown_part_counts_where_it_is_the_only_one(one_run, selector, told):
     config = SPECIALTY_DATA.empty() | selector
     outcome = await one_run().read_data(SPECIALTY_DATA.type_name, config)
     assert [item.summary for item in outcome.diagnostics] == ([told] if told else [])

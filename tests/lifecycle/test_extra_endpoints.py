@@ -11,7 +11,6 @@ import pytest
 from opsconsole.emulator import Emulator, Profile
 from opsconsole.emulator.document import EXTRA
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome, Removal
-from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.resources import AGENT, SPECIALTY
 from opsconsole.resources.data_sources import SPECIALTY_DATA
 from opsconsole.values import UNKNOWN
@@ -42,8 +41,8 @@ async def _made(console: Emulator, steps_of: Callable[..., Any], name: str) -> O
 @pytest.mark.parametrize("deleted", [False, None, "true"])
 @pytest.mark.parametrize("name", ["host", "agent", "specialty", "blacklisted_command"])
 async def test_a_deletion_that_is_not_confirmed_is_an_error_and_state_stays(
-    console: Emulator, steps_of: Callable[..., Any], name: str, deleted: object
-) -> None:
+    console, steps_of, name, deleted
+):
     made = await _made(console, steps_of, name)
     text = json.dumps({"id": made.state["id"], "deleted": deleted})
     console.fault(method="DELETE", status=200, text=text)
@@ -57,9 +56,7 @@ async def test_a_deletion_that_is_not_confirmed_is_an_error_and_state_stays(
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
 @pytest.mark.parametrize("name", ["agent", "blacklisted_command"])
-async def test_an_extra_deletion_may_answer_with_the_resource(
-    console: Emulator, steps_of: Callable[..., Any], name: str
-) -> None:
+async def test_an_extra_deletion_may_answer_with_the_resource(console, steps_of, name):
     made = await _made(console, steps_of, name)
     console.fault(method="DELETE", status=200, text=json.dumps({"id": made.state["id"]}))
 
@@ -68,8 +65,8 @@ async def test_an_extra_deletion_may_answer_with_the_resource(
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
 async def test_a_deleted_agent_is_not_named_as_one_that_carries_a_specialty(
-    console: Emulator, steps_of: Callable[..., Any], one_run: Callable[..., Lifecycle]
-) -> None:
+    console, steps_of, one_run
+):
     specialty = await steps_of("specialty").create(id="spc_linux", deletion_policy="delete")
     agent = await _made(console, steps_of, "agent")
     await _made(console, steps_of, "agent")
@@ -82,9 +79,7 @@ async def test_a_deleted_agent_is_not_named_as_one_that_carries_a_specialty(
 
 
 @pytest.mark.parametrize("profile", [READS_ONE], indirect=True)
-async def test_a_declared_specialty_id_is_read_where_that_can_be_done(
-    console: Emulator, steps_of: Callable[..., Any], one_run: Callable[..., Lifecycle]
-) -> None:
+async def test_a_declared_specialty_id_is_read_where_that_can_be_done(console, steps_of, one_run):
     specialties = steps_of("specialty")
 
     adopted = await specialties.create(id="spc_identity")
@@ -99,9 +94,7 @@ async def test_a_declared_specialty_id_is_read_where_that_can_be_done(
 
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
-async def test_plugins_that_are_declared_later_are_read_as_they_are(
-    console: Emulator, steps_of: Callable[..., Any]
-) -> None:
+async def test_plugins_that_are_declared_later_are_read_as_they_are(console, steps_of):
     agents = steps_of("agent")
     declared = {
         "host_id": console.create("hosts", name="web")["id"],
@@ -118,8 +111,8 @@ async def test_plugins_that_are_declared_later_are_read_as_they_are(
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
 async def test_a_move_to_a_host_that_is_not_known_yet_is_doubted_where_nothing_tells_more(
-    console: Emulator, steps_of: Callable[..., Any]
-) -> None:
+    console, steps_of
+):
     agents = steps_of("agent")
     old = console.create("hosts", name="web")["id"]
     prior = await agents.create(host_id=old, specialty_id="spc_linux")
@@ -139,8 +132,8 @@ async def test_a_move_to_a_host_that_is_not_known_yet_is_doubted_where_nothing_t
 )
 @pytest.mark.parametrize(("name", "field"), [("agent", "name"), ("specialty", "description")])
 async def test_an_update_that_was_made_is_kept_whatever_became_of_its_answer(
-    console: Emulator, steps_of: Callable[..., Any], name: str, field: str, fault: Any
-) -> None:
+    console, steps_of, name, field, fault
+):
     made = await _made(console, steps_of, name)
     console.fault(operation=f"{name}_update", times=1, **fault)
 

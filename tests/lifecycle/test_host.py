@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from consoles import CONSOLES
-from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import Outcome
 from outcomes import errors, warnings
 
@@ -17,9 +13,7 @@ GUARDED = [name for name, profile in CONSOLES.items() if profile.honours_dry_run
 
 
 @pytest.mark.parametrize("profile", list(CONSOLES), indirect=True)
-async def test_creation_then_a_plan_without_a_change(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_creation_then_a_plan_without_a_change(steps_of, console):
     hosts = steps_of("host")
     declared = {"name": "web", "public_ip": "192.0.2.1", "tags": ["b:2", "a:1"], "target_port": 22}
 
@@ -36,7 +30,7 @@ async def test_creation_then_a_plan_without_a_change(
 
 
 @pytest.mark.parametrize("profile", GUARDED, indirect=True)
-async def test_requests_of_a_bulk_creation(steps_of: Callable[..., Any], console: Emulator) -> None:
+async def test_requests_of_a_bulk_creation(steps_of, console):
     hosts = steps_of("host", import_chunk_size=4)
     configs = [
         hosts.config(name=f"h{number}", public_ip=f"192.0.2.{number}") for number in range(1, 8)
@@ -54,9 +48,7 @@ async def test_requests_of_a_bulk_creation(steps_of: Callable[..., Any], console
 
 
 @pytest.mark.parametrize("profile", ["heedless"], indirect=True)
-async def test_a_console_that_ignores_the_dry_run_is_asked_once(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_a_console_that_ignores_the_dry_run_is_asked_once(steps_of, console):
     hosts = steps_of("host", import_chunk_size=2)
     hosts.lifecycle = hosts.open()
     configs = [hosts.config(name=f"h{number}") for number in range(2)]
@@ -74,9 +66,7 @@ async def test_a_console_that_ignores_the_dry_run_is_asked_once(
 
 
 @pytest.mark.parametrize("imported", [True, False])
-async def test_nor_where_no_apply_took_the_declaration(
-    steps_of: Callable[..., Any], console: Emulator, imported: bool
-) -> None:
+async def test_nor_where_no_apply_took_the_declaration(steps_of, console, imported):
     """The declaration followed the console once, or the host was imported."""
     hosts = steps_of("host")
     created = await hosts.create(name="web", external_id="one")

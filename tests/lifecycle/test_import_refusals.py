@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
-from opsconsole.emulator import Emulator, Profile
+from opsconsole.emulator import Profile
 from outcomes import errors
 
 
 @pytest.mark.parametrize("profile", ["stingy", "strict"], indirect=True)
-async def test_a_chunk_that_is_too_large_is_halved(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_a_chunk_that_is_too_large_is_halved(steps_of, console):
     hosts = steps_of("host")
     configs = [hosts.config(name=f"h{number}") for number in range(60)]
 
@@ -26,9 +21,7 @@ async def test_a_chunk_that_is_too_large_is_halved(
 
 @pytest.mark.parametrize("skip", [0, 1], ids=["dry run", "real import"])
 @pytest.mark.parametrize("status", [400, 413])
-async def test_a_chunk_that_is_refused_by_a_page_is_halved(
-    steps_of: Callable[..., Any], console: Emulator, status: int, skip: int
-) -> None:
+async def test_a_chunk_that_is_refused_by_a_page_is_halved(steps_of, console, status, skip):
     hosts = steps_of("host")
     page = {"text": "<html>too large", "content_type": "text/html"}
     console.fault(method="POST", path="/hosts/batch", status=status, skip=skip, **page)
@@ -39,9 +32,7 @@ async def test_a_chunk_that_is_refused_by_a_page_is_halved(
     assert len(console.rows("hosts")) == 4
 
 
-async def test_a_row_that_cannot_even_be_written_fails_alone(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_a_row_that_cannot_even_be_written_fails_alone(steps_of, console):
     hosts = steps_of("host")
     configs = [hosts.config(name=name) for name in ("one", "half \ud800", "two")]
 
@@ -56,9 +47,7 @@ async def test_a_row_that_cannot_even_be_written_fails_alone(
 @pytest.mark.parametrize(
     "profile", [Profile(name="small", summary="Two rows.", max_rows=2)], indirect=True
 )
-async def test_a_size_that_was_refused_is_not_tried_again(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_a_size_that_was_refused_is_not_tried_again(steps_of, console):
     hosts = steps_of("host", import_chunk_size=4)
     hosts.lifecycle = hosts.open()
     await hosts.create_all(*(hosts.config(name=f"a{number}") for number in range(4)))

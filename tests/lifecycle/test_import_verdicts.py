@@ -30,8 +30,8 @@ def import_saying(console: Emulator, steps_of: Callable[..., Any]) -> Callable[.
 
 
 async def test_a_real_import_that_is_answered_as_a_dry_run_creates_nothing_that_is_known(
-    console: Emulator, steps_of: Callable[..., Any]
-) -> None:
+    console, steps_of
+):
     verdicts = [{"index": 0, "status": "created", "id": "hst_made_up"}]
     answer = {"object": "import_result", "dry_run": True, "results": verdicts}
     console.fault(operation="host_import", skip=1, status=200, text=json.dumps(answer))
@@ -43,9 +43,7 @@ async def test_a_real_import_that_is_answered_as_a_dry_run_creates_nothing_that_
     assert "says dry_run: true" in created.diagnostics[0].text
 
 
-async def test_one_id_for_two_rows_is_an_error_on_both(
-    console: Emulator, import_saying: Callable[..., Any]
-) -> None:
+async def test_one_id_for_two_rows_is_an_error_on_both(console, import_saying):
     made = console.create("hosts", name="a")["id"]
 
     outcomes = await import_saying(
@@ -58,9 +56,7 @@ async def test_one_id_for_two_rows_is_an_error_on_both(
         assert "an id that another host holds" in errors(outcome)[0]
 
 
-async def test_created_hosts_without_an_index_are_settled_by_a_dry_run(
-    console: Emulator, import_saying: Callable[..., Any]
-) -> None:
+async def test_created_hosts_without_an_index_are_settled_by_a_dry_run(console, import_saying):
     made = {name: console.create("hosts", name=name)["id"] for name in ("b", "a")}
 
     outcomes = await import_saying(*({"status": "created", "id": item} for item in made.values()))
@@ -69,9 +65,7 @@ async def test_created_hosts_without_an_index_are_settled_by_a_dry_run(
     assert [errors(outcome) for outcome in outcomes] == [[], []]
 
 
-async def test_created_hosts_that_match_no_row_are_of_unknown_outcome(
-    console: Emulator, import_saying: Callable[..., Any]
-) -> None:
+async def test_created_hosts_that_match_no_row_are_of_unknown_outcome(console, import_saying):
     made = console.create("hosts", name="a")["id"]
     other = console.create("hosts", name="c")["id"]
 
@@ -84,9 +78,7 @@ async def test_created_hosts_that_match_no_row_are_of_unknown_outcome(
     assert is_sentinel(two.state["id"])
 
 
-async def test_a_created_host_without_an_id_is_of_unknown_outcome(
-    console: Emulator, import_saying: Callable[..., Any]
-) -> None:
+async def test_a_created_host_without_an_id_is_of_unknown_outcome(console, import_saying):
     made = console.create("hosts", name="a")["id"]
 
     one, two = await import_saying(
@@ -99,9 +91,7 @@ async def test_a_created_host_without_an_id_is_of_unknown_outcome(
     assert "It is not known" in errors(two)[0]
 
 
-async def test_a_row_that_fails_after_all_leaves_nothing_in_state(
-    console: Emulator, import_saying: Callable[..., Any]
-) -> None:
+async def test_a_row_that_fails_after_all_leaves_nothing_in_state(console, import_saying):
     made = console.create("hosts", name="a")["id"]
 
     one, two = await import_saying(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,13 +21,8 @@ def declared(console: Emulator) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("name", ["host", "agent"])
 @pytest.mark.parametrize(("named", "kept"), [(None, "org_lab"), ("org_main", "org_main")])
 async def test_what_names_no_org_is_created_in_the_providers(
-    steps_of: Callable[..., Any],
-    console: Emulator,
-    declared: dict[str, dict[str, Any]],
-    name: str,
-    named: str | None,
-    kept: str,
-) -> None:
+    steps_of, console, declared, name, named, kept
+):
     config = declared[name] | {"org_id": named}
 
     created = await steps_of(name, org_id="org_lab").create(**config)
@@ -39,9 +33,7 @@ async def test_what_names_no_org_is_created_in_the_providers(
 
 
 @pytest.mark.parametrize("name", ["host", "agent"])
-async def test_another_org_of_the_provider_is_no_difference(
-    steps_of: Callable[..., Any], declared: dict[str, dict[str, Any]], name: str
-) -> None:
+async def test_another_org_of_the_provider_is_no_difference(steps_of, declared, name):
     created = await steps_of(name, org_id="org_lab").create(**declared[name])
     elsewhere = steps_of(name, org_id="org_main")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,9 +23,7 @@ def summaries(outcome: Any) -> list[str]:
     return [item.summary for item in outcome.diagnostics]
 
 
-async def test_an_unrelated_agent_is_not_taken_for_the_created_agent(
-    console: Emulator, steps_of: Callable[..., Any], host_id: str
-) -> None:
+async def test_an_unrelated_agent_is_not_taken_for_the_created_agent(console, steps_of, host_id):
     other = console.create("agents", name="other", host_id="hst_other", specialty_id="spc_linux")
     console.fault(kind="other_object", operation="agent_create")
     agents = steps_of("agent")
@@ -40,8 +38,8 @@ async def test_an_unrelated_agent_is_not_taken_for_the_created_agent(
 
 @pytest.mark.parametrize("shown", ["host_id", "specialty_id", "org_id", "name"])
 async def test_an_agent_with_another_host_specialty_org_or_name_is_not_the_created_one(
-    console: Emulator, steps_of: Callable[..., Any], host_id: str, shown: str
-) -> None:
+    console, steps_of, host_id, shown
+):
     sent = {"name": "a", "host_id": host_id, "specialty_id": "spc_linux", "org_id": "org_main"}
     answer = {"id": "agt_x", **sent, shown: "another"}
     console.fault(operation="agent_create", text=json.dumps(answer))
@@ -51,8 +49,8 @@ async def test_an_agent_with_another_host_specialty_org_or_name_is_not_the_creat
 
 
 async def test_an_agent_whose_name_is_stored_otherwise_is_the_created_one(
-    console: Emulator, steps_of: Callable[..., Any], host_id: str
-) -> None:
+    console, steps_of, host_id
+):
     # The second "e" of the answer is two characters, a letter and its accent.
     answer = {"id": "agt_x", "name": "web fil\u0065\u0301", "host_id": host_id}
     console.fault(operation="agent_create", text=json.dumps(answer))
@@ -64,8 +62,8 @@ async def test_an_agent_whose_name_is_stored_otherwise_is_the_created_one(
 
 
 async def test_an_agent_that_was_there_before_is_not_the_created_one(
-    console: Emulator, one_run: Callable[..., Any], steps_of: Callable[..., Any], host_id: str
-) -> None:
+    console, one_run, steps_of, host_id
+):
     agents = steps_of("agent")
     agents.lifecycle = one_run()
     body = {"name": "twin", "host_id": host_id, "specialty_id": "spc_linux"}
@@ -84,12 +82,8 @@ async def test_an_agent_that_was_there_before_is_not_the_created_one(
     ],
 )
 async def test_an_unrelated_object_is_no_created_specialty_or_blacklisted_command(
-    console: Emulator,
-    steps_of: Callable[..., Any],
-    name: str,
-    operation: str,
-    fields: dict[str, Any],
-) -> None:
+    console, steps_of, name, operation, fields
+):
     console.fault(kind="other_object", operation=operation)
     lost = await steps_of(name).create(**fields)
     assert lost.uncertain
@@ -102,9 +96,7 @@ async def host(steps_of: Callable[..., Any], **settings: Any) -> tuple[Any, Any]
 
 
 @pytest.mark.parametrize("kinds", [("unavailable", "not_found"), ("unavailable", "forbidden")])
-async def test_a_delete_that_was_sent_twice_is_not_said_to_have_failed(
-    console: Emulator, steps_of: Callable[..., Any], kinds: Sequence[str]
-) -> None:
+async def test_a_delete_that_was_sent_twice_is_not_said_to_have_failed(console, steps_of, kinds):
     hosts, made = await host(steps_of, max_retries=1)
     for kind in kinds:
         console.fault(kind=kind, operation="host_delete")
@@ -114,9 +106,7 @@ async def test_a_delete_that_was_sent_twice_is_not_said_to_have_failed(
     assert "It is not known whether" in kept.diagnostics[0].summary
 
 
-async def test_a_delete_of_what_is_gone_is_confirmed_by_one_read(
-    console: Emulator, steps_of: Callable[..., Any]
-) -> None:
+async def test_a_delete_of_what_is_gone_is_confirmed_by_one_read(console, steps_of):
     hosts, made = await host(steps_of)
     console.delete("hosts", made.state["id"])
     console.reset_log()
@@ -127,9 +117,7 @@ async def test_a_delete_of_what_is_gone_is_confirmed_by_one_read(
 
 
 @pytest.mark.parametrize("choice", ["remove", "error"])
-async def test_a_delete_answered_404_of_what_cannot_be_read(
-    console: Emulator, steps_of: Callable[..., Any], choice: str
-) -> None:
+async def test_a_delete_answered_404_of_what_cannot_be_read(console, steps_of, choice):
     hosts, made = await host(steps_of, on_missing_host=choice)
     console.fault(kind="not_found", operation="host_delete")
     console.fault(kind="forbidden", operation="host_update")
@@ -140,9 +128,7 @@ async def test_a_delete_answered_404_of_what_cannot_be_read(
 
 
 @pytest.mark.parametrize(("kind", "done"), [("empty_object", True), ("internal_error", False)])
-async def test_an_update_whose_answer_is_lost_is_settled_by_one_read(
-    console: Emulator, steps_of: Callable[..., Any], kind: str, done: bool
-) -> None:
+async def test_an_update_whose_answer_is_lost_is_settled_by_one_read(console, steps_of, kind, done):
     hosts, made = await host(steps_of)
     console.reset_log()
     console.fault(kind=kind, operation="host_update")
@@ -161,13 +147,8 @@ async def test_an_update_whose_answer_is_lost_is_settled_by_one_read(
     ],
 )
 async def test_what_is_said_of_agents_whose_host_was_perhaps_not_deleted(
-    console: Emulator,
-    one_run: Callable[..., Any],
-    steps_of: Callable[..., Any],
-    kind: str,
-    read: str | None,
-    said: str,
-) -> None:
+    console, one_run, steps_of, kind, read, said
+):
     lifecycle = one_run()
     hosts, agents = steps_of("host"), steps_of("agent")
     hosts.lifecycle = agents.lifecycle = lifecycle
@@ -186,9 +167,7 @@ async def test_what_is_said_of_agents_whose_host_was_perhaps_not_deleted(
     assert ("was not deleted" in told.text) is (kind == "conflict")
 
 
-async def test_a_specialty_that_a_refresh_found_gone_forbids_no_destroy(
-    console: Emulator, one_run: Callable[..., Any], steps_of: Callable[..., Any]
-) -> None:
+async def test_a_specialty_that_a_refresh_found_gone_forbids_no_destroy(console, one_run, steps_of):
     """Terraform plans the creation of what its refresh found gone before it destroys the rest."""
     before = steps_of("specialty")
     held = await before.create(key="linux-server")
@@ -220,14 +199,8 @@ async def test_a_specialty_that_a_refresh_found_gone_forbids_no_destroy(
     ],
 )
 async def test_every_deletion_that_its_answer_does_not_settle_is_settled_by_a_read(
-    console: Emulator,
-    steps_of: Callable[..., Any],
-    host_id: str,
-    kind: str,
-    name: str,
-    operation: str,
-    fields: dict[str, Any],
-) -> None:
+    console, steps_of, host_id, kind, name, operation, fields
+):
     steps = steps_of(name)
     if name == "agent":
         fields = fields | {"host_id": host_id}
@@ -245,8 +218,8 @@ async def test_every_deletion_that_its_answer_does_not_settle_is_settled_by_a_re
 @pytest.mark.parametrize("kind", ["other_object", "ids_null", "ids_dots"])
 @pytest.mark.parametrize("told", ["existing", "none"])
 async def test_a_host_whose_id_an_import_does_not_tell_is_found_by_a_dry_run(
-    console: Emulator, steps_of: Callable[..., Any], kind: str, told: str
-) -> None:
+    console, steps_of, kind, told
+):
     """Where dry runs tell no ids either, it stays unknown; no other host is taken for it."""
     console.switch(dry_run_ids=told)
     console.create("hosts", name="theirs")
@@ -264,8 +237,8 @@ async def test_a_host_whose_id_an_import_does_not_tell_is_found_by_a_dry_run(
 @pytest.mark.parametrize("profile", ["blind"], indirect=True)
 @pytest.mark.parametrize("choice", ["remove", "error"])
 async def test_on_missing_decides_where_a_deletion_answers_404_and_nothing_can_be_read(
-    steps_of: Callable[..., Any], console: Emulator, choice: str
-) -> None:
+    steps_of, console, choice
+):
     specialties = steps_of("specialty", on_missing=choice)
     made = await specialties.create(key="database", deletion_policy="delete")
     console.switch(has_more="absent", total_count="never")

@@ -15,7 +15,7 @@ NAMES = sorted({item.name for definition in RESOURCES.values() for item in defin
 
 
 @given(st.frozensets(st.sampled_from(NAMES)), st.booleans(), st.none() | st.just({"mac": "02:00"}))
-def test_what_is_written_is_read(observed: frozenset[str], kept: bool, declared: object) -> None:
+def test_what_is_written_is_read(observed, kept, declared):
     memory = PrivateState(observed, declared, kept=kept)  # type: ignore[arg-type]  # one of PrivateState's own
     assert PrivateState.decode(memory.encode()) == memory
 
@@ -45,5 +45,5 @@ def test_a_name_without_a_bit_is_written_in_full_beside_the_others() -> None:
         (b"", set()),
     ],
 )
-def test_bytes_of_others(private: bytes, observed: set[str]) -> None:
+def test_bytes_of_others(private, observed):
     assert PrivateState.decode(private).observed == observed

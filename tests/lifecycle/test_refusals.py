@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
-from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import ReadRequest, Seen
-from opsconsole.lifecycle.lifecycle import Lifecycle
 
 
-async def test_a_host_that_may_not_be_read_stays_as_it_is_and_only_that_one(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_a_host_that_may_not_be_read_stays_as_it_is_and_only_that_one(steps_of, console):
     hosts = steps_of("host")
     one, two = await hosts.create_all(hosts.config(name="a"), hosts.config(name="b"))
     console.fault(path=f"/hosts/{one.state['id']}$", status=403, code="FORBIDDEN", times=None)
@@ -31,9 +24,7 @@ async def test_a_host_that_may_not_be_read_stays_as_it_is_and_only_that_one(
 @pytest.mark.parametrize(
     ("type_name", "import_id"), [("opsconsole_agent", "agt_x"), ("opsconsole_agent_plugin", "a/p")]
 )
-async def test_what_a_key_may_not_read_is_not_imported(
-    type_name: str, import_id: str, console: Emulator, one_run: Callable[..., Lifecycle]
-) -> None:
+async def test_what_a_key_may_not_read_is_not_imported(type_name, import_id, console, one_run):
     console.fault(operation="plugin_list", status=403, code="FORBIDDEN", times=None)
     steps = one_run().resources[type_name]
     taken = await steps.import_state(import_id)
@@ -54,9 +45,7 @@ async def test_what_a_key_may_not_read_is_not_imported(
         ("SOMETHING_ELSE", ""),
     ],
 )
-async def test_each_documented_403_has_its_own_sentence(
-    steps_of: Callable[..., Any], console: Emulator, code: str, said: str
-) -> None:
+async def test_each_documented_403_has_its_own_sentence(steps_of, console, code, said):
     rows = steps_of("blacklisted_command")
     adopted = await rows.create(id="blk_format")
     console.fault(operation="blacklist_update", status=403, code=code)
@@ -68,8 +57,8 @@ async def test_each_documented_403_has_its_own_sentence(
 
 
 async def test_details_of_an_error_are_shown_and_the_agent_they_name_too(
-    steps_of: Callable[..., Any], console: Emulator, one_run: Callable[..., Any]
-) -> None:
+    steps_of, console, one_run
+):
     lifecycle = one_run()
     specialties, agents = steps_of("specialty"), steps_of("agent")
     specialties.lifecycle = agents.lifecycle = lifecycle

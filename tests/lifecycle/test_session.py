@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from opsconsole.emulator import Emulator
 from opsconsole.errors import AnswerLost
 from opsconsole.lifecycle.session import SingleFlight
 from patience import until
@@ -37,9 +35,7 @@ async def test_an_error_that_nobody_waits_for_any_more_is_not_printed() -> None:
     assert printed == []
 
 
-async def test_nothing_is_sent_once_a_run_has_ended(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_nothing_is_sent_once_a_run_has_ended(steps_of, console):
     hosts = steps_of("host", max_retries=3)
     hosts.lifecycle = hosts.open()
     console.fault(method="POST", path="/hosts/batch$", delay=2)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from creations import created
 from opsconsole.diagnostics import Severity
-from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import CreateRequest, DeleteRequest
-from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.resources import BLACKLISTED_COMMAND
 from opsconsole.values import UNKNOWN
 from outcomes import errors
@@ -25,9 +21,7 @@ HOST = "opsconsole_host"
 @pytest.mark.parametrize(
     "profile", ["default", "sparse", "fickle", "paged", "resized"], indirect=True
 )
-async def test_adoption_knows_the_id_at_plan_time(
-    steps_of: Callable[..., Any],
-) -> None:
+async def test_adoption_knows_the_id_at_plan_time(steps_of):
     specialties = steps_of("specialty")
 
     plan = await specialties.plan(None, specialties.config(key="identity"))
@@ -40,7 +34,7 @@ async def test_adoption_knows_the_id_at_plan_time(
 
 
 @pytest.mark.parametrize("name", ["key", "id"])
-async def test_changing_key_or_id_is_refused(steps_of: Callable[..., Any], name: str) -> None:
+async def test_changing_key_or_id_is_refused(steps_of, name):
     specialties = steps_of("specialty")
     created = await specialties.create(key="identity")
 
@@ -50,9 +44,7 @@ async def test_changing_key_or_id_is_refused(steps_of: Callable[..., Any], name:
     assert plan.replace == ()
 
 
-async def test_another_specialty_than_was_planned_is_not_adopted(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_another_specialty_than_was_planned_is_not_adopted(steps_of, console):
     specialties = steps_of("specialty")
     config = specialties.config(key="identity")
     plan = await specialties.plan(None, config)
@@ -67,9 +59,7 @@ async def test_another_specialty_than_was_planned_is_not_adopted(
     assert other["id"] in refused.diagnostics[0].detail
 
 
-async def test_a_stop_ends_the_wait_of_a_delete(
-    steps_of: Callable[..., Any], one_run: Callable[..., Lifecycle]
-) -> None:
+async def test_a_stop_ends_the_wait_of_a_delete(steps_of, one_run):
     hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
     web = await hosts.create(name="web")
     agent = await agents.create(host_id=web.state["id"], specialty_id="spc_identity")
@@ -88,9 +78,7 @@ async def test_a_stop_ends_the_wait_of_a_delete(
     assert "still carries" in errors(refused)[0]
 
 
-async def test_a_delete_does_not_wait_for_a_host_that_is_abandoned(
-    steps_of: Callable[..., Any], one_run: Callable[..., Lifecycle]
-) -> None:
+async def test_a_delete_does_not_wait_for_a_host_that_is_abandoned(steps_of, one_run):
     hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
     web = await hosts.create(name="web", deletion_policy="abandon")
     agent = await agents.create(host_id=web.state["id"], specialty_id="spc_identity")
@@ -106,7 +94,7 @@ async def test_a_delete_does_not_wait_for_a_host_that_is_abandoned(
     assert agent.state["id"] in refused.diagnostics[0].detail
 
 
-async def test_scopes(steps_of: Callable[..., Any], console: Emulator) -> None:
+async def test_scopes(steps_of, console):
     rows = steps_of("blacklisted_command")
     wide = await rows.create(id="blk_format", tenant_wide=True)
     assert console.row("blacklists", "blk_format").get("org_id") is None
@@ -125,9 +113,7 @@ async def test_scopes(steps_of: Callable[..., Any], console: Emulator) -> None:
     assert moved.state["tenant_wide"] is True
 
 
-async def test_a_scope_that_was_refused_only_at_the_second_try_is_read(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_a_scope_that_was_refused_only_at_the_second_try_is_read(steps_of, console):
     rows = steps_of("blacklisted_command", max_retries=1)
     created = await rows.create(id="blk_format")
     console.fault(kind="reset_after", operation="blacklist_update")
@@ -148,12 +134,7 @@ async def test_a_scope_that_was_refused_only_at_the_second_try_is_read(
         ({"tenant_wide": True}, ("changes a row", "scope: org org_main → tenant-wide")),
     ],
 )
-async def test_planning_an_adoption_says_what_it_does(
-    steps_of: Callable[..., Any],
-    console: Emulator,
-    declared: dict[str, Any],
-    said: tuple[str, str],
-) -> None:
+async def test_planning_an_adoption_says_what_it_does(steps_of, console, declared, said):
     document = {"document_id": "doc_1", "org_id": "org_main"}
     row = console.create("blacklists", pattern="rm -rf", **document)
     rows = steps_of("blacklisted_command")
@@ -168,7 +149,7 @@ async def test_planning_an_adoption_says_what_it_does(
 
 
 @pytest.mark.parametrize("org_id", [None, UNKNOWN])
-def test_a_scope_that_is_not_known_yet_is_not_called_wrong(org_id: object) -> None:
+def test_a_scope_that_is_not_known_yet_is_not_called_wrong(org_id):
     config = BLACKLISTED_COMMAND.empty() | {"id": "blk_1", "tenant_wide": True, "org_id": org_id}
 
     assert BLACKLISTED_COMMAND.problems(config) == []

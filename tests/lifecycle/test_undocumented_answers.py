@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import Seen
-from opsconsole.lifecycle.lifecycle import Lifecycle
 from outcomes import errors, warnings
 
 
@@ -24,13 +20,8 @@ from outcomes import errors, warnings
     ],
 )
 async def test_what_was_created_stays_known_whatever_else_the_answer_holds(
-    steps_of: Callable[..., Any],
-    console: Emulator,
-    name: str,
-    path: str,
-    declared: dict[str, Any],
-    odd: dict[str, Any],
-) -> None:
+    steps_of, console, name, path, declared, odd
+):
     text = json.dumps({"id": "made_1", **odd})
     console.fault(method="POST", path=path, status=200, text=text)
 
@@ -51,9 +42,7 @@ async def test_what_was_created_stays_known_whatever_else_the_answer_holds(
         ("22.5", "as target_port, where the document shows"),
     ],
 )
-async def test_a_number_that_is_none_is_no_defect_of_the_provider(
-    steps_of: Callable[..., Any], console: Emulator, port: str, said: str
-) -> None:
+async def test_a_number_that_is_none_is_no_defect_of_the_provider(steps_of, console, port, said):
     hosts = steps_of("host")
     created = await hosts.create(name="a")
     text = f'{{"id": "{created.state["id"]}", "target_port": {port}}}'
@@ -67,8 +56,8 @@ async def test_a_number_that_is_none_is_no_defect_of_the_provider(
 
 
 async def test_hosts_that_were_created_stay_known_whatever_goes_wrong_with_reading_them(
-    steps_of: Callable[..., Any], console: Emulator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    steps_of, console, monkeypatch
+):
     async def defect(*_: object) -> None:
         raise OverflowError("anything")
 
@@ -83,9 +72,7 @@ async def test_hosts_that_were_created_stay_known_whatever_goes_wrong_with_readi
     assert "could not be read back" in warnings(outcomes[0])[0]
 
 
-async def test_an_attachment_is_kept_whatever_else_its_entry_holds(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_an_attachment_is_kept_whatever_else_its_entry_holds(steps_of, console):
     host = console.create("hosts", name="web")
     agent = await steps_of("agent").create(host_id=host["id"], specialty_id="spc_linux")
     attachments = steps_of("agent_plugin")
@@ -109,9 +96,7 @@ async def test_an_attachment_is_kept_whatever_else_its_entry_holds(
 
 
 @pytest.mark.parametrize("rerouted", [3, "hst_2", {"hst_2": 1}, [3, "hst_2", None], None])
-async def test_a_deleted_host_is_gone_whatever_else_the_answer_holds(
-    steps_of: Callable[..., Any], console: Emulator, rerouted: Any
-) -> None:
+async def test_a_deleted_host_is_gone_whatever_else_the_answer_holds(steps_of, console, rerouted):
     hosts = steps_of("host")
     created = await hosts.create(name="web")
     told = {"id": created.state["id"], "deleted": True, "rerouted_hosts": rerouted}
@@ -134,12 +119,8 @@ async def test_a_deleted_host_is_gone_whatever_else_the_answer_holds(
     ids=str,
 )
 async def test_a_row_that_is_not_shown_whole_is_neither_read_nor_written(
-    steps_of: Callable[..., Any],
-    console: Emulator,
-    one_run: Callable[..., Lifecycle],
-    shown: dict[str, Any],
-    lacks: str,
-) -> None:
+    steps_of, console, one_run, shown, lacks
+):
     rows = steps_of("blacklisted_command")
     created = await rows.create(id="blk_shutdown", org_id="org_main")
     console.fault(path="/blacklists/", text=json.dumps({"id": "blk_shutdown"} | shown), times=None)
@@ -156,9 +137,7 @@ async def test_a_row_that_is_not_shown_whole_is_neither_read_nor_written(
         assert errors(outcome)
 
 
-async def test_an_update_that_does_not_show_the_scope_keeps_what_was_asked(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_an_update_that_does_not_show_the_scope_keeps_what_was_asked(steps_of, console):
     rows = steps_of("blacklisted_command")
     created = await rows.create(id="blk_shutdown", org_id="org_main")
     text = json.dumps({"id": "blk_shutdown", "pattern": "halt*"})
@@ -170,9 +149,7 @@ async def test_an_update_that_does_not_show_the_scope_keeps_what_was_asked(
     assert updated.state["tenant_wide"] is False
 
 
-async def test_an_update_answered_without_a_body_is_made_and_shows_nothing(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_an_update_answered_without_a_body_is_made_and_shows_nothing(steps_of, console):
     hosts = steps_of("host")
     created = await hosts.create(name="a")
     console.fault(method="POST", path="/hosts/hst_", status=204, text="", handled=True, times=2)

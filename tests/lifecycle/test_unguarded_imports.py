@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from opsconsole.diagnostics import Severity
-from opsconsole.emulator import Emulator
 
 IMPORT = "/api/v1/hosts/batch"
 
@@ -28,9 +26,7 @@ def answer(*results: tuple[str, str | None], dry_run: bool, **counts: int) -> st
     )
 
 
-async def test_a_settling_dry_run_that_is_not_heeded_leaves_no_host_behind(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_a_settling_dry_run_that_is_not_heeded_leaves_no_host_behind(steps_of, console):
     hosts = steps_of("host")
     hosts.lifecycle = hosts.open()
     made = console.create("hosts", name="a")
@@ -60,9 +56,7 @@ async def test_a_settling_dry_run_that_is_not_heeded_leaves_no_host_behind(
 
 
 @pytest.mark.parametrize("profile", ["heedless"], indirect=True)
-async def test_a_row_that_is_not_created_fails_though_the_dry_run_was_not_heeded(
-    steps_of: Callable[..., Any], console: Emulator
-) -> None:
+async def test_a_row_that_is_not_created_fails_though_the_dry_run_was_not_heeded(steps_of, console):
     hosts = steps_of("host")
     console.fault(
         method="POST",

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from opsconsole.values import UNKNOWN
 
 
-async def test_adoption_keeps_what_is_declared_unknown(steps_of: Callable[..., Any]) -> None:
+async def test_adoption_keeps_what_is_declared_unknown(steps_of):
     entries = steps_of("blacklisted_command")
     config = entries.config(id="blk_format", pattern=UNKNOWN, org_id=UNKNOWN)
     plan = await entries.plan(None, config)
@@ -17,9 +14,7 @@ async def test_adoption_keeps_what_is_declared_unknown(steps_of: Callable[..., A
     assert plan.planned["description"] == "formats"
 
 
-async def test_what_cannot_change_is_refused_only_where_it_is_known(
-    steps_of: Callable[..., Any],
-) -> None:
+async def test_what_cannot_change_is_refused_only_where_it_is_known(steps_of):
     specialties = steps_of("specialty")
     prior = await specialties.create(key="database")
     for known in (None, prior):

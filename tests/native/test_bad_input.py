@@ -8,7 +8,6 @@ import resource
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,7 +42,7 @@ CYCLE = {
     ids=["json", "provider", "type", "cycle", "reference", "variable", "argument", "value"],
 )
 @pytest.mark.parametrize("command", ["plan", "apply"])
-def test_programs(native: Any, text: str, said: str, command: str) -> None:
+def test_programs(native, text, said, command):
     native.write(HOST)
     native.run("apply", "-auto-approve")
     before = native.state_file.read_bytes()
@@ -101,7 +100,7 @@ def text_for_a_set(state: dict[str, Any]) -> None:
         text_for_a_set,
     ],
 )
-def test_states(native: Any, spoil: Any) -> None:
+def test_states(native, spoil):
     native.write(HOST)
     native.run("apply", "-auto-approve")
     state = native.state
@@ -124,7 +123,7 @@ def test_states(native: Any, spoil: Any) -> None:
     ],
     ids=" ".join,
 )
-def test_a_device_that_never_ends(native: Any, words: tuple[str, ...]) -> None:
+def test_a_device_that_never_ends(native, words):
     native.write(HOST)
     refused = native.run(*words, "/dev/zero", expect=1)
     assert refused.text.count("Error:") == 1
@@ -132,12 +131,12 @@ def test_a_device_that_never_ends(native: Any, words: tuple[str, ...]) -> None:
     assert kind in refused.text
 
 
-def test_the_empty_device_is_an_empty_file(native: Any) -> None:
+def test_the_empty_device_is_an_empty_file(native):
     native.write(HOST)
     assert "1 to add" in native.run("plan", "-var-file=/dev/null").out
 
 
-def test_a_state_that_is_no_json(native: Any) -> None:
+def test_a_state_that_is_no_json(native):
     native.write(HOST)
     native.state_file.write_text("{]")
     refused = native.run("plan", expect=1)
@@ -145,7 +144,7 @@ def test_a_state_that_is_no_json(native: Any) -> None:
     assert native.state_file.read_text() == "{]"
 
 
-def test_a_place_that_cannot_be_written(native: Any) -> None:
+def test_a_place_that_cannot_be_written(native):
     native.write(HOST)
     native.state_file.mkdir()
     refused = native.run("apply", "-auto-approve", expect=1)
@@ -153,7 +152,7 @@ def test_a_place_that_cannot_be_written(native: Any) -> None:
     assert native.console.rows("hosts") == []
 
 
-def test_a_directory_that_is_read_only(native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_that_is_read_only(native, monkeypatch):
     """Root may write everywhere, so the directory is one that nobody can write to."""
     native.write(HOST)
     refused = native.run("apply", "-auto-approve", "-state=/proc/self/x.tfstate", expect=1)
@@ -170,7 +169,7 @@ def _small_files(size: int) -> Any:
 
 
 @pytest.mark.parametrize("size", [0, 4000])
-def test_a_full_disk(native: Any, fleet: Any, size: int) -> None:
+def test_a_full_disk(native, fleet, size):
     """The limit on a file's size stands for a disk that has no more room."""
     native.write(fleet(2, agents=False))
     native.run("apply", "-auto-approve")
@@ -194,7 +193,7 @@ def test_a_full_disk(native: Any, fleet: Any, size: int) -> None:
 
 
 @pytest.mark.parametrize("command", ["apply", "destroy"])
-def test_nothing_is_sent_where_the_journal_has_no_room(native: Any, command: str) -> None:
+def test_nothing_is_sent_where_the_journal_has_no_room(native, command):
     """The state would fit, and so would the first intents: the journal reserves 1 MiB."""
     native.write(HOST)
     native.run("apply", "-auto-approve")
@@ -212,7 +211,7 @@ def test_nothing_is_sent_where_the_journal_has_no_room(native: Any, command: str
     assert [row["name"] for row in native.console.rows("hosts")] == ["other"] * (command == "apply")
 
 
-def test_a_lock_that_another_holds(native: Any) -> None:
+def test_a_lock_that_another_holds(native):
     native.write(HOST)
     holder = subprocess.Popen(
         [sys.executable, "-c", _HOLDER, str(native.state_file)],
@@ -259,13 +258,13 @@ with open_state(backend_for(Path("."), None, "apply", state_path=Path(sys.argv[1
         ["hosts", "import"],
     ],
 )
-def test_command_lines(native: Any, words: list[str]) -> None:
+def test_command_lines(native, words):
     native.write(HOST)
     refused = native.run(*words, expect=1)
     assert refused.err.count("Error:") == 1
 
 
-def test_durations(native: Any, tmp_path: Path) -> None:
+def test_durations(native, tmp_path):
     native.write(HOST)
     for text in ("0", "0s", "1m30s", "250ms", "1.5h"):
         assert native.run("plan", f"-lock-timeout={text}").code == 0

@@ -23,7 +23,7 @@ def declare(native: Any, plugins: list[str], **reading: Any) -> None:
     )
 
 
-def test_what_is_read_of_a_resource_that_changes_is_read_after_it(native: Any) -> None:
+def test_what_is_read_of_a_resource_that_changes_is_read_after_it(native):
     reading = {"agent_id": "${opsconsole_agent.a.id}"}
     declare(native, ["plg_disk"], **reading)
     native.run("apply", "-auto-approve")
@@ -36,7 +36,7 @@ def test_what_is_read_of_a_resource_that_changes_is_read_after_it(native: Any) -
 
 
 @pytest.mark.parametrize("count", [1, 0])
-def test_what_is_declared_no_more_is_about_to_change(native: Any, count: int) -> None:
+def test_what_is_declared_no_more_is_about_to_change(native, count):
     def write(many: int) -> None:
         waiting = {"s": {"depends_on": ["opsconsole_host.many"]}}
         hosts = {"many": {"count": many, "name": "h${count.index}"}}
@@ -48,7 +48,7 @@ def test_what_is_declared_no_more_is_about_to_change(native: Any, count: int) ->
     assert native.actions()["data.opsconsole_specialties.s"] == ["read"]
 
 
-def test_a_move_changes_nothing(native: Any) -> None:
+def test_a_move_changes_nothing(native):
     waiting = {"opsconsole_specialties": {"s": {"depends_on": ["opsconsole_host.b"]}}}
     native.write({"opsconsole_host": {"a": {"name": "a"}}})
     native.run("apply", "-auto-approve")
@@ -60,7 +60,7 @@ def test_a_move_changes_nothing(native: Any) -> None:
     assert native.actions() == {}
 
 
-def test_what_needs_a_late_read_waits_for_it(native: Any) -> None:
+def test_what_needs_a_late_read_waits_for_it(native):
     key = {"x": {"key": "${opsconsole_host.a.knowledge}"}}
     native.write(
         {
@@ -79,7 +79,7 @@ def test_what_needs_a_late_read_waits_for_it(native: Any) -> None:
     native.run("plan", "-detailed-exitcode")
 
 
-def test_what_needs_a_read_that_fails_is_skipped(native: Any) -> None:
+def test_what_needs_a_read_that_fails_is_skipped(native):
     key = {"x": {"key": "${opsconsole_host.a.knowledge}"}}
     native.write(
         {
@@ -95,7 +95,7 @@ def test_what_needs_a_read_that_fails_is_skipped(native: Any) -> None:
     assert native.addresses() == ["opsconsole_host.a"]
 
 
-def test_what_was_read_is_in_the_prior_state_of_a_plan(native: Any) -> None:
+def test_what_was_read_is_in_the_prior_state_of_a_plan(native):
     read_now = {"x": {"key": "linux-server"}}
     native.write({"opsconsole_host": HOST}, data={"opsconsole_specialty": read_now})
     [found] = native.plan()["prior_state"]["values"]["root_module"]["resources"]

@@ -40,7 +40,7 @@ def hosts(*names: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.terraform
-def test_both_engines_plan_its_deletion_alike(world: World) -> None:
+def test_both_engines_plan_its_deletion_alike(world):
     plan = world.native_plan()
     assert [(item.address, item.action.value) for item in plan.acting()] == [(NAME, "delete")]
     [ours] = [
@@ -61,7 +61,7 @@ def test_both_engines_plan_its_deletion_alike(world: World) -> None:
 
 
 @pytest.mark.terraform
-def test_it_goes_and_the_instance_stays(world: World) -> None:
+def test_it_goes_and_the_instance_stays(world):
     world.native_apply()
     assert [row["name"] for row in world.console.rows("hosts")] == ["kept"]
     assert world.native_plan().empty
@@ -69,7 +69,7 @@ def test_it_goes_and_the_instance_stays(world: World) -> None:
 
 
 @pytest.mark.terraform
-def test_it_goes_although_its_instance_must_not_and_has_moved(world: World) -> None:
+def test_it_goes_although_its_instance_must_not_and_has_moved(world):
     program = hosts("moved", lifecycle={"prevent_destroy": True})
     program["resource"]["opsconsole_host"]["moved"]["name"] = "kept"
     program["moved"] = [{"from": HOST, "to": "opsconsole_host.moved"}]
@@ -80,7 +80,7 @@ def test_it_goes_although_its_instance_must_not_and_has_moved(world: World) -> N
 
 
 @pytest.mark.terraform
-def test_one_that_the_console_lost_leaves_state_without_a_call(world: World) -> None:
+def test_one_that_the_console_lost_leaves_state_without_a_call(world):
     row = world.find("hosts", "aside")
     assert row is not None
     world.console.delete("hosts", row["id"])
@@ -92,7 +92,7 @@ def test_one_that_the_console_lost_leaves_state_without_a_call(world: World) -> 
 
 
 @pytest.mark.terraform
-def test_a_removed_block_lets_go_of_it_too(world: World) -> None:
+def test_a_removed_block_lets_go_of_it_too(world):
     world.write({"removed": [{"from": HOST, "lifecycle": {"destroy": False}}]})
     world.native_apply()
     assert len(world.console.rows("hosts")) == 2
@@ -108,5 +108,5 @@ def test_a_removed_block_lets_go_of_it_too(world: World) -> None:
         (f'x.y["a"] (deposed {KEY})', ('x.y["a"]', KEY)),
     ],
 )
-def test_names_of_deposed_objects(text: str, parts: tuple[str, str]) -> None:
+def test_names_of_deposed_objects(text, parts):
     assert instance_and_key(text) == parts

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ def checks(native: Any, *words: str, expect: int = 0) -> dict[str, dict[str, str
     return {item["check"]: item for item in found}
 
 
-def test_all_is_well_and_one_search_is_sent(native: Any) -> None:
+def test_all_is_well_and_one_search_is_sent(native):
     native.console.reset_log()
     found = checks(native)
     assert {item["status"] for item in found.values()} <= {"ok", "note"}
@@ -31,7 +30,7 @@ def test_all_is_well_and_one_search_is_sent(native: Any) -> None:
     assert "\nNothing is wrong." in shown
 
 
-def test_a_key_that_is_refused(native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_is_refused(native, monkeypatch):
     monkeypatch.setenv("OPSCONSOLE_API_KEY", "svc_ak_another")
     found = checks(native, expect=1)
     assert found["console"]["status"] == "ok"
@@ -41,7 +40,7 @@ def test_a_key_that_is_refused(native: Any, monkeypatch: pytest.MonkeyPatch) -> 
     assert "1 of 8 checks found something wrong." in native.run("doctor", expect=1).out
 
 
-def test_a_console_that_is_away(native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_console_that_is_away(native, monkeypatch):
     monkeypatch.setenv("OPSCONSOLE_BASE_URL", "http://127.0.0.1:1")
     found = checks(native, expect=1)
     assert "cannot be reached" in found["console"]["found"]
@@ -58,9 +57,7 @@ def test_a_console_that_is_away(native: Any, monkeypatch: pytest.MonkeyPatch) ->
         ("blind", "wrong", "ok"),
     ],
 )
-def test_a_host_and_an_agent_are_read_as_a_plan_reads_them(
-    profile: str, host: str, agent: str, native_on: Any
-) -> None:
+def test_a_host_and_an_agent_are_read_as_a_plan_reads_them(profile, host, agent, native_on):
     native = native_on(profile)
     native.console.create("hosts", id="hst_1", name="one")
     native.console.create("agents", id="agt_1", name="a", host_id="hst_1")
@@ -71,7 +68,7 @@ def test_a_host_and_an_agent_are_read_as_a_plan_reads_them(
     assert (found["host"]["status"], found["agent"]["status"]) == (host, agent), found
 
 
-def test_each_stack_is_checked_and_each_console_is_asked_once(native: Any) -> None:
+def test_each_stack_is_checked_and_each_console_is_asked_once(native):
     stacks = {}
     for name, url in (("one", None), ("two", None), ("off", "http://127.0.0.1:1"), ("bad", "no")):
         native.settings["base_url"] = url or native.console.base_url
@@ -99,7 +96,7 @@ def test_each_stack_is_checked_and_each_console_is_asked_once(native: Any) -> No
     assert native.console.base_url in native.run("capabilities").out
 
 
-def test_settings_that_are_wrong(native: Any) -> None:
+def test_settings_that_are_wrong(native):
     native.settings["max_concurrency"] = 0
     native.write({})
     found = checks(native, expect=1)
@@ -152,16 +149,8 @@ def answering(status: int, headers: dict[str, str], body: str) -> Iterator[str]:
     ],
 )
 def test_what_an_answer_says(
-    status: int,
-    headers: dict[str, str],
-    body: str,
-    check: str,
-    text: str,
-    code: int,
-    native: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
+    status, headers, body, check, text, code, native, monkeypatch, tmp_path
+):
     # Without programs to ask for their version it takes a third of the time.
     monkeypatch.setenv("PATH", str(tmp_path))
     with answering(status, headers, body) as address:
@@ -171,7 +160,7 @@ def test_what_an_answer_says(
     assert (found["key"]["found"] == "accepted") == (body == LIST)
 
 
-def test_what_is_not_installed(native: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+def test_what_is_not_installed(native, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
     found = checks(native)

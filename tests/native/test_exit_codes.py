@@ -38,12 +38,12 @@ def deployed(native: Any, fleet: Callable[..., dict[str, Any]]) -> Any:
         ("state", "rm", "opsconsole_host.web"),
     ],
 )
-def test_a_state_that_another_run_holds(deployed: Any, words: tuple[str, ...]) -> None:
+def test_a_state_that_another_run_holds(deployed, words):
     with open_state(LocalBackend(deployed.state_file)):
         assert "is locked by" in deployed.run(*words, expect=TRY_LATER).text
 
 
-def test_terraforms_own_exit_codes_are_kept(deployed: Any) -> None:
+def test_terraforms_own_exit_codes_are_kept(deployed):
     with open_state(LocalBackend(deployed.state_file)), deployed.monkeypatch.context() as patch:
         patch.chdir(deployed.folder)
         assert standin(["plan"]) == 1
@@ -59,7 +59,7 @@ def test_terraforms_own_exit_codes_are_kept(deployed: Any) -> None:
         ("hosts", "import", "rows.json"),
     ],
 )
-def test_a_console_that_is_too_busy(deployed: Any, words: tuple[str, ...], status: int) -> None:
+def test_a_console_that_is_too_busy(deployed, words, status):
     deployed.console.fault(times=None, path="^/api/", status=status, headers=LATER)
     deployed.run(*words, expect=TRY_LATER)
     deployed.console.clear_faults()
@@ -68,9 +68,7 @@ def test_a_console_that_is_too_busy(deployed: Any, words: tuple[str, ...], statu
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_what_is_half_done_has_failed(
-    deployed: Any, fleet: Callable[..., dict[str, Any]], status: int
-) -> None:
+def test_what_is_half_done_has_failed(deployed, fleet, status):
     deployed.console.fault(times=1, method="DELETE", status=status, headers=LATER)
     # A 503 may come from a gateway, when the console has done it all the same.
     code = TRY_LATER if status == 429 else 1

@@ -24,7 +24,7 @@ def many(native: Any, fleet: Any) -> Any:
     ("words", "short"),
     [([], False), (["-compact"], True), (["--compact"], True), (["--full"], False)],
 )
-def test_in_a_pipe(words: list[str], short: bool, many: Any) -> None:
+def test_in_a_pipe(words, short, many):
     said = many.run("plan", *words).out
     assert (COUNT in said, ATTRIBUTE in said) == (short, not short)
     assert "Plan: 30 to add" in said
@@ -33,18 +33,18 @@ def test_in_a_pipe(words: list[str], short: bool, many: Any) -> None:
 @pytest.mark.parametrize(
     ("words", "short"), [([], True), (["-full"], False), (["-refresh=false"], True)]
 )
-def test_on_a_terminal_that_is_too_small(words: list[str], short: bool, many: Any) -> None:
+def test_on_a_terminal_that_is_too_small(words, short, many):
     said = on_terminal(many, *words)
     assert (COUNT in said, ATTRIBUTE in said) == (short, not short)
     assert "web[0] … web[29]" in said or not short
 
 
-def test_a_plan_that_fits_a_terminal_is_whole(native: Any, fleet: Any) -> None:
+def test_a_plan_that_fits_a_terminal_is_whole(native, fleet):
     native.write(fleet(1, agents=False))
     assert ATTRIBUTE in on_terminal(native)
 
 
-def test_a_saved_plan_is_shown_in_either_form(many: Any) -> None:
+def test_a_saved_plan_is_shown_in_either_form(many):
     many.run("plan", "--out", "saved")
     assert COUNT in many.run("show", "--compact", "saved").out
     assert ATTRIBUTE in many.run("show", "saved").out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,9 +15,7 @@ def _agent(**fields: Any) -> dict[str, Any]:
     }
 
 
-def test_a_console_that_ignores_dry_runs_fails_the_run_once(
-    native_on: Callable[[str], Any], fleet: Callable[..., dict[str, Any]]
-) -> None:
+def test_a_console_that_ignores_dry_runs_fails_the_run_once(native_on, fleet):
     native = native_on("heedless")
     native.write(fleet(3, agents=False))
 
@@ -35,9 +32,7 @@ def test_a_console_that_ignores_dry_runs_fails_the_run_once(
     assert native.actions() == {}
 
 
-def test_no_more_is_deleted_than_max_deletions_allows(
-    native: Any, fleet: Callable[..., dict[str, Any]]
-) -> None:
+def test_no_more_is_deleted_than_max_deletions_allows(native, fleet):
     native.settings["max_deletions"] = 1
     native.write(fleet(3))
     native.run("apply", "-auto-approve")
@@ -52,7 +47,7 @@ def test_no_more_is_deleted_than_max_deletions_allows(
     assert len(native.console.rows("hosts")) == 2
 
 
-def test_what_is_refused_stands_below_the_plan_not_in_it(native: Any) -> None:
+def test_what_is_refused_stands_below_the_plan_not_in_it(native):
     native.write(_agent())
     native.run("apply", "-auto-approve")
     native.write(_agent(main_engine="other") | {"opsconsole_host": {"web": {"name": "web-1"}}})
@@ -66,9 +61,7 @@ def test_what_is_refused_stands_below_the_plan_not_in_it(native: Any) -> None:
 
 
 @pytest.mark.parametrize("policy", ["archive_with_host", "prevent"])
-def test_a_requested_replacement_of_an_agent_is_reported_at_plan_time(
-    native_on: Callable[[str], Any], policy: str
-) -> None:
+def test_a_requested_replacement_of_an_agent_is_reported_at_plan_time(native_on, policy):
     native = native_on("default")
     native.write(_agent(deletion_policy=policy))
     native.run("apply", "-auto-approve")
@@ -84,9 +77,7 @@ def test_a_requested_replacement_of_an_agent_is_reported_at_plan_time(
 
 
 @pytest.mark.parametrize("first", ["destroyed", "created"])
-def test_an_agent_that_can_move_outlives_its_host_only_where_that_is_possible(
-    native_on: Callable[[str], Any], first: str
-) -> None:
+def test_an_agent_that_can_move_outlives_its_host_only_where_that_is_possible(native_on, first):
     native = native_on("extended")
     resources = _agent()
     web = resources["opsconsole_host"]["web"]
@@ -111,9 +102,7 @@ def test_an_agent_that_can_move_outlives_its_host_only_where_that_is_possible(
     assert native.actions() == {}
 
 
-def test_an_agent_moves_away_before_its_host_of_the_same_block_is_deleted(
-    native_on: Callable[[str], Any],
-) -> None:
+def test_an_agent_moves_away_before_its_host_of_the_same_block_is_deleted(native_on):
     native = native_on("extended")
     resources = _agent(host_id='${opsconsole_host.web["b"].id}')
     web = {"for_each": '${toset(["a", "b"])}', "name": "${each.key}"}
@@ -132,7 +121,7 @@ def test_an_agent_moves_away_before_its_host_of_the_same_block_is_deleted(
     assert writes == ["agent_update", "host_delete"]
 
 
-def test_a_host_is_not_deleted_under_what_the_plan_keeps(native: Any) -> None:
+def test_a_host_is_not_deleted_under_what_the_plan_keeps(native):
     native.write(_agent())
     native.run("apply", "-auto-approve")
     [host] = native.console.rows("hosts")
@@ -145,7 +134,7 @@ def test_a_host_is_not_deleted_under_what_the_plan_keeps(native: Any) -> None:
     assert native.console.rows("hosts") == [host]
 
 
-def test_an_agent_follows_its_replaced_host_whatever_it_ignores(native: Any) -> None:
+def test_an_agent_follows_its_replaced_host_whatever_it_ignores(native):
     native.write(_agent(lifecycle={"ignore_changes": ["host_id"]}))
     native.run("apply", "-auto-approve")
 
@@ -155,7 +144,7 @@ def test_an_agent_follows_its_replaced_host_whatever_it_ignores(native: Any) -> 
     assert set(planned) == {"opsconsole_host.web", "opsconsole_agent.a"}
 
 
-def test_nothing_is_archived_with_a_host_that_is_only_forgotten(native: Any) -> None:
+def test_nothing_is_archived_with_a_host_that_is_only_forgotten(native):
     native.write(_agent())
     native.run("apply", "-auto-approve")
     native.write(removed=[{"from": "opsconsole_host.web", "lifecycle": {"destroy": False}}])
@@ -166,7 +155,7 @@ def test_nothing_is_archived_with_a_host_that_is_only_forgotten(native: Any) -> 
     assert "archived by" not in result.text
 
 
-def test_a_replacement_that_fails_is_reported_once(native: Any) -> None:
+def test_a_replacement_that_fails_is_reported_once(native):
     resources = _agent()
     web = resources["opsconsole_host"]["web"]
     web |= {"external_id": "one", "lifecycle": {"create_before_destroy": True}}
@@ -184,7 +173,7 @@ def test_a_replacement_that_fails_is_reported_once(native: Any) -> None:
     assert "1 change failed:\n  ✗ opsconsole_host.web\n1 change skipped:\n" in result.out
 
 
-def test_outputs_that_are_known_are_kept_where_something_failed(native: Any) -> None:
+def test_outputs_that_are_known_are_kept_where_something_failed(native):
     resources = {
         "opsconsole_host": {
             "a": {"name": "a"},
@@ -207,7 +196,7 @@ def test_outputs_that_are_known_are_kept_where_something_failed(native: Any) -> 
     assert set(native.state["outputs"]) == set(outputs)
 
 
-def test_a_plugin_that_its_agent_declares_outlives_its_attachment(native: Any) -> None:
+def test_a_plugin_that_its_agent_declares_outlives_its_attachment(native):
     attachment = {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}
     native.write(_agent() | {"opsconsole_agent_plugin": {"p": attachment}})
     native.run("apply", "-auto-approve")
@@ -224,7 +213,7 @@ def test_a_plugin_that_its_agent_declares_outlives_its_attachment(native: Any) -
     assert native.console.request_counts().get("plugin_detach", 0) == 0
 
 
-def test_nothing_is_created_on_a_host_whose_replacement_fails(native: Any) -> None:
+def test_nothing_is_created_on_a_host_whose_replacement_fails(native):
     web = {"count": 2, "name": "web-${count.index}", "lifecycle": {"create_before_destroy": True}}
     native.write({"opsconsole_host": {"web": web}})
     native.run("apply", "-auto-approve")
@@ -239,7 +228,7 @@ def test_nothing_is_created_on_a_host_whose_replacement_fails(native: Any) -> No
     assert native.console.rows("agents") == []
 
 
-def test_an_agent_that_is_created_first_survives_the_deletion_of_its_old_host(native: Any) -> None:
+def test_an_agent_that_is_created_first_survives_the_deletion_of_its_old_host(native):
     resources = _agent(lifecycle={"create_before_destroy": True})
     native.write(resources)
     native.run("apply", "-auto-approve")
@@ -257,9 +246,7 @@ def test_an_agent_that_is_created_first_survives_the_deletion_of_its_old_host(na
     assert instance["attributes"]["id"] == agent["id"] != old
 
 
-def test_an_agent_moves_in_time_though_other_updates_wait_in_a_cycle(
-    native_on: Callable[[str], Any],
-) -> None:
+def test_an_agent_moves_in_time_though_other_updates_wait_in_a_cycle(native_on):
     """`other` leaves `inner` for `web["a"]`, and the agent `web["b"]` for `inner`."""
     native = native_on("extended")
     resources = _agent(host_id='${opsconsole_host.web["b"].id}')
@@ -288,9 +275,7 @@ def test_an_agent_moves_in_time_though_other_updates_wait_in_a_cycle(
 
 
 @pytest.mark.parametrize("first", ["destroyed", "created"])
-def test_a_host_stays_while_its_agent_could_not_move(
-    native_on: Callable[[str], Any], first: str
-) -> None:
+def test_a_host_stays_while_its_agent_could_not_move(native_on, first):
     native = native_on("extended")
     resources = _agent(host_id="${opsconsole_host.old.id}")
     old = {"name": "old", "lifecycle": {"create_before_destroy": first == "created"}}
@@ -315,9 +300,7 @@ def test_a_host_stays_while_its_agent_could_not_move(
     assert [row["status"] for row in native.console.rows("agents")] != ["archived"]
 
 
-def test_a_specialty_goes_after_an_agent_that_carries_it_by_a_literal_id(
-    native_on: Callable[[str], Any],
-) -> None:
+def test_a_specialty_goes_after_an_agent_that_carries_it_by_a_literal_id(native_on):
     native = native_on("extended")
     resources = _agent(specialty_id="spc_linux")
     linux = {"key": "linux-server", "deletion_policy": "delete"}

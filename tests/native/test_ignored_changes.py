@@ -23,7 +23,7 @@ def program(jumps: list[str], ignored: list[str]) -> dict[str, Any]:
     [(["two"], ["one"]), (["two", "two"], ["one", "two"]), ([], [])],
     ids=["the element stays", "others follow", "what is not declared is not there"],
 )
-def test_one_element_of_a_list(native: Any, declared: list[str], kept: list[str]) -> None:
+def test_one_element_of_a_list(native, declared, kept):
     native.write(program(["one"], ["jump_host_ids[0]"]))
     native.run("apply", "-auto-approve")
     native.write(program(declared, ["jump_host_ids[0]"]))
@@ -38,6 +38,6 @@ def test_one_element_of_a_list(native: Any, declared: list[str], kept: list[str]
     ("path", "said"),
     [("nonsense", 'there is no attribute "nonsense"'), ("tags[0]", "tags is a set")],
 )
-def test_a_path_that_names_nothing_is_refused(native: Any, path: str, said: str) -> None:
+def test_a_path_that_names_nothing_is_refused(native, path, said):
     native.write(program([], [path]))
     assert said in native.run("plan", expect=1).err

@@ -12,7 +12,7 @@ def write(native: Any, type_name: str, wanted: str, **config: Any) -> None:
     native.write({type_name: {"x": config}}, **{"import": [block]})
 
 
-def test_what_is_imported_has_not_changed_behind_anyones_back(native: Any) -> None:
+def test_what_is_imported_has_not_changed_behind_anyones_back(native):
     native.console.create("hosts", id="hst_there", name="a", tags=["site:north"])
     write(native, "opsconsole_host", "hst_there", name="a")
     shown = native.run("plan").out
@@ -48,9 +48,7 @@ def test_what_is_imported_has_not_changed_behind_anyones_back(native: Any) -> No
         ),
     ],
 )
-def test_what_is_not_there_is_not_created_instead(
-    native: Any, type_name: str, wanted: str, config: dict[str, Any], said: str, words: list[str]
-) -> None:
+def test_what_is_not_there_is_not_created_instead(native, type_name, wanted, config, said, words):
     write(native, type_name, wanted, **config)
     refused = native.run("apply", "-auto-approve", *words, expect=1)
     assert said in refused.text
@@ -65,7 +63,7 @@ def test_what_is_not_there_is_not_created_instead(
         {"id": "${local.found}", "for_each": "${toset([data.opsconsole_specialty.s.key])}"},
     ],
 )
-def test_an_id_may_come_from_a_data_source(native: Any, block: dict[str, Any]) -> None:
+def test_an_id_may_come_from_a_data_source(native, block):
     """It is read first, and once; so it works in Terraform too."""
     native.write(
         {"opsconsole_specialty": {"x": {"key": "linux-server"}}},
@@ -80,7 +78,7 @@ def test_an_id_may_come_from_a_data_source(native: Any, block: dict[str, Any]) -
     assert native.run("plan", "-detailed-exitcode").code == 0
 
 
-def test_an_id_may_come_from_what_state_holds(native: Any) -> None:
+def test_an_id_may_come_from_what_state_holds(native):
     host = native.console.create("hosts", id="hst_there", name="a")
     agent = {"host_id": "${opsconsole_host.h.id}", "specialty_id": "spc_linux"}
     hosts = {"opsconsole_host": {"h": {"name": "a"}}}
@@ -102,7 +100,7 @@ def test_an_id_may_come_from_what_state_holds(native: Any) -> None:
     assert "1 to import, 0 to add, 0 to change" in native.run("plan").out
 
 
-def test_an_id_of_a_data_source_that_fails_is_one_error(native: Any) -> None:
+def test_an_id_of_a_data_source_that_fails_is_one_error(native):
     native.write(
         {"opsconsole_specialty": {"x": {"key": "no"}}},
         data={"opsconsole_specialty": {"s": {"key": "no"}}},

@@ -37,7 +37,7 @@ def interrupt(process: subprocess.Popen[str], number: int = signal.SIGINT) -> No
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_once_finishes_what_is_in_flight(native: Any, fleet: Any, number: int) -> None:
+def test_once_finishes_what_is_in_flight(native, fleet, number):
     process = begun(native, fleet)
     interrupt(process, number)
     native.console.clear_faults()
@@ -56,7 +56,7 @@ def test_once_finishes_what_is_in_flight(native: Any, fleet: Any, number: int) -
     assert len(native.console.rows("agents")) == 12
 
 
-def test_twice_stops_now_and_loses_nothing(native: Any, fleet: Any) -> None:
+def test_twice_stops_now_and_loses_nothing(native, fleet):
     process = begun(native, fleet)
     interrupt(process)
     process.send_signal(signal.SIGINT)
@@ -111,7 +111,7 @@ def on_a_terminal(native: Any, *words: str) -> tuple[int, str]:
     return process.wait(timeout=300), written.decode()
 
 
-def test_a_terminal_shows_a_bar_with_counts_rate_and_time_left(native: Any, fleet: Any) -> None:
+def test_a_terminal_shows_a_bar_with_counts_rate_and_time_left(native, fleet):
     native.settings["import_chunk_size"] = 5
     native.write(fleet(45, agents=False))
     native.console.fault(path="/hosts/batch$", delay=0.5, times=None)
@@ -123,14 +123,14 @@ def test_a_terminal_shows_a_bar_with_counts_rate_and_time_left(native: Any, flee
     assert "opsconsole_host.web[3]: Creation complete" not in text, "many are counted, not listed"
 
 
-def test_few_changes_are_listed_on_a_terminal_too(native: Any, fleet: Any) -> None:
+def test_few_changes_are_listed_on_a_terminal_too(native, fleet):
     native.write(fleet(2, agents=False))
     code, text = on_a_terminal(native, "apply", "-auto-approve")
     assert code == 0
     assert "opsconsole_host.web[1]: Creation complete" in text
 
 
-def test_no_color_paints_nothing(native: Any) -> None:
+def test_no_color_paints_nothing(native):
     native.write({"opsconsole_host": {"a": {"name": "a"}}})
     _, text = on_a_terminal(native, "plan", "-no-color")
     assert "\033[3" not in text

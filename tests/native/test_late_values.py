@@ -28,9 +28,7 @@ import pytest
     ],
     ids=["scope", "bound", "pattern"],
 )
-def test_rules_hold_for_values_that_are_known_only_after_apply(
-    native: Any, type_name: str, declared: dict[str, Any], said: str
-) -> None:
+def test_rules_hold_for_values_that_are_known_only_after_apply(native, type_name, declared, said):
     before = native.console.row("blacklists", "blk_format")
     resources: dict[str, Any] = {"opsconsole_host": {"a": {"name": "a"}}}
     resources.setdefault(type_name, {})["late"] = declared
@@ -44,7 +42,7 @@ def test_rules_hold_for_values_that_are_known_only_after_apply(
     assert native.console.row("blacklists", "blk_format") == before
 
 
-def test_a_row_whose_id_is_known_late_is_adopted_with_the_warning(native: Any) -> None:
+def test_a_row_whose_id_is_known_late_is_adopted_with_the_warning(native):
     late = '${opsconsole_host.a.id == "" ? "" : "blk_format"}'
     declared = {"id": late, "pattern": "rm -rf /x", "tenant_wide": True}
     native.write(

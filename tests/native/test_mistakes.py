@@ -36,9 +36,7 @@ def agent(*plugin_ids: str) -> dict[str, Any]:
         ({"eligible_subnets": ["10.0.0.0/33"]}, "eligible_subnets: '10.0.0.0/33' is not a subnet"),
     ],
 )
-def test_an_address_that_is_none_is_a_warning(
-    fields: dict[str, Any], text: str, native: Any
-) -> None:
+def test_an_address_that_is_none_is_a_warning(fields, text, native):
     native.write({"opsconsole_host": {"a": {"name": "a", **fields}}})
     said = native.run("validate").err
     assert f"Warning: opsconsole_host.a: {text}" in said
@@ -46,7 +44,7 @@ def test_an_address_that_is_none_is_a_warning(
     assert "Plan: 1 to add" in native.run("plan").out
 
 
-def test_addresses_and_subnets_are_no_warning(native: Any) -> None:
+def test_addresses_and_subnets_are_no_warning(native):
     fields = {
         "public_ip": "203.0.113.7",
         "private_ip": "2001:db8::1",
@@ -56,7 +54,7 @@ def test_addresses_and_subnets_are_no_warning(native: Any) -> None:
     assert native.run("validate").err == ""
 
 
-def test_a_host_name_that_is_declared_twice(native: Any) -> None:
+def test_a_host_name_that_is_declared_twice(native):
     native.write({"opsconsole_host": {"a": {"name": "web"}, "b": {"name": "web"}}})
     said = native.run("apply", "--auto-approve", expect=1).text
     assert 'Error: The console would not create the host "web"' in said
@@ -77,15 +75,13 @@ def test_a_host_name_that_is_declared_twice(native: Any) -> None:
         ("ftp://console.example.com", "does not begin with https://."),
     ],
 )
-def test_a_base_address_without_a_scheme(
-    address: str, text: str, native: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_base_address_without_a_scheme(address, text, native, monkeypatch):
     monkeypatch.setenv("OPSCONSOLE_BASE_URL", address)
     native.write(HOST)
     assert text in native.run("plan", expect=1).err
 
 
-def test_a_plan_is_not_written_over_another_file(native: Any) -> None:
+def test_a_plan_is_not_written_over_another_file(native):
     native.write(HOST)
     program = native.folder / "main.py"
     program.write_text("print('mine')\n")
@@ -99,7 +95,7 @@ def test_a_plan_is_not_written_over_another_file(native: Any) -> None:
     assert native.console.traffic()["total"] == 0
 
 
-def test_a_plan_is_written_over_a_plan(native: Any) -> None:
+def test_a_plan_is_written_over_a_plan(native):
     native.write(HOST)
     (native.folder / "empty").touch()
     with zipfile.ZipFile(native.folder / "terraforms", "w") as archive:
@@ -111,7 +107,7 @@ def test_a_plan_is_written_over_a_plan(native: Any) -> None:
     native.run("plan", "--out", "photos.zip", expect=1)
 
 
-def test_an_unknown_specialty_is_answered_with_a_near_one(native: Any) -> None:
+def test_an_unknown_specialty_is_answered_with_a_near_one(native):
     native.write({"opsconsole_specialty": {"s": {"key": "linux-sever"}}})
     said = native.run("plan", expect=1).out
     assert "There is no specialty with the key 'linux-sever' that this key can see" in said
@@ -122,7 +118,7 @@ def test_an_unknown_specialty_is_answered_with_a_near_one(native: Any) -> None:
     assert 'Did you mean "Linux server"?' in native.run("plan", expect=1).out
 
 
-def test_an_unknown_plugin_is_doubted_in_the_plan(native: Any) -> None:
+def test_an_unknown_plugin_is_doubted_in_the_plan(native):
     native.write(agent("plg_disk"))
     native.run("apply", "--auto-approve")
     native.write(agent("plg_disk", "plg_dsk"))
@@ -144,7 +140,7 @@ def test_an_unknown_plugin_is_doubted_in_the_plan(native: Any) -> None:
     assert "No agent that was read" not in native.run("plan", "--refresh=false").out
 
 
-def test_lists_that_are_not_whole_prove_no_absence(native_on: Any) -> None:
+def test_lists_that_are_not_whole_prove_no_absence(native_on):
     native = native_on("truncated")
     plugins = ("disk", "logs", "metrics", "packages", "backup", "legacy")
     program = agent(*(f"plg_{name}" for name in plugins))
@@ -163,7 +159,7 @@ def test_lists_that_are_not_whole_prove_no_absence(native_on: Any) -> None:
     assert "There is no specialty" not in said
 
 
-def test_an_agent_with_an_unknown_specialty_is_doubted_in_the_plan(native: Any) -> None:
+def test_an_agent_with_an_unknown_specialty_is_doubted_in_the_plan(native):
     program = agent()
     near = {"spc_linuz": '"spc_linux"', "linux-server": 'spc_linux ("linux-server")'}
     for mistaken, meant in near.items():
@@ -174,7 +170,7 @@ def test_an_agent_with_an_unknown_specialty_is_doubted_in_the_plan(native: Any) 
         assert f"Did you mean {meant}" in said
 
 
-def test_a_folder_without_a_state(native: Any) -> None:
+def test_a_folder_without_a_state(native):
     said = native.run("drift", expect=1).err
     assert f"There is no state file (*.tfstate) in {native.folder} or below it." in said
     assert "Apply the program first" in said
@@ -212,7 +208,7 @@ def unwritable() -> Any:
         folder.chmod(0o755)
 
 
-def test_a_project_that_cannot_be_written(unwritable: Path) -> None:
+def test_a_project_that_cannot_be_written(unwritable):
     (unwritable / "cdktf.json").write_text('{"language": "python", "app": "true"}')
     unwritable.chmod(0o555)
     seen = as_another_user(unwritable, "plan")
@@ -223,7 +219,7 @@ def test_a_project_that_cannot_be_written(unwritable: Path) -> None:
     )
 
 
-def test_a_folder_that_cannot_be_entered(unwritable: Path) -> None:
+def test_a_folder_that_cannot_be_entered(unwritable):
     inner = unwritable / "app"
     inner.mkdir()
     (inner / "cdktf.json").write_text('{"app": "true"}')

@@ -35,9 +35,7 @@ def writes(native: Any) -> set[str]:
     [({}, {"count": 1}, f"{A}[0]"), ({"count": 1}, {}, A)],
     ids=["a count comes", "a count goes"],
 )
-def test_a_count_moves_the_first_instance(
-    native: Any, before: dict[str, Any], after: dict[str, Any], address: str
-) -> None:
+def test_a_count_moves_the_first_instance(native, before, after, address):
     begin(native, a=before)
     native.write(hosts(a=after))
     assert native.actions() == {}
@@ -48,7 +46,7 @@ def test_a_count_moves_the_first_instance(
     assert len(native.console.rows("hosts")) == 1
 
 
-def test_a_block_that_names_the_resource_keeps_the_first_instance(native: Any) -> None:
+def test_a_block_that_names_the_resource_keeps_the_first_instance(native):
     begin(native, a={})
     # Its author wants the host to become the second one.
     many = {"count": 2, "name": '${["x", "a"][count.index]}'}
@@ -57,9 +55,7 @@ def test_a_block_that_names_the_resource_keeps_the_first_instance(native: Any) -
 
 
 @pytest.mark.parametrize("pairs", [((A, B), (B, C)), ((B, C), (A, B))])
-def test_a_chain_is_followed_whatever_its_order(
-    native: Any, pairs: tuple[tuple[str, str], ...]
-) -> None:
+def test_a_chain_is_followed_whatever_its_order(native, pairs):
     begin(native, a={})
     native.write(hosts(c={"name": "a"}), moved=moved(*pairs))
     assert native.actions() == {}
@@ -67,7 +63,7 @@ def test_a_chain_is_followed_whatever_its_order(
     assert native.addresses() == [C]
 
 
-def test_only_a_free_address_is_moved_to(native: Any) -> None:
+def test_only_a_free_address_is_moved_to(native):
     begin(native, a={"count": 2, "name": "a${count.index}"}, b={"count": 1, "name": "b"})
     native.write(hosts(b={"count": 2, "name": "b${count.index}"}), moved=moved((A, B)))
     plan = native.run("plan", "-detailed-exitcode", expect=2)
@@ -91,16 +87,14 @@ def test_only_a_free_address_is_moved_to(native: Any) -> None:
         ({"a": {}}, [(A, A)], "to its own address"),
     ],
 )
-def test_blocks_that_make_no_sense_are_refused(
-    native: Any, declared: dict[str, Any], pairs: list[tuple[str, str]], said: str
-) -> None:
+def test_blocks_that_make_no_sense_are_refused(native, declared, pairs, said):
     begin(native, a={})
     native.write(hosts(**declared), moved=moved(*pairs))
     assert said in native.run("apply", "-auto-approve", expect=1).text
     assert writes(native) == set()
 
 
-def test_a_target_must_not_leave_out_what_moves(native: Any) -> None:
+def test_a_target_must_not_leave_out_what_moves(native):
     begin(native, a={}, c={})
     native.write(hosts(b={"name": "a"}, c={"knowledge": "k"}), moved=moved((A, B)))
     refused = native.run("plan", f"-target={C}", expect=1)
@@ -109,14 +103,14 @@ def test_a_target_must_not_leave_out_what_moves(native: Any) -> None:
     assert native.addresses() == [B, C]
 
 
-def test_a_move_is_kept_by_a_refresh(native: Any) -> None:
+def test_a_move_is_kept_by_a_refresh(native):
     begin(native, a={})
     native.write(hosts(b={"name": "a"}), moved=moved((A, B)))
     native.run("apply", "-refresh-only", "-auto-approve")
     assert native.addresses() == [B]
 
 
-def test_what_was_moved_is_let_go_of(native: Any) -> None:
+def test_what_was_moved_is_let_go_of(native):
     begin(native, a={})
     letting_go = [{"from": B, "lifecycle": {"destroy": False}}]
     native.write(moved=moved((A, B)), removed=letting_go)
@@ -127,7 +121,7 @@ def test_what_was_moved_is_let_go_of(native: Any) -> None:
 
 
 @pytest.mark.parametrize("verb", ["apply", "destroy"])
-def test_what_opentofu_was_never_to_destroy_is_let_go_of(native: Any, verb: str) -> None:
+def test_what_opentofu_was_never_to_destroy_is_let_go_of(native, verb):
     begin(native, a={}, c={})
     state = native.state
     of_a = next(item for item in state["resources"] if item["name"] == "a")
@@ -142,7 +136,7 @@ def test_what_opentofu_was_never_to_destroy_is_let_go_of(native: Any, verb: str)
     assert native.addresses() == ([] if verb == "destroy" else [C])
 
 
-def test_what_is_declared_is_not_let_go_of(native: Any) -> None:
+def test_what_is_declared_is_not_let_go_of(native):
     begin(native, a={})
     native.write(hosts(a={}), removed=[{"from": A, "lifecycle": {"destroy": False}}])
     assert "is still declared" in native.run("plan", expect=1).text
@@ -155,9 +149,7 @@ def test_what_is_declared_is_not_let_go_of(native: Any) -> None:
         ([(f"{A}[0]", "hst_1"), (f"{A}[0]", "hst_2")], f"{A}[0] is imported twice"),
     ],
 )
-def test_an_import_is_refused_rather_than_destroyed(
-    native: Any, blocks: list[tuple[str, str]], said: str
-) -> None:
+def test_an_import_is_refused_rather_than_destroyed(native, blocks, said):
     for number in (1, 2):
         native.console.create("hosts", id=f"hst_{number}", name=f"h{number}", org_id="org_main")
     imports = [{"to": address, "id": identity} for address, identity in blocks]

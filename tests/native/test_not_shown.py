@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 
-def test_what_was_not_read_is_not_said_to_match(native: Any) -> None:
+def test_what_was_not_read_is_not_said_to_match(native):
     program = {"opsconsole_host": {"web": {"count": 2, "name": "web-${count.index}"}}}
     native.write(program)
     native.run("apply", "-auto-approve")
@@ -21,7 +20,7 @@ def test_what_was_not_read_is_not_said_to_match(native: Any) -> None:
     assert unread in native.run("plan").out
 
 
-def test_what_was_shown_in_part_is_not_said_to_match(native: Any) -> None:
+def test_what_was_shown_in_part_is_not_said_to_match(native):
     native.write({"opsconsole_host": {"web": {"name": "web", "knowledge": "a"}}})
     native.run("apply", "-auto-approve")
     part = json.dumps({"id": native.attributes("opsconsole_host.web")["id"]})
@@ -31,9 +30,7 @@ def test_what_was_shown_in_part_is_not_said_to_match(native: Any) -> None:
 
 
 @pytest.mark.parametrize("profile", ["default", "extended"])
-def test_plugins_that_a_key_may_not_list_stop_nothing_else(
-    profile: str, native_on: Callable[[str], Any]
-) -> None:
+def test_plugins_that_a_key_may_not_list_stop_nothing_else(profile, native_on):
     """The agent of `full` declares its set of plugins, that of `open` has an attachment."""
     native = native_on(profile)
     host = {"name": "web"}
@@ -70,7 +67,7 @@ def test_plugins_that_a_key_may_not_list_stop_nothing_else(
     assert native.console.rows("hosts")[0]["knowledge"] == "newer"
 
 
-def test_the_agent_that_an_attach_is_answered_with_is_kept(native: Any) -> None:
+def test_the_agent_that_an_attach_is_answered_with_is_kept(native):
     agent = {"name": "a", "host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
     resources: dict[str, Any] = {
         "opsconsole_host": {"web": {"name": "web"}},

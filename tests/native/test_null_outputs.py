@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
-
-from engines import Terraform
 
 OUTPUTS = {
     "one": "${opsconsole_host.web[0].public_ip}",
@@ -27,9 +22,7 @@ VARIABLES = {
 
 
 @pytest.mark.terraform
-def test_terraform_has_nothing_to_change_in_them(
-    native_on: Callable[..., Any], terraform: Callable[..., Terraform]
-) -> None:
+def test_terraform_has_nothing_to_change_in_them(native_on, terraform):
     native = native_on("sparse")
     engine = terraform({}, native.console)
     for name, value in engine.environment.items():

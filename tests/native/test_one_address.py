@@ -28,7 +28,7 @@ def refused(text: str, host_id: str) -> None:
     assert "opsconsole state rm" in text
 
 
-def test_an_import_of_what_another_address_holds(native: Any) -> None:
+def test_an_import_of_what_another_address_holds(native):
     host_id = one_host(native)
     both(native)
     result = native.run("import", f"{HOST}.b", host_id, expect=1)
@@ -36,7 +36,7 @@ def test_an_import_of_what_another_address_holds(native: Any) -> None:
     assert native.addresses() == [f"{HOST}.a"]
 
 
-def test_an_import_block_of_what_another_address_holds(native: Any) -> None:
+def test_an_import_block_of_what_another_address_holds(native):
     host_id = one_host(native)
     both(native, **{"import": [{"to": f"{HOST}.b", "id": host_id}]})
     result = native.run("apply", "-auto-approve", expect=1)
@@ -44,7 +44,7 @@ def test_an_import_block_of_what_another_address_holds(native: Any) -> None:
     assert native.addresses() == [f"{HOST}.a"]
 
 
-def test_two_import_blocks_of_one_object(native: Any) -> None:
+def test_two_import_blocks_of_one_object(native):
     host_id = one_host(native)
     native.run("state", "rm", f"{HOST}.a")
     blocks = [{"to": f"{HOST}.{name}", "id": host_id} for name in ("a", "b")]
@@ -53,7 +53,7 @@ def test_two_import_blocks_of_one_object(native: Any) -> None:
     refused(result.text, host_id)
 
 
-def test_a_moved_block_that_makes_room_for_an_import_of_the_same(native: Any) -> None:
+def test_a_moved_block_that_makes_room_for_an_import_of_the_same(native):
     host_id = one_host(native)
     both(
         native,
@@ -63,7 +63,7 @@ def test_a_moved_block_that_makes_room_for_an_import_of_the_same(native: Any) ->
     refused(native.run("plan", expect=1).text, host_id)
 
 
-def test_two_declarations_that_adopt_one_specialty(native: Any) -> None:
+def test_two_declarations_that_adopt_one_specialty(native):
     native.write(
         {"opsconsole_specialty": {"a": {"key": "linux-server"}, "b": {"key": "linux-server"}}}
     )
@@ -83,14 +83,14 @@ def hosts_of_two_providers() -> dict[str, Any]:
     return {HOST: {"a": {"name": "a"}, "b": {"name": "a", "provider": "opsconsole.other"}}}
 
 
-def test_an_import_under_another_provider_of_the_same_console(native: Any) -> None:
+def test_an_import_under_another_provider_of_the_same_console(native):
     host_id = one_host(native)
     two_providers(native, hosts_of_two_providers())
     refused(native.run("import", f"{HOST}.b", host_id, expect=1).err, host_id)
     assert native.addresses() == [f"{HOST}.a"]
 
 
-def test_adoptions_under_two_providers_of_one_console(native: Any) -> None:
+def test_adoptions_under_two_providers_of_one_console(native):
     native.console.create("hosts", id="hst_a", name="a")
     two_providers(native, hosts_of_two_providers(), on_existing_host="adopt")
     result = native.run("apply", "-auto-approve", expect=1)
@@ -98,7 +98,7 @@ def test_adoptions_under_two_providers_of_one_console(native: Any) -> None:
     assert len(native.addresses()) == 1
 
 
-def test_two_consoles_may_have_objects_of_one_id(native: Any) -> None:
+def test_two_consoles_may_have_objects_of_one_id(native):
     with serve("default") as other:
         for console in (native.console, other):
             console.create("hosts", id="hst_a", name="a")
@@ -116,7 +116,7 @@ def test_two_consoles_may_have_objects_of_one_id(native: Any) -> None:
         assert len(native.addresses()) == 4
 
 
-def test_a_specialty_whose_key_is_known_late_and_that_another_address_holds(native: Any) -> None:
+def test_a_specialty_whose_key_is_known_late_and_that_another_address_holds(native):
     native.write(
         {
             HOST: {"a": {"name": "a"}},
@@ -136,7 +136,7 @@ def test_a_specialty_whose_key_is_known_late_and_that_another_address_holds(nati
     assert f"opsconsole_specialty.{second}" not in native.addresses()
 
 
-def test_a_declaration_that_adopts_what_state_holds(native: Any) -> None:
+def test_a_declaration_that_adopts_what_state_holds(native):
     native.write({"opsconsole_blacklisted_command": {"a": {"id": "blk_format"}}})
     native.run("apply", "-auto-approve")
     native.write(
@@ -147,7 +147,7 @@ def test_a_declaration_that_adopts_what_state_holds(native: Any) -> None:
     assert "opsconsole_blacklisted_command.a" in result.text
 
 
-def test_an_adopted_host_that_state_holds(native: Any) -> None:
+def test_an_adopted_host_that_state_holds(native):
     native.settings["on_existing_host"] = "adopt"
     host_id = one_host(native)
     both(native)
@@ -168,21 +168,21 @@ def held_twice(native: Any) -> str:
     return host_id
 
 
-def test_a_state_that_holds_it_twice_deletes_nothing(native: Any) -> None:
+def test_a_state_that_holds_it_twice_deletes_nothing(native):
     host_id = held_twice(native)
     for words in (("apply", "-auto-approve"), ("destroy", "-auto-approve"), ("plan",)):
         refused(native.run(*words, expect=1).text, host_id)
     assert native.console.row("hosts", host_id) is not None
 
 
-def test_the_way_out_works(native: Any) -> None:
+def test_the_way_out_works(native):
     host_id = held_twice(native)
     native.run("state", "rm", f"{HOST}.b")
     assert native.actions() == {}
     assert native.console.row("hosts", host_id) is not None
 
 
-def test_objects_without_an_id_are_not_one_object(native: Any) -> None:
+def test_objects_without_an_id_are_not_one_object(native):
     native.write({HOST: {"a": {"name": "a"}, "b": {"name": "b"}}})
     native.run("apply", "-auto-approve")
     path = native.folder / "terraform.tfstate"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from opsconsole.v1.settings import Settings
 ROWS = [{"name": "one", "tags": ["a:b"]}, {"name": "two", "target_port": 0}, {"name": "three"}]
 
 
-def test_graphs(native: Any, fleet: Any) -> None:
+def test_graphs(native, fleet):
     native.write(fleet(2), data={"opsconsole_specialties": {"all": {}}})
     mermaid = native.run("graph").out
     assert mermaid.startswith("flowchart LR\n")
@@ -26,7 +25,7 @@ def test_graphs(native: Any, fleet: Any) -> None:
     assert dot.count(" -> ") == 3
 
 
-def test_rows_of_a_json_file_get_a_verdict_each(native: Any) -> None:
+def test_rows_of_a_json_file_get_a_verdict_each(native):
     (native.folder / "hosts.json").write_text(json.dumps(ROWS))
     result = native.run("hosts", "import", "hosts.json", expect=1)
     lines = result.out.splitlines()
@@ -41,7 +40,7 @@ def test_rows_of_a_json_file_get_a_verdict_each(native: Any) -> None:
 
 
 @pytest.mark.parametrize("chunk", [1, 500])
-def test_it_stops_where_it_is_told_to(native: Any, chunk: int) -> None:
+def test_it_stops_where_it_is_told_to(native, chunk):
     native.settings["import_chunk_size"] = chunk
     native.write()
     (native.folder / "hosts.json").write_text(json.dumps({"rows": ROWS}))
@@ -50,7 +49,7 @@ def test_it_stops_where_it_is_told_to(native: Any, chunk: int) -> None:
     assert [row["name"] for row in native.console.rows("hosts")] == ["one"]
 
 
-def test_a_dry_run_imports_nothing(native: Any) -> None:
+def test_a_dry_run_imports_nothing(native):
     (native.folder / "hosts.json").write_text(json.dumps(ROWS[:1]))
     result = native.run("hosts", "import", "hosts.json", "--dry-run", "--json")
     row, end = map(json.loads, result.out.splitlines())
@@ -63,7 +62,7 @@ def many(count: int) -> list[dict[str, Any]]:
     return [{"name": f"host-{number}"} for number in range(count)]
 
 
-def test_a_dry_run_that_is_not_honoured_imports_one_row(native_on: Callable[[str], Any]) -> None:
+def test_a_dry_run_that_is_not_honoured_imports_one_row(native_on):
     native = native_on("heedless")
     (native.folder / "hosts.json").write_text(json.dumps(many(1200)))
     result = native.run("hosts", "import", "hosts.json", "--dry-run", expect=1)
@@ -75,9 +74,7 @@ def test_a_dry_run_that_is_not_honoured_imports_one_row(native_on: Callable[[str
     assert native.console.request_counts() == {"host_import": 1}
 
 
-def test_an_import_whose_dry_run_is_not_honoured_tells_what_it_created(
-    native_on: Callable[[str], Any],
-) -> None:
+def test_an_import_whose_dry_run_is_not_honoured_tells_what_it_created(native_on):
     native = native_on("heedless")
     (native.folder / "hosts.json").write_text(json.dumps(many(600)))
     result = native.run("hosts", "import", "hosts.json", expect=1)
@@ -87,7 +84,7 @@ def test_an_import_whose_dry_run_is_not_honoured_tells_what_it_created(
     assert native.console.request_counts() == {"host_import": 1}
 
 
-def test_a_size_that_is_refused_is_halved_and_no_id_is_lost(native: Any) -> None:
+def test_a_size_that_is_refused_is_halved_and_no_id_is_lost(native):
     (native.folder / "hosts.json").write_text(json.dumps(many(900)))
     native.console.fault(method="POST", path="/hosts/batch", status=413, skip=2, times=1)
     result = native.run("hosts", "import", "hosts.json")
@@ -103,7 +100,7 @@ def import_answer(created: int, *told: int) -> str:
     return json.dumps({"dry_run": False, "stopped": False, "counts": counts, "results": results})
 
 
-def test_a_row_without_a_verdict_fails(native: Any) -> None:
+def test_a_row_without_a_verdict_fails(native):
     (native.folder / "hosts.json").write_text(json.dumps(many(2)))
     native.console.fault(
         operation="host_import", holds='"dry_run":false', status=200, text=import_answer(1, 0)
@@ -114,7 +111,7 @@ def test_a_row_without_a_verdict_fails(native: Any) -> None:
     assert (second["status"], second["failed"]) == ("not told", True)
 
 
-def test_counts_pass_rows_that_have_no_verdict(native: Any) -> None:
+def test_counts_pass_rows_that_have_no_verdict(native):
     (native.folder / "hosts.json").write_text(json.dumps(many(2)))
     native.console.fault(
         operation="host_import",
@@ -127,7 +124,7 @@ def test_counts_pass_rows_that_have_no_verdict(native: Any) -> None:
     assert all(row["id"] in result.out for row in native.console.rows("hosts"))
 
 
-def test_a_dry_run_whose_answer_is_lost_claims_nothing(native_on: Callable[[str], Any]) -> None:
+def test_a_dry_run_whose_answer_is_lost_claims_nothing(native_on):
     native = native_on("heedless")
     native.monkeypatch.setenv("OPSCONSOLE_MAX_RETRIES", "0")
     (native.folder / "hosts.json").write_text(json.dumps(many(2)))
@@ -138,7 +135,7 @@ def test_a_dry_run_whose_answer_is_lost_claims_nothing(native_on: Callable[[str]
     assert len(native.console.rows("hosts")) == 1
 
 
-def test_the_envelope_of_the_api_is_honoured_and_options_outrank_it(native: Any) -> None:
+def test_the_envelope_of_the_api_is_honoured_and_options_outrank_it(native):
     envelope = {"rows": ROWS, "on_error": "stop", "dry_run": True}
     (native.folder / "hosts.json").write_text(json.dumps(envelope))
     result = native.run("hosts", "import", "hosts.json", expect=1)
@@ -161,9 +158,7 @@ def test_the_envelope_of_the_api_is_honoured_and_options_outrank_it(native: Any)
         ("h.csv", 'Name,org_id\n"a",\nb,org_lab\n'),
     ],
 )
-def test_rows_that_name_no_org_are_of_that_of_the_settings(
-    native: Any, name: str, text: str
-) -> None:
+def test_rows_that_name_no_org_are_of_that_of_the_settings(native, name, text):
     native.settings["org_id"] = "org_other"
     native.write()
     (native.folder / name).write_text(text)
@@ -172,7 +167,7 @@ def test_rows_that_name_no_org_are_of_that_of_the_settings(
     assert found == {"a": "org_other", **({"b": "org_lab"} if "b" in found else {})}
 
 
-def test_csv_has_a_verdict_for_each_row(native: Any) -> None:
+def test_csv_has_a_verdict_for_each_row(native):
     # Neither the console nor the verdicts count the empty line.
     (native.folder / "hosts.csv").write_text("name,tags\none,a:b;c:d\n\ntwo,wrong\n")
     unnamed = native.run("hosts", "import", "hosts.csv", "--on-error", "stop", expect=1)
@@ -215,7 +210,7 @@ def test_csv_has_a_verdict_for_each_row(native: Any) -> None:
         ("none.json", None, "Cannot read"),
     ],
 )
-def test_files_that_are_none(native: Any, name: str, text: str | None, said: str) -> None:
+def test_files_that_are_none(native, name, text, said):
     if text is not None:
         (native.folder / name).write_text(text)
     assert said in native.run("hosts", "import", name, expect=1).err
@@ -224,7 +219,7 @@ def test_files_that_are_none(native: Any, name: str, text: str | None, said: str
 
 
 @pytest.mark.parametrize("kind", ["reset_after", "internal_error_after", "wrong_shape", "garbage"])
-def test_rows_that_nothing_settles_are_named_and_not_sent_again(native: Any, kind: str) -> None:
+def test_rows_that_nothing_settles_are_named_and_not_sent_again(native, kind):
     native.settings["max_retries"] = 0
     native.write()
     (native.folder / "hosts.json").write_text(json.dumps(ROWS[:1]))
@@ -234,7 +229,7 @@ def test_rows_that_nothing_settles_are_named_and_not_sent_again(native: Any, kin
     assert native.console.request_counts() == {"host_import": 3}
 
 
-def test_capabilities_of_the_program(native: Any) -> None:
+def test_capabilities_of_the_program(native):
     native.settings["extra_endpoints"] = {"agent_delete": "DELETE /api/v1/agents/{id}"}
     native.write()
     result = native.run("capabilities")
@@ -285,9 +280,7 @@ def test_capabilities_follow_the_definitions() -> None:
         ),
     ],
 )
-def test_capabilities_follow_the_settings(
-    settings: dict[str, str], step: tuple[str, str], reach: Reach
-) -> None:
+def test_capabilities_follow_the_settings(settings, step, reach):
     plain = {"base_url": "https://c.example", "api_key": "svc_ak_x"}
     items = capabilities(Settings.from_values({**plain, **settings}, {}))
     assert [item.reach for item in items if (item.type_name, item.step) == step] == [reach]

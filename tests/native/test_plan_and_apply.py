@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 Fleet = Callable[..., dict[str, Any]]
 
 
-def test_the_whole_way(native: Any, fleet: Fleet) -> None:
+def test_the_whole_way(native, fleet):
     native.write(fleet(), output={"first": {"value": "${opsconsole_host.web[0].id}"}})
     planned = native.run("plan", "-detailed-exitcode", expect=2)
     assert "# opsconsole_host.web[0] will be created" in planned.out
@@ -39,7 +38,7 @@ def test_the_whole_way(native: Any, fleet: Fleet) -> None:
     assert native.console.rows("hosts") == []
 
 
-def test_an_app_needs_no_argument(native: Any) -> None:
+def test_an_app_needs_no_argument(native):
     app = native.folder / "app.py"
     app.write_text(
         "import json, os, pathlib\n"
@@ -62,7 +61,7 @@ def test_an_app_needs_no_argument(native: Any) -> None:
 
 
 @pytest.mark.parametrize("dashes", ["-", "--"])
-def test_options_take_one_dash_or_two(native: Any, dashes: str, tmp_path: Path) -> None:
+def test_options_take_one_dash_or_two(native, dashes, tmp_path):
     native.write(
         {"opsconsole_host": {"a": {"name": "${var.name}"}}},
         variable={"name": {"type": "string"}, "other": {"default": "x"}},
@@ -85,20 +84,20 @@ def test_options_take_one_dash_or_two(native: Any, dashes: str, tmp_path: Path) 
         ("yes\n", ["-input=false"], 1, "--input=false does not allow"),
     ],
 )
-def test_apply_asks(native: Any, answer: str, words: list[str], code: int, said: str) -> None:
+def test_apply_asks(native, answer, words, code, said):
     native.write({"opsconsole_host": {"a": {"name": "a"}}})
     result = native.run("apply", *words, answer=answer, expect=code)
     assert said in result.text
     assert len(native.console.rows("hosts")) == (1 if code == 0 else 0)
 
 
-def test_nothing_to_do_asks_nothing(native: Any) -> None:
+def test_nothing_to_do_asks_nothing(native):
     native.write({"opsconsole_host": {"a": {"name": "a"}}})
     native.run("apply", "-auto-approve")
     assert "Enter a value" not in native.run("apply", "-input=false").out
 
 
-def test_plan_as_json_is_terraforms(native: Any, fleet: Fleet) -> None:
+def test_plan_as_json_is_terraforms(native, fleet):
     native.write(fleet(2))
     plan = native.plan()
     assert plan["format_version"] == "1.2"
@@ -109,7 +108,7 @@ def test_plan_as_json_is_terraforms(native: Any, fleet: Fleet) -> None:
     assert {change["actions"][0] for change in changes.values()} == {"create"}
 
 
-def test_apply_as_json_is_a_stream_of_messages(native: Any, fleet: Fleet) -> None:
+def test_apply_as_json_is_a_stream_of_messages(native, fleet):
     native.write(fleet(2), output={"n": {"value": "${length(opsconsole_host.web)}"}})
     refused = native.run("apply", "--json", expect=1)
     assert "--auto-approve" in refused.err
@@ -122,7 +121,7 @@ def test_apply_as_json_is_a_stream_of_messages(native: Any, fleet: Fleet) -> Non
     assert result.of_type("outputs")[-1]["outputs"]["n"]["value"] == 2
 
 
-def test_targets_and_replacements(native: Any) -> None:
+def test_targets_and_replacements(native):
     native.write({"opsconsole_host": {"a": {"name": "a"}, "b": {"name": "b"}}})
     native.run("apply", "-auto-approve", "-target=opsconsole_host.a")
     assert native.addresses() == ["opsconsole_host.a"]
@@ -136,7 +135,7 @@ def test_targets_and_replacements(native: Any) -> None:
     )
 
 
-def test_a_target_comes_before_what_depends_on_its_outcome(native: Any) -> None:
+def test_a_target_comes_before_what_depends_on_its_outcome(native):
     count = "${length(opsconsole_host.a.id) > 3 ? 1 : 0}"
     native.write(
         {"opsconsole_host": {"a": {"name": "a"}, "b": {"count": count, "name": "b"}}},
@@ -151,7 +150,7 @@ def test_a_target_comes_before_what_depends_on_its_outcome(native: Any) -> None:
     assert native.state["outputs"]["many"]["value"] == 1
 
 
-def test_refresh_is_done_as_asked(native: Any) -> None:
+def test_refresh_is_done_as_asked(native):
     native.write({"opsconsole_host": {"a": {"name": "a", "knowledge": "k"}}})
     native.run("apply", "-auto-approve")
     [row] = native.console.rows("hosts")
@@ -167,7 +166,7 @@ def test_refresh_is_done_as_asked(native: Any) -> None:
     assert native.console.rows("hosts")[0]["knowledge"] == "changed"
 
 
-def test_a_plan_is_written_as_a_page_and_as_markdown(native: Any, fleet: Fleet) -> None:
+def test_a_plan_is_written_as_a_page_and_as_markdown(native, fleet):
     native.write(fleet(2))
     native.run("plan", "--html", "plan.html", "--markdown", "plan.md")
     assert "<html" in (native.folder / "plan.html").read_text()
@@ -177,7 +176,7 @@ def test_a_plan_is_written_as_a_page_and_as_markdown(native: Any, fleet: Fleet) 
 
 
 @pytest.mark.parametrize(("hosts", "chunk"), [(1, 500), (7, 3), (9, 3)])
-def test_calls_are_counted(native: Any, fleet: Fleet, hosts: int, chunk: int) -> None:
+def test_calls_are_counted(native, fleet, hosts, chunk):
     native.settings["import_chunk_size"] = chunk
     native.write(fleet(hosts))
     native.run("apply", "-auto-approve")
@@ -196,14 +195,14 @@ def test_calls_are_counted(native: Any, fleet: Fleet, hosts: int, chunk: int) ->
     assert native.console.request_counts() == {"host_delete": hosts}
 
 
-def test_parallelism_bounds_what_is_in_flight(native: Any, fleet: Fleet) -> None:
+def test_parallelism_bounds_what_is_in_flight(native, fleet):
     native.write(fleet(12, agents=False))
     native.run("apply", "-auto-approve", "-parallelism=2")
     assert native.console.traffic()["most_in_flight"] <= 2
     assert "1 or more" in native.run("plan", "-parallelism=0", expect=1).err
 
 
-def test_a_failed_host_fails_alone(native: Any) -> None:
+def test_a_failed_host_fails_alone(native):
     native.write(
         {
             "opsconsole_host": {
@@ -230,7 +229,7 @@ def test_a_failed_host_fails_alone(native: Any) -> None:
     assert len(told.of_type("apply_errored")) == 1
 
 
-def test_data_sources_that_are_gone_leave_state(native: Any) -> None:
+def test_data_sources_that_are_gone_leave_state(native):
     host = {"opsconsole_host": {"a": {"name": "a"}}}
     native.write(host, data={"opsconsole_specialties": {"all": {}}})
     native.run("apply", "-auto-approve")
@@ -248,9 +247,7 @@ def test_data_sources_that_are_gone_leave_state(native: Any) -> None:
         ("opsconsole_host.other", "The program declares no such instance"),
     ],
 )
-def test_a_replacement_of_nothing_is_reported(
-    native: Any, fleet: Fleet, address: str, said: str
-) -> None:
+def test_a_replacement_of_nothing_is_reported(native, fleet, address, said):
     native.write(fleet(2, agents=False))
     native.run("apply", "-auto-approve")
     result = native.run("plan", f"-replace={address}", "-detailed-exitcode")
@@ -259,9 +256,7 @@ def test_a_replacement_of_nothing_is_reported(
 
 
 @pytest.mark.parametrize("words", [[], ["-destroy"]])
-def test_a_target_leaves_alone_the_outputs_of_what_else_there_is(
-    native: Any, words: list[str]
-) -> None:
+def test_a_target_leaves_alone_the_outputs_of_what_else_there_is(native, words):
     hosts = {name: {"name": name} for name in ("a", "b")}
     output = {
         "of_both": {"value": ["${opsconsole_host.a.id}", "${opsconsole_host.b.id}"]},
@@ -297,7 +292,7 @@ def checksum_of(native: Any, *words: str) -> str:
     return found[1]
 
 
-def test_the_order_of_a_replacement_is_part_of_the_checksum(native: Any) -> None:
+def test_the_order_of_a_replacement_is_part_of_the_checksum(native):
     web: dict[str, Any] = {"name": "web", "external_id": "one"}
     native.write({"opsconsole_host": {"web": web}})
     native.run("apply", "-auto-approve")
@@ -309,7 +304,7 @@ def test_the_order_of_a_replacement_is_part_of_the_checksum(native: Any) -> None
     assert checksum_of(native) != one_way
 
 
-def test_what_a_refresh_found_is_part_of_the_checksum_where_it_is_all_there_is(native: Any) -> None:
+def test_what_a_refresh_found_is_part_of_the_checksum_where_it_is_all_there_is(native):
     native.write({"opsconsole_host": {"web": {"name": "web"}}})
     native.run("apply", "-auto-approve")
     [row] = native.console.rows("hosts")
@@ -319,9 +314,7 @@ def test_what_a_refresh_found_is_part_of_the_checksum_where_it_is_all_there_is(n
     assert checksum_of(native, "-refresh-only") != once
 
 
-def test_what_a_console_changes_by_itself_is_no_part_of_the_checksum(
-    native_on: Callable[[str], Any],
-) -> None:
+def test_what_a_console_changes_by_itself_is_no_part_of_the_checksum(native_on):
     native = native_on("bumping")
     native.write({"opsconsole_host": {"web": {"name": "web"}}})
     native.run("apply", "-auto-approve")
@@ -331,7 +324,7 @@ def test_what_a_console_changes_by_itself_is_no_part_of_the_checksum(
     assert checksum_of(native, "-refresh-only") == checksum_of(native, "-refresh-only")
 
 
-def test_a_checksum_can_be_demanded(native: Any) -> None:
+def test_a_checksum_can_be_demanded(native):
     native.write({"opsconsole_host": {"a": {"name": "a"}}})
     found = {
         re.search(r"Checksum of this plan: (\w+)", native.run("plan").out)[1]  # type: ignore[index]
@@ -345,9 +338,7 @@ def test_a_checksum_can_be_demanded(native: Any) -> None:
 
 
 @pytest.mark.parametrize(("count", "forced"), [(9, False), (10, True)])
-def test_a_plan_that_takes_much_away_is_forced(
-    native: Any, fleet: Fleet, count: int, forced: bool
-) -> None:
+def test_a_plan_that_takes_much_away_is_forced(native, fleet, count, forced):
     native.write(fleet(count, agents=False))
     native.run("apply", "-auto-approve")
     native.write(fleet(count - 5, agents=False))
@@ -361,7 +352,7 @@ def test_a_plan_that_takes_much_away_is_forced(
     assert len(native.console.rows("hosts")) == count - 5
 
 
-def test_hosts_that_are_gone_need_force_too(native: Any, fleet: Fleet) -> None:
+def test_hosts_that_are_gone_need_force_too(native, fleet):
     native.write(fleet(10, agents=False))
     native.run("apply", "-auto-approve")
     for row in native.console.rows("hosts")[:4]:
@@ -373,14 +364,14 @@ def test_hosts_that_are_gone_need_force_too(native: Any, fleet: Fleet) -> None:
     assert len(native.console.rows("hosts")) == 10
 
 
-def test_what_was_asked_to_be_destroyed_needs_no_force(native: Any, fleet: Fleet) -> None:
+def test_what_was_asked_to_be_destroyed_needs_no_force(native, fleet):
     native.write(fleet(10, agents=False))
     native.run("apply", "-auto-approve")
     native.run("destroy", "-auto-approve")
     assert native.console.rows("hosts") == []
 
 
-def test_an_error_is_a_message_too_where_messages_are_asked_for(native: Any) -> None:
+def test_an_error_is_a_message_too_where_messages_are_asked_for(native):
     native.write({"opsconsole_host": {"a": {"nam": "a"}}})
     result = native.run("apply", "--json", "-auto-approve", expect=1)
     [told] = result.of_type("diagnostic")
@@ -389,7 +380,7 @@ def test_an_error_is_a_message_too_where_messages_are_asked_for(native: Any) -> 
     assert result.err == ""
 
 
-def test_what_state_calls_sensitive_is_shown_by_no_plan(native: Any) -> None:
+def test_what_state_calls_sensitive_is_shown_by_no_plan(native):
     host = {"web": {"name": "${var.name}", "knowledge": "told"}}
     variable = {"name": {"default": "hush", "sensitive": True}}
     native.write({"opsconsole_host": host}, variable=variable)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
 
-
-def test_verdicts_stand_in_the_plan(native: Any) -> None:
+def test_verdicts_stand_in_the_plan(native):
     native.console.create("hosts", id="hst_there", name="there")
     native.write(
         {
@@ -26,7 +23,7 @@ def test_verdicts_stand_in_the_plan(native: Any) -> None:
     assert [row["name"] for row in native.console.rows("hosts")] == ["there"]
 
 
-def test_what_would_be_adopted_is_no_error(native: Any) -> None:
+def test_what_would_be_adopted_is_no_error(native):
     native.console.create("hosts", id="hst_there", name="there")
     native.settings["on_existing_host"] = "adopt"
     native.write({"opsconsole_host": {"there": {"name": "there", "knowledge": "k"}}})
@@ -35,14 +32,14 @@ def test_what_would_be_adopted_is_no_error(native: Any) -> None:
     assert native.console.row("hosts", "hst_there").get("knowledge") is None
 
 
-def test_a_saved_plan_keeps_the_verdicts(native: Any) -> None:
+def test_a_saved_plan_keeps_the_verdicts(native):
     native.write({"opsconsole_host": {"new": {"name": "new"}}})
     native.run("plan", "--preflight", "-out=p")
     assert "(dry run: would be created)" in native.run("show", "p").out
     native.run("apply", "p")
 
 
-def test_only_dry_runs_are_sent_and_the_first_row_goes_alone(native: Any, fleet: Any) -> None:
+def test_only_dry_runs_are_sent_and_the_first_row_goes_alone(native, fleet):
     native.settings["import_chunk_size"] = 4
     native.write(fleet(9, agents=False))
     native.run("plan", "--preflight")
@@ -50,9 +47,7 @@ def test_only_dry_runs_are_sent_and_the_first_row_goes_alone(native: Any, fleet:
     assert native.console.rows("hosts") == []
 
 
-def test_a_console_that_ignores_the_dry_run_creates_one_host_at_most(
-    native_on: Callable[[str], Any], fleet: Any
-) -> None:
+def test_a_console_that_ignores_the_dry_run_creates_one_host_at_most(native_on, fleet):
     native = native_on("heedless")
     native.write(fleet(9, agents=False))
     result = native.run("plan", "--preflight", expect=1)

@@ -32,7 +32,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "TICK", -1.0)
 
 
-def test_what_takes_long_is_spoken_of_until_it_ends(at_once: None) -> None:
+def test_what_takes_long_is_spoken_of_until_it_ends(at_once):
     written: list[str] = []
     lines = Lines(written.append)
     lines.started(step("a"))
@@ -45,7 +45,7 @@ def test_what_takes_long_is_spoken_of_until_it_ends(at_once: None) -> None:
     assert len(written) == count
 
 
-def test_of_many_the_first_are_named(at_once: None) -> None:
+def test_of_many_the_first_are_named(at_once):
     written: list[str] = []
     lines = Lines(written.append)
     for number in range(FEW + 5):
@@ -78,15 +78,13 @@ def test_what_has_just_begun_is_not_spoken_of() -> None:
         (step("a", StepKind.DELETE, cascade="h"), Outcome(None), "Archived with h"),
     ],
 )
-def test_each_end_has_its_words(done: Step, outcome: Outcome, said: str) -> None:
+def test_each_end_has_its_words(done, outcome, said):
     written: list[str] = []
     Lines(written.append).finished(done, outcome, 1.0)
     assert written == [f"opsconsole_host.a: {said}"]
 
 
-def test_programs_are_told_of_what_takes_long(
-    at_once: None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_programs_are_told_of_what_takes_long(at_once, capsys):
     told = ApplyMessages(events.emit)
     told.started(step("a"))
     told.tick()

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from engines import Terraform
 from opsconsole.address import SOURCE
 from postgres_server import running_postgres
 
@@ -22,9 +19,7 @@ AGENT = {
 
 
 @pytest.mark.terraform
-def test_both_engines_share_a_remote_state(
-    native: Any, terraform: Callable[..., Terraform]
-) -> None:
+def test_both_engines_share_a_remote_state(native, terraform):
     with running_postgres() as connection:
         engine = terraform({}, native.console)
         settings = {

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
 
-
-def test_an_error_that_names_an_object_in_state_says_its_address(native: Any) -> None:
+def test_an_error_that_names_an_object_in_state_says_its_address(native):
     native.write(
         {
             "opsconsole_host": {"web": {"name": "web"}},
@@ -46,9 +44,7 @@ def test_an_error_that_names_an_object_in_state_says_its_address(native: Any) ->
     assert f'"ops" ({agent_id})' in told
 
 
-def test_what_the_console_keeps_otherwise_is_not_said_to_be_changed_by_others(
-    native_on: Any,
-) -> None:
+def test_what_the_console_keeps_otherwise_is_not_said_to_be_changed_by_others(native_on):
     native = native_on("tidying")
     host = {"name": "web", "knowledge": " kept trimmed "}
     native.write({"opsconsole_host": {"web": host, "other": {"name": "other"}}})

@@ -26,7 +26,7 @@ NOTES = {"//": {"metadata": {"path": "fleet/north/gate", "uniqueId": "new"}}}
 
 
 @pytest.mark.parametrize("more", [NOTES, {"knowledge": "other"}], ids=["equal", "changed"])
-def test_the_old_host_goes_before_the_new_one_is_judged(native: Any, more: dict[str, Any]) -> None:
+def test_the_old_host_goes_before_the_new_one_is_judged(native, more):
     native.write(program("old"))
     native.run("apply", "-auto-approve")
     native.write(program("new", **more))
@@ -45,7 +45,7 @@ def test_the_old_host_goes_before_the_new_one_is_judged(native: Any, more: dict[
     assert "look like" not in native.run("plan", "-force").text
 
 
-def test_many_are_told_once(native: Any) -> None:
+def test_many_are_told_once(native):
     keys = json.dumps([f"web-{number}" for number in range(12)])
     web = {"for_each": f"${{toset({keys})}}", "name": "${each.key}"}
     native.write({"opsconsole_host": {"old": web}})
@@ -56,7 +56,7 @@ def test_many_are_told_once(native: Any) -> None:
     assert "and 2 more." in said
 
 
-def test_a_name_that_is_declared_twice_and_a_plan_without_a_request_are_told(native: Any) -> None:
+def test_a_name_that_is_declared_twice_and_a_plan_without_a_request_are_told(native):
     native.write({"opsconsole_host": {"a": {"name": "web"}}})
     said = native.run("plan", "-markdown=plan.md").text
     for shown in (said, (native.folder / "plan.md").read_text()):
@@ -73,7 +73,7 @@ def test_a_name_that_is_declared_twice_and_a_plan_without_a_request_are_told(nat
 
 
 @pytest.mark.parametrize("profile", ["extended"])
-def test_an_agent_moves_before_its_old_host_is_deleted(native_on: Any, profile: str) -> None:
+def test_an_agent_moves_before_its_old_host_is_deleted(native_on, profile):
     """The deletion would archive it, so the new host is refused: nothing is lost."""
     native = native_on(profile)
 

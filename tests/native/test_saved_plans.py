@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import stat
 import zlib
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ def content(native: Any, name: str) -> str:
     return zlib.decompress(data.partition(b"\n")[2]).decode()
 
 
-def test_a_saved_plan_is_applied_as_it_is(native: Any) -> None:
+def test_a_saved_plan_is_applied_as_it_is(native):
     native.write(HOST)
     saved = native.run("plan", "-out=p", "-input=false")
     assert 'opsconsole apply "p"' in saved.err
@@ -35,14 +34,14 @@ def test_a_saved_plan_is_applied_as_it_is(native: Any) -> None:
     assert native.console.rows("hosts")[0]["knowledge"] == "one"
 
 
-def test_a_saved_plan_knows_whether_it_destroys(native: Any) -> None:
+def test_a_saved_plan_knows_whether_it_destroys(native):
     native.write(HOST)
     native.run("apply", "-auto-approve")
     native.run("plan", "-destroy", "-out=p")
     assert "Destroy complete! Resources: 1 destroyed." in native.run("apply", "p").out
 
 
-def test_it_uses_the_state_file_that_the_plan_named(native: Any) -> None:
+def test_it_uses_the_state_file_that_the_plan_named(native):
     native.write(HOST)
     native.run("plan", "-state=elsewhere.tfstate", "-out=p")
     native.run("apply", "p")
@@ -81,7 +80,7 @@ def bump(native: Any) -> None:
         (delete_on_console, "opsconsole_host.a is gone"),
     ],
 )
-def test_it_refuses_if_something_moved(native: Any, move: Callable[[Any], None], said: str) -> None:
+def test_it_refuses_if_something_moved(native, move, said):
     native.write(HOST)
     native.run("apply", "-auto-approve")
     native.write(with_knowledge("two"))
@@ -95,7 +94,7 @@ def test_it_refuses_if_something_moved(native: Any, move: Callable[[Any], None],
     assert all(row["knowledge"] == "one" for row in native.console.rows("hosts"))
 
 
-def test_what_the_console_changes_by_itself_counts_for_nothing(native: Any) -> None:
+def test_what_the_console_changes_by_itself_counts_for_nothing(native):
     native.write(HOST)
     native.run("apply", "-auto-approve")
     native.write(with_knowledge("two"))
@@ -105,7 +104,7 @@ def test_what_the_console_changes_by_itself_counts_for_nothing(native: Any) -> N
     assert native.console.rows("hosts")[0]["knowledge"] == "two"
 
 
-def test_it_is_applied_once(native: Any) -> None:
+def test_it_is_applied_once(native):
     native.write(HOST)
     native.run("plan", "-out=p")
     native.run("apply", "p")
@@ -113,7 +112,7 @@ def test_it_is_applied_once(native: Any) -> None:
     assert len(native.console.rows("hosts")) == 1
 
 
-def test_it_is_refused_on_another_state(native: Any) -> None:
+def test_it_is_refused_on_another_state(native):
     native.write(HOST)
     native.run("apply", "-auto-approve")
     native.write(with_knowledge("two"))
@@ -124,7 +123,7 @@ def test_it_is_refused_on_another_state(native: Any) -> None:
     assert "made from another state" in native.run("apply", "p", expect=1).err
 
 
-def test_only_its_owner_reads_it_and_it_holds_no_credentials(native: Any) -> None:
+def test_only_its_owner_reads_it_and_it_holds_no_credentials(native):
     secret = "svc_ak_spelled_out"
     native.settings["api_key"] = secret
     native.write(HOST)
@@ -136,7 +135,7 @@ def test_only_its_owner_reads_it_and_it_holds_no_credentials(native: Any) -> Non
     native.run("apply", "p")
 
 
-def test_a_credential_elsewhere_in_the_program_keeps_it_from_being_saved(native: Any) -> None:
+def test_a_credential_elsewhere_in_the_program_keeps_it_from_being_saved(native):
     native.settings["api_key"] = "${local.key}"
     native.write(HOST, locals={"key": "svc_ak_in_a_local"})
     refused = native.run("plan", "-out=p", expect=1)
@@ -147,7 +146,7 @@ def test_a_credential_elsewhere_in_the_program_keeps_it_from_being_saved(native:
 @pytest.mark.parametrize(
     "facts", [{"ephemeral": True}, {"sensitive": True}], ids=["ephemeral", "credential"]
 )
-def test_what_it_does_not_hold_is_given_again(native: Any, facts: dict[str, bool]) -> None:
+def test_what_it_does_not_hold_is_given_again(native, facts):
     key = native.console.api_key
     native.monkeypatch.delenv("OPSCONSOLE_API_KEY")
     native.settings["api_key"] = "${var.key}"
@@ -164,7 +163,7 @@ def test_what_it_does_not_hold_is_given_again(native: Any, facts: dict[str, bool
     assert [row["name"] for row in native.console.rows("hosts")] == ["box"]
 
 
-def test_its_variables_keep_their_types(native: Any) -> None:
+def test_its_variables_keep_their_types(native):
     native.write(
         {"opsconsole_host": {"a": {"name": "${var.any.name}", "tags": "${var.tags}"}}},
         variable={
@@ -178,7 +177,7 @@ def test_its_variables_keep_their_types(native: Any) -> None:
     assert native.attributes("opsconsole_host.a")["tags"] == ["a:1", "b:2"]
 
 
-def test_a_checksum_is_demanded_of_it(native: Any) -> None:
+def test_a_checksum_is_demanded_of_it(native):
     native.write(HOST)
     native.run("plan", "-out=p")
     refused = native.run("apply", "p", "-checksum=0000", expect=1)
@@ -186,7 +185,7 @@ def test_a_checksum_is_demanded_of_it(native: Any) -> None:
     assert native.console.rows("hosts") == []
 
 
-def test_the_guard_holds_when_it_is_applied(native: Any, fleet: Any) -> None:
+def test_the_guard_holds_when_it_is_applied(native, fleet):
     native.write(fleet(10, agents=False))
     native.run("apply", "-auto-approve")
     native.write(fleet(2, agents=False))
@@ -197,7 +196,7 @@ def test_the_guard_holds_when_it_is_applied(native: Any, fleet: Any) -> None:
 
 
 @pytest.mark.parametrize("word", ["-target=opsconsole_host.a", "-destroy", "-refresh-only"])
-def test_what_it_settles_cannot_be_asked_again(native: Any, word: str) -> None:
+def test_what_it_settles_cannot_be_asked_again(native, word):
     native.write(HOST)
     native.run("plan", "-out=p")
     refused = native.run("apply", word, "p", expect=1)
@@ -212,7 +211,7 @@ def test_what_it_settles_cannot_be_asked_again(native: Any, word: str) -> None:
         (b"opsconsole plan 2\nxxxx", "is damaged"),
     ],
 )
-def test_what_is_no_plan_is_said_to_be_none(native: Any, data: bytes | None, said: str) -> None:
+def test_what_is_no_plan_is_said_to_be_none(native, data, said):
     native.write(HOST)
     if data is not None:
         (native.folder / "p").write_bytes(data)
@@ -222,13 +221,13 @@ def test_what_is_no_plan_is_said_to_be_none(native: Any, data: bytes | None, sai
         assert refused.err.count("Error:") == 1
 
 
-def test_a_plan_that_cannot_be_written_is_an_error(native: Any) -> None:
+def test_a_plan_that_cannot_be_written_is_an_error(native):
     native.write(HOST)
     assert "Cannot write the plan" in native.run("plan", "-out=/dev/full", expect=1).err
     assert "Cannot write the plan" in native.run("plan", "-out=no/p", expect=1).err
 
 
-def test_a_plan_with_errors_is_not_saved(native: Any) -> None:
+def test_a_plan_with_errors_is_not_saved(native):
     native.write({"opsconsole_specialty": {"none": {"key": "there-is-none"}}})
     native.run("plan", "-out=p", expect=1)
     assert not (native.folder / "p").exists()
@@ -261,9 +260,7 @@ def spoil_root(plan: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "spoil", [spoil_name, spoil_change, spoil_list, spoil_type, spoil_field, spoil_root]
 )
-def test_a_plan_of_another_shape_is_damaged(
-    native: Any, spoil: Callable[[dict[str, Any]], None]
-) -> None:
+def test_a_plan_of_another_shape_is_damaged(native, spoil):
     native.write(HOST)
     native.run("plan", "-out=p")
     plan = json.loads(content(native, "p"))
@@ -277,7 +274,7 @@ def test_a_plan_of_another_shape_is_damaged(
     assert not (native.folder.parent / "outside.tf.json").exists()
 
 
-def test_a_plan_that_grows_when_unpacked_is_damaged(native: Any) -> None:
+def test_a_plan_that_grows_when_unpacked_is_damaged(native):
     native.write(HOST)
     packed = zlib.compressobj(9)
     begin, again = (
@@ -287,7 +284,7 @@ def test_a_plan_that_grows_when_unpacked_is_damaged(native: Any) -> None:
     assert "is damaged" in native.run("show", "p", expect=1).err
 
 
-def test_the_time_of_the_plan_is_that_when_it_is_applied(native: Any) -> None:
+def test_the_time_of_the_plan_is_that_when_it_is_applied(native):
     knowledge = '${plantimestamp()} ${opsconsole_host.first.id == "" ? 1 : 2}'
     native.write(
         {
@@ -307,7 +304,7 @@ def test_the_time_of_the_plan_is_that_when_it_is_applied(native: Any) -> None:
     assert planned.startswith(stamp.removesuffix("Z"))
 
 
-def test_settings_and_rules_may_follow_the_workspace(native: Any) -> None:
+def test_settings_and_rules_may_follow_the_workspace(native):
     """A saved plan, `import`, `hosts import` and `validation` blocks know the workspace."""
     base_url = native.console.environment["OPSCONSOLE_BASE_URL"]
     url = f'${{terraform.workspace == "prod" ? "{base_url}" : "http://127.0.0.1:9"}}'

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
-
-from engines import Terraform
 
 SECRET = {"secret": {"type": "string", "default": "hidden-words", "sensitive": True}}
 HOSTS = {"opsconsole_host": {"h": {"name": "web", "knowledge": "${var.secret}"}}}
 SHOWN = {"shown": {"value": "${opsconsole_host.h.knowledge}"}}
 
 
-def test_an_output_of_a_sensitive_value_says_so_whatever_is_planned(native: Any) -> None:
+def test_an_output_of_a_sensitive_value_says_so_whatever_is_planned(native):
     native.write(HOSTS, variable=SECRET)
     native.run("apply", "-auto-approve")
     native.write(HOSTS, variable=SECRET, output=SHOWN)
@@ -28,9 +23,7 @@ def test_an_output_of_a_sensitive_value_says_so_whatever_is_planned(native: Any)
 
 
 @pytest.mark.terraform
-def test_terraform_refuses_it_too(
-    native: Any, terraform: Callable[..., Terraform], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_terraform_refuses_it_too(native, terraform, monkeypatch):
     engine = terraform({}, native.console)
     engine.write({"resource": HOSTS, "variable": SECRET})
     engine.apply()

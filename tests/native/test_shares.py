@@ -63,7 +63,7 @@ def write(folder: Path, stacks: dict[str, dict[str, Any]]) -> None:
     (folder / "cdktf.out" / "manifest.json").write_text(json.dumps(document))
 
 
-def test_each_stack_is_planned_by_one_of_the_shards(console: Emulator, capfd: Any) -> None:
+def test_each_stack_is_planned_by_one_of_the_shards(console, capfd):
     seen: list[str] = []
     for number in (1, 2, 3):
         code, said = run(capfd, "--shard", f"{number}/3", "--html=plan-{stack}.html")
@@ -77,7 +77,7 @@ def test_each_stack_is_planned_by_one_of_the_shards(console: Emulator, capfd: An
     assert console.rows("hosts") == []
 
 
-def test_the_exit_code_is_of_all_stacks(console: Emulator, capfd: Any, tmp_path: Path) -> None:
+def test_the_exit_code_is_of_all_stacks(console, capfd, tmp_path):
     assert run(capfd, "--shard=1/1", "-detailed-exitcode")[0] == 2
     missing = {"backend": "local", "config": {"path": str(tmp_path / "nowhere.tfstate")}}
     blocks = {
@@ -94,7 +94,7 @@ def test_the_exit_code_is_of_all_stacks(console: Emulator, capfd: Any, tmp_path:
     assert run(capfd, "--shard=1/1", "-detailed-exitcode")[0] == 0
 
 
-def test_a_saved_plan_of_each_stack_is_applied(console: Emulator, capfd: Any) -> None:
+def test_a_saved_plan_of_each_stack_is_applied(console, capfd):
     assert run(capfd, "--shard=1/1", "-out={stack}.plan")[0] == 0
     assert main(["apply", "alpha.plan"]) == 0
     assert [row["name"] for row in console.rows("hosts")] == ["alpha"]
@@ -109,15 +109,13 @@ def test_a_saved_plan_of_each_stack_is_applied(console: Emulator, capfd: Any) ->
         (["--markdown=plan.md"], "Write {stack} where the stack's name belongs"),
     ],
 )
-def test_what_is_of_one_stack_is_refused(
-    words: list[str], part: str, console: Emulator, capfd: Any
-) -> None:
+def test_what_is_of_one_stack_is_refused(words, part, console, capfd):
     code, said = run(capfd, "--shard=1/2", *words)
     assert code == 1
     assert part in said
 
 
-def test_a_shard_that_there_is_not_is_refused(console: Emulator, capfd: Any) -> None:
+def test_a_shard_that_there_is_not_is_refused(console, capfd):
     code, said = run(capfd, "--shard=3/2")
     assert code == 1
     assert "Write K/N with K from 1 to N" in said

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
@@ -20,7 +19,7 @@ OUTPUTS = {
 }
 
 
-def test_list_and_show(native: Any, fleet: Any) -> None:
+def test_list_and_show(native, fleet):
     native.write(fleet(2))
     native.run("apply", "-auto-approve")
     assert native.run("state", "list", "opsconsole_host.web").out.split() == [
@@ -40,7 +39,7 @@ def test_list_and_show(native: Any, fleet: Any) -> None:
         assert "state list` prints" in refused.err
 
 
-def test_an_empty_folder_has_no_state(native: Any) -> None:
+def test_an_empty_folder_has_no_state(native):
     refused = native.run("state", "list", expect=1)
     assert "neither a program nor a state" in refused.err
     native.write(HOST)
@@ -49,7 +48,7 @@ def test_an_empty_folder_has_no_state(native: Any) -> None:
 
 
 @pytest.mark.parametrize("words", [["rm"], ["rm", "-dry-run"]])
-def test_rm_forgets_and_the_console_keeps(native: Any, fleet: Any, words: list[str]) -> None:
+def test_rm_forgets_and_the_console_keeps(native, fleet, words):
     native.write(fleet(3, agents=False))
     native.run("apply", "-auto-approve")
     dry = "-dry-run" in words
@@ -61,7 +60,7 @@ def test_rm_forgets_and_the_console_keeps(native: Any, fleet: Any, words: list[s
         assert "names nothing in the state" in native.run("state", *words, "x.y", expect=1).err
 
 
-def test_an_address_that_is_almost_right_is_answered_with_the_right_one(native: Any) -> None:
+def test_an_address_that_is_almost_right_is_answered_with_the_right_one(native):
     native.write(HOST)
     native.run("apply", "-auto-approve")
     near = 'Did you mean "opsconsole_host.a"?'
@@ -75,12 +74,12 @@ def test_an_address_that_is_almost_right_is_answered_with_the_right_one(native: 
         assert near in native.run(*words, expect=1).err
 
 
-def test_fold_says_when_there_is_nothing(native: Any) -> None:
+def test_fold_says_when_there_is_nothing(native):
     native.write(HOST)
     assert "Nothing to add" in native.run("state", "fold").out
 
 
-def test_state_commands_need_no_program_beside_a_state(native: Any) -> None:
+def test_state_commands_need_no_program_beside_a_state(native):
     native.write(HOST)
     native.run("apply", "-auto-approve")
     (native.folder / "cdk.tf.json").unlink()
@@ -101,7 +100,7 @@ def test_state_commands_need_no_program_beside_a_state(native: Any) -> None:
         (["-no-color"], None),
     ],
 )
-def test_outputs(native: Any, words: list[str], said: str | None) -> None:
+def test_outputs(native, words, said):
     native.write(HOST, output=OUTPUTS)
     native.run("apply", "-auto-approve")
     found = native.run("output", *words).out
@@ -123,20 +122,20 @@ def test_outputs(native: Any, words: list[str], said: str | None) -> None:
         (["-raw"], "takes the name"),
     ],
 )
-def test_outputs_that_cannot_be_printed(native: Any, words: list[str], said: str) -> None:
+def test_outputs_that_cannot_be_printed(native, words, said):
     native.write(HOST, output=OUTPUTS)
     native.run("apply", "-auto-approve")
     assert said in native.run("output", *words, expect=1).err
 
 
-def test_no_outputs(native: Any) -> None:
+def test_no_outputs(native):
     native.write(HOST)
     result = native.run("output")
     assert result.out == ""
     assert "no outputs" in result.err
 
 
-def test_import(native: Any) -> None:
+def test_import(native):
     native.console.create("hosts", id="hst_there", name="a")
     native.write({**HOST, "opsconsole_specialty": {"s": {"key": "linux-server"}}})
     native.run("import", "opsconsole_host.a", "hst_there")
@@ -148,7 +147,7 @@ def test_import(native: Any) -> None:
     assert native.actions() == {}
 
 
-def test_import_keeps_dependencies(native: Any, fleet: Any) -> None:
+def test_import_keeps_dependencies(native, fleet):
     native.console.create("hosts", id="hst_0", name="web-0")
     native.console.create("agents", id="agt_0", name="x", host_id="hst_0", specialty_id="spc_linux")
     native.write(fleet(1))
@@ -171,7 +170,7 @@ def test_import_keeps_dependencies(native: Any, fleet: Any) -> None:
         ("opsconsole_host.a", " ", "The import id is empty"),
     ],
 )
-def test_imports_that_are_refused(native: Any, address: str, wanted: str, said: str) -> None:
+def test_imports_that_are_refused(native, address, wanted, said):
     native.write({"opsconsole_host": {"a": {"name": "a"}, "kept": {"name": "kept"}}})
     native.run("apply", "-auto-approve", "-target=opsconsole_host.kept")
     before = native.state
@@ -181,7 +180,7 @@ def test_imports_that_are_refused(native: Any, address: str, wanted: str, said: 
     assert native.state == before
 
 
-def test_mv_gives_a_new_address_and_the_plan_is_empty(native: Any, fleet: Any) -> None:
+def test_mv_gives_a_new_address_and_the_plan_is_empty(native, fleet):
     native.write(fleet(2, agents=False))
     native.run("apply", "--auto-approve")
     dry = native.run("state", "mv", "--dry-run", "opsconsole_host.web", "opsconsole_host.gate").out
@@ -194,7 +193,7 @@ def test_mv_gives_a_new_address_and_the_plan_is_empty(native: Any, fleet: Any) -
     assert native.actions() == {}
 
 
-def test_what_mv_refuses(native: Any, fleet: Any) -> None:
+def test_what_mv_refuses(native, fleet):
     native.write(fleet(2, agents=False))
     native.run("apply", "--auto-approve")
     for source, target, text in (
@@ -207,7 +206,7 @@ def test_what_mv_refuses(native: Any, fleet: Any) -> None:
     assert native.addresses() == ["opsconsole_host.web[0]", "opsconsole_host.web[1]"]
 
 
-def test_a_state_is_pulled_and_pushed(native: Any) -> None:
+def test_a_state_is_pulled_and_pushed(native):
     native.write(HOST)
     assert native.run("state", "pull").out == ""
     native.run("apply", "--auto-approve")
@@ -228,7 +227,7 @@ def test_a_state_is_pulled_and_pushed(native: Any) -> None:
 @pytest.mark.parametrize(
     "words", [["mv", "opsconsole_host.a", "opsconsole_host.b"], ["push", "mine"]]
 )
-def test_a_state_that_is_locked_is_neither_moved_nor_pushed(native: Any, words: list[str]) -> None:
+def test_a_state_that_is_locked_is_neither_moved_nor_pushed(native, words):
     native.write(HOST)
     native.run("apply", "--auto-approve")
     (native.folder / "mine").write_bytes(native.state_file.read_bytes())
@@ -237,7 +236,7 @@ def test_a_state_that_is_locked_is_neither_moved_nor_pushed(native: Any, words: 
     native.run("state", *words)
 
 
-def test_a_program_for_opentofu_or_terraform_alone_is_served_by_its_state(native: Any) -> None:
+def test_a_program_for_opentofu_or_terraform_alone_is_served_by_its_state(native):
     """Providers with `for_each`, modules, other providers: only the state is needed."""
     native.write({"opsconsole_host": {"a": {"name": "a"}}})
     native.run("apply", "-auto-approve")

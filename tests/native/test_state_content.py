@@ -16,7 +16,7 @@ def flags(native: Any) -> dict[str, bool]:
     }
 
 
-def test_state_says_what_is_created_before_it_is_destroyed(native: Any) -> None:
+def test_state_says_what_is_created_before_it_is_destroyed(native):
     web = {"jump_host_ids": ["${opsconsole_host.jump.id}"]}
     first = {"lifecycle": {"create_before_destroy": True}}
     native.write(hosts(jump={}, web={**web, **first}))
@@ -33,7 +33,7 @@ def test_state_says_what_is_created_before_it_is_destroyed(native: Any) -> None:
     assert flags(native) == {"jump": True, "web": False}
 
 
-def test_an_output_that_becomes_sensitive_is_changed(native: Any) -> None:
+def test_an_output_that_becomes_sensitive_is_changed(native):
     def declare(sensitive: bool) -> None:
         output = {"secret": {"value": "x", "sensitive": sensitive}}
         native.write(hosts(a={}), output=output)
@@ -50,7 +50,7 @@ def test_an_output_that_becomes_sensitive_is_changed(native: Any) -> None:
     assert (change["actions"], change["before_sensitive"]) == (["update"], True)
 
 
-def test_what_is_sensitive_alone_is_a_change_without_a_call(native: Any) -> None:
+def test_what_is_sensitive_alone_is_a_change_without_a_call(native):
     secret = {"s": {"default": "k", "sensitive": True}}
 
     def declare(value: str) -> None:

@@ -15,9 +15,7 @@ from patience import until
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("words", [("plan",), ("drift",), ("apply", "-auto-approve")])
-def test_reading_stops_too_and_leaves_no_lock(
-    native: Any, fleet: Any, number: int, words: tuple[str, ...]
-) -> None:
+def test_reading_stops_too_and_leaves_no_lock(native, fleet, number, words):
     native.settings["max_concurrency"] = 2
     native.write(fleet(12))
     native.run("apply", "-auto-approve")
@@ -40,9 +38,7 @@ def test_reading_stops_too_and_leaves_no_lock(
     assert not [name for name in names if "lock" in name or "journal" in name]
 
 
-def test_output_that_nobody_reads_any_more_ends_the_run_in_good_order(
-    native: Any, fleet: Any
-) -> None:
+def test_output_that_nobody_reads_any_more_ends_the_run_in_good_order(native, fleet):
     native.settings["max_concurrency"] = 2
     native.write(fleet(12))
     with native.start("apply", "-auto-approve", preexec_fn=partial(os.close, 1)) as process:
@@ -66,7 +62,7 @@ def test_output_that_nobody_reads_any_more_ends_the_run_in_good_order(
     assert not [path for path in native.folder.iterdir() if "journal" in path.name]
 
 
-def test_an_import_of_a_file_stops_and_says_what_was_not_sent(native: Any) -> None:
+def test_an_import_of_a_file_stops_and_says_what_was_not_sent(native):
     native.settings["import_chunk_size"] = 10
     native.write()
     rows = [{"name": f"host-{number}"} for number in range(100)]
@@ -89,9 +85,7 @@ def test_an_import_of_a_file_stops_and_says_what_was_not_sent(native: Any) -> No
     assert f"Not sent: {100 - len(created)} of 100 rows." in out
 
 
-def test_what_cannot_be_written_is_found_before_the_first_request(
-    native: Any, fleet: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_written_is_found_before_the_first_request(native, fleet, monkeypatch):
     native.write(fleet(2))
 
     def refuse(path: Any, flags: int, *rest: Any, **named: Any) -> int:

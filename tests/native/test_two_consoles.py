@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from opsconsole.emulator import serve
@@ -25,7 +24,7 @@ def elsewhere(**values: Any) -> dict[str, Any]:
     return {"provider": "opsconsole.other", **values}
 
 
-def test_what_is_deleted_on_one_is_not_kept_by_the_same_ids_on_the_other(native: Any) -> None:
+def test_what_is_deleted_on_one_is_not_kept_by_the_same_ids_on_the_other(native):
     agent = {"name": "x", "host_id": "hst_a", "specialty_id": "spc_linux"}
     staying = {
         HOST: {"b": elsewhere(name="a")},
@@ -51,7 +50,7 @@ def test_what_is_deleted_on_one_is_not_kept_by_the_same_ids_on_the_other(native:
         assert native.run("plan", "-detailed-exitcode").code == 0
 
 
-def test_two_providers_of_one_console_are_one(native: Any) -> None:
+def test_two_providers_of_one_console_are_one(native):
     native.console.create("hosts", id="hst_a", name="a")
     agent = elsewhere(name="x", host_id="hst_a", specialty_id="spc_linux")
     write(native, {HOST: {"a": {"name": "a"}}})
@@ -64,7 +63,7 @@ def test_two_providers_of_one_console_are_one(native: Any) -> None:
     assert f"{AGENT}.b" in refused
 
 
-def test_a_deletion_that_was_cut_off_is_settled_on_its_own_console(native: Any) -> None:
+def test_a_deletion_that_was_cut_off_is_settled_on_its_own_console(native):
     with serve("default") as other:
         for console in (native.console, other):
             console.create("hosts", id="hst_a", name="a")
@@ -81,9 +80,7 @@ def test_a_deletion_that_was_cut_off_is_settled_on_its_own_console(native: Any) 
         assert native.addresses() == [f"{HOST}.b"]
 
 
-def test_a_lost_creation_is_not_what_another_provider_of_its_console_holds(
-    native_on: Callable[[str], Any],
-) -> None:
+def test_a_lost_creation_is_not_what_another_provider_of_its_console_holds(native_on):
     native = native_on("extended")
     native.console.create("hosts", id="hst_a", name="a")
     agent = {"name": "x", "host_id": "hst_a", "specialty_id": "spc_linux"}
@@ -98,7 +95,7 @@ def test_a_lost_creation_is_not_what_another_provider_of_its_console_holds(
     assert native.addresses() == [f"{AGENT}.a"]
 
 
-def test_a_failed_update_keeps_nothing_of_the_other_console(native: Any) -> None:
+def test_a_failed_update_keeps_nothing_of_the_other_console(native):
     with serve("default") as other:
         for console in (native.console, other):
             console.create("hosts", id="hst_j", name="j", is_jump_host=True)

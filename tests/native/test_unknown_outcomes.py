@@ -59,7 +59,7 @@ def left(native: Any) -> list[str]:
     return [call.address for call in read_unresolved(unresolved_of(native.state_file))]
 
 
-def test_a_host_that_was_created_comes_into_state(native: Any, crashed: Unresolved) -> None:
+def test_a_host_that_was_created_comes_into_state(native, crashed):
     native.write(HOSTS)
     native.console.create("hosts", id="hst_a", name="a")
     crashed("opsconsole_host.a", name="a")
@@ -70,9 +70,7 @@ def test_a_host_that_was_created_comes_into_state(native: Any, crashed: Unresolv
     assert left(native) == []
 
 
-def test_a_host_that_was_not_created_is_created_where_the_console_proves_it(
-    native: Any, crashed: Unresolved
-) -> None:
+def test_a_host_that_was_not_created_is_created_where_the_console_proves_it(native, crashed):
     native.write(HOSTS)
     native.run("apply", "-auto-approve", "-target=opsconsole_host.b")
     crashed("opsconsole_host.a", name="a")
@@ -82,7 +80,7 @@ def test_a_host_that_was_not_created_is_created_where_the_console_proves_it(
     assert left(native) == []
 
 
-def test_without_proof_it_is_kept_apart(native: Any, crashed: Unresolved) -> None:
+def test_without_proof_it_is_kept_apart(native, crashed):
     native.write(HOSTS)
     crashed("opsconsole_host.a", name="a")
     result = native.run("apply", "-auto-approve", expect=1)
@@ -113,9 +111,7 @@ def agent_on_b(native: Any) -> None:
     )
 
 
-def test_where_agents_can_be_listed_the_list_says_which_were_created(
-    native_on: Callable[[str], Any],
-) -> None:
+def test_where_agents_can_be_listed_the_list_says_which_were_created(native_on):
     native = native_on("extended")
     native.write({"opsconsole_host": {"b": {"name": "b"}}})
     native.run("apply", "-auto-approve")
@@ -145,9 +141,7 @@ def test_where_agents_can_be_listed_the_list_says_which_were_created(
 
 
 @pytest.mark.parametrize("command", [["rm", "opsconsole_host.a"], None])
-def test_what_the_user_settles_leaves_the_list(
-    native: Any, crashed: Unresolved, command: list[str] | None
-) -> None:
+def test_what_the_user_settles_leaves_the_list(native, crashed, command):
     native.write(HOSTS)
     native.console.create("hosts", id="hst_a", name="a")
     native.run("import", "opsconsole_host.a", "hst_a")
@@ -161,7 +155,7 @@ def test_what_the_user_settles_leaves_the_list(
     assert left(native) == []
 
 
-def test_a_console_that_cannot_be_asked_settles_nothing(native: Any, crashed: Unresolved) -> None:
+def test_a_console_that_cannot_be_asked_settles_nothing(native, crashed):
     native.write(HOSTS)
     crashed("opsconsole_host.a", name="a")
     native.console.fault(path="/hosts/batch", status=403, times=None)
@@ -170,13 +164,13 @@ def test_a_console_that_cannot_be_asked_settles_nothing(native: Any, crashed: Un
     assert left(native) == ["opsconsole_host.a"]
 
 
-def test_fold_names_what_is_unknown(native: Any, crashed: Unresolved) -> None:
+def test_fold_names_what_is_unknown(native, crashed):
     native.write(HOSTS)
     crashed("opsconsole_host.a", name="a")
     assert "opsconsole_host.a was created" in native.run("state", "fold").err
 
 
-def test_an_import_that_takes_effect_after_the_client_gave_up(native: Any) -> None:
+def test_an_import_that_takes_effect_after_the_client_gave_up(native):
     """Nothing is claimed meanwhile; the run after it learns the ids."""
     native.settings |= {"request_timeout": 1, "max_retries": 0}
     native.write(HOSTS)
@@ -197,7 +191,7 @@ def test_an_import_that_takes_effect_after_the_client_gave_up(native: Any) -> No
     assert native.run("plan", "-detailed-exitcode").code == 0
 
 
-def test_while_one_stands_no_run_is_complete(native: Any) -> None:
+def test_while_one_stands_no_run_is_complete(native):
     agent_on_b(native)
     native.console.fault(kind="request_timeout_after", operation="agent_create")
     native.run("apply", "-auto-approve", expect=1)
@@ -218,9 +212,7 @@ def test_while_one_stands_no_run_is_complete(native: Any) -> None:
     assert native.run("plan", "-detailed-exitcode").code == 0
 
 
-def test_an_agent_that_was_sent_just_now_may_still_come_though_no_list_shows_it(
-    native_on: Callable[[str], Any],
-) -> None:
+def test_an_agent_that_was_sent_just_now_may_still_come_though_no_list_shows_it(native_on):
     native = native_on("extended")
     native.write({"opsconsole_host": {"b": {"name": "b"}}})
     native.run("apply", "-auto-approve")
@@ -236,9 +228,7 @@ def test_an_agent_that_was_sent_just_now_may_still_come_though_no_list_shows_it(
     assert native.attributes("opsconsole_agent.late")["id"] == "agt_late"
 
 
-def test_a_host_that_was_never_created_is_created_once_it_cannot_arrive_any_more(
-    native: Any,
-) -> None:
+def test_a_host_that_was_never_created_is_created_once_it_cannot_arrive_any_more(native):
     native.settings |= {"max_retries": 0}
     native.write({"opsconsole_host": {"b": {"name": "b"}}})
     native.run("apply", "-auto-approve")
@@ -260,7 +250,7 @@ def test_a_host_that_was_never_created_is_created_once_it_cannot_arrive_any_more
 
 
 @pytest.mark.parametrize("slash", ["/", "\\/"])
-def test_an_unknown_outcome_is_found_in_a_state_however_json_writes_it(slash: str) -> None:
+def test_an_unknown_outcome_is_found_in_a_state_however_json_writes_it(slash):
     state = State.new()
     state.put("opsconsole_host.known", InstanceObject(PROVIDER, {"id": "hst_1"}))
     assert not holds_unsettled(state)

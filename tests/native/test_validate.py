@@ -15,9 +15,7 @@ def report(native: Any, expect: int) -> dict[str, Any]:
     return found
 
 
-def test_a_valid_program_needs_no_setting_and_sends_nothing(
-    native: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_valid_program_needs_no_setting_and_sends_nothing(native, monkeypatch):
     monkeypatch.delenv("OPSCONSOLE_BASE_URL")
     monkeypatch.delenv("OPSCONSOLE_API_KEY")
     native.console.reset_log()
@@ -42,7 +40,7 @@ def test_a_valid_program_needs_no_setting_and_sends_nothing(
         ({"knowledge": "${var.nothing}"}, "nothing"),
     ],
 )
-def test_what_is_wrong_with_a_resource(fields: dict[str, Any], text: str, native: Any) -> None:
+def test_what_is_wrong_with_a_resource(fields, text, native):
     native.write({"opsconsole_host": {"a": {"name": "a", **fields}}})
     found = report(native, 1)
     assert (found["valid"], found["error_count"]) == (False, 1)
@@ -59,7 +57,7 @@ def test_what_is_wrong_with_a_resource(fields: dict[str, Any], text: str, native
         ({"api_key": "${var.key}", "session_cookie": "no-equals"}, "session_cookie"),
     ],
 )
-def test_what_is_wrong_with_the_settings(settings: dict[str, Any], text: str, native: Any) -> None:
+def test_what_is_wrong_with_the_settings(settings, text, native):
     native.settings.update(settings)
     native.write(HOST, variable={"key": {"type": "string"}})
     found = report(native, 1)["diagnostics"]
@@ -67,7 +65,7 @@ def test_what_is_wrong_with_the_settings(settings: dict[str, Any], text: str, na
     assert text in found[0]["summary"]
 
 
-def test_names_that_are_near_are_named(native: Any) -> None:
+def test_names_that_are_near_are_named(native):
     native.write({"opsconsole_hots": {"a": {"name": "a"}}})
     assert 'Did you mean "opsconsole_host"?' in native.run("validate", expect=1).err
     native.write({"opsconsole_host": {"a": {"name": "a", "knowlege": "x"}}})
@@ -78,19 +76,19 @@ def test_names_that_are_near_are_named(native: Any) -> None:
     assert 'Did you mean "name"?' in native.run("validate", expect=1).err
 
 
-def test_a_folder_without_a_program(native: Any) -> None:
+def test_a_folder_without_a_program(native):
     found = report(native, 1)["diagnostics"]
     assert found[0]["summary"].startswith("There is no program in")
 
 
-def test_what_an_app_printed_is_the_detail(native: Any) -> None:
+def test_what_an_app_printed_is_the_detail(native):
     (native.folder / "cdktf.json").write_text('{"language": "python", "app": "echo oh; exit 3"}')
     (found,) = report(native, 1)["diagnostics"]
     assert found["summary"] == "The app failed: `echo oh; exit 3` ended with status 3"
     assert found["detail"].startswith("    oh\n\nFix the app")
 
 
-def test_a_mistake_is_shown_where_the_program_declares_the_resource(native: Any) -> None:
+def test_a_mistake_is_shown_where_the_program_declares_the_resource(native):
     """Synthesis leaves a stack trace in the metadata, where the app asks for it."""
     trace = [f"new Host ({native.folder / 'main.py'}:42:7)"]
     note = {"metadata": {"path": "stack/web", "stackTrace": trace}}
@@ -103,7 +101,7 @@ def test_a_mistake_is_shown_where_the_program_declares_the_resource(native: Any)
     assert "main.py:42" in native.run("validate", expect=1).err
 
 
-def test_what_is_wrong_beside_a_variable_without_a_value_is_found(native: Any) -> None:
+def test_what_is_wrong_beside_a_variable_without_a_value_is_found(native):
     host = {"name": "a", "count": '${tonumber("abc")}'}
     native.write({"opsconsole_host": {"a": host}}, variable={"open": {"type": "string"}})
     assert "tonumber" in native.run("validate", expect=1).err
@@ -114,7 +112,7 @@ def test_what_is_wrong_beside_a_variable_without_a_value_is_found(native: Any) -
     assert native.run("validate").code == 0
 
 
-def test_each_instance_is_checked(native: Any) -> None:
+def test_each_instance_is_checked(native):
     host = {"for_each": {"a": 22, "b": 99999}, "name": "n", "target_port": "${each.value}"}
     native.write({"opsconsole_host": {"a": host}})
     [said] = report(native, 1)["diagnostics"]
@@ -157,7 +155,7 @@ SAID = (
 )
 
 
-def test_all_mistakes_are_told_at_once(native: Any) -> None:
+def test_all_mistakes_are_told_at_once(native):
     native.write({})
     (native.folder / "cdk.tf.json").write_text(json.dumps(WRONG))
     found = [item["summary"] for item in report(native, 1)["diagnostics"]]
@@ -171,7 +169,7 @@ def test_all_mistakes_are_told_at_once(native: Any) -> None:
     assert not native.state_file.exists()
 
 
-def test_an_imported_agent_needs_no_host(native: Any) -> None:
+def test_an_imported_agent_needs_no_host(native):
     agent = {"opsconsole_agent": {"a": {"main_engine": "x"}}}
     native.write(agent)
     assert "host_id is needed" in native.run("validate", expect=1).err
@@ -183,7 +181,7 @@ def test_an_imported_agent_needs_no_host(native: Any) -> None:
     assert "host_id is needed" in native.run("plan", expect=1).err
 
 
-def test_the_states_of_other_stacks_are_not_read(native: Any) -> None:
+def test_the_states_of_other_stacks_are_not_read(native):
     reference = "${data.terraform_remote_state.other.outputs.name}"
     native.write(
         {"opsconsole_host": {f"h{number}": {"name": reference} for number in range(9)}},
