@@ -45,16 +45,16 @@ _KNOWN_BY = (
 def _find_duplicates(here: Iterable[Resource]) -> Iterator[tuple[Resource, str]]:
     for type_name, title, names in _KNOWN_BY:
         for name in names:
-            for item, value, first in _repeated(_of_type(here, type_name), name):
+            for item, value, first in _find_repeated(_of_type(here, type_name), name):
                 yield item, f"the {title} with {name} {value!r} is {_place(first)} already"
 
 
 def _hosts_of_one_name(here: Iterable[Resource]) -> Iterator[tuple[Resource, str]]:
-    for item, name, first in _repeated(_of_type(here, HOST), "name", "org_id"):
+    for item, name, first in _find_repeated(_of_type(here, HOST), "name", "org_id"):
         yield item, f"{_place(first)} is a host with the name {name!r} too: declare a machine once"
 
 
-def _repeated(
+def _find_repeated(
     items: Iterable[Resource], name: str, *also: str
 ) -> Iterator[tuple[Resource, Any, Resource]]:
     """Yield each item whose value another one before it has, with the value and that one.

@@ -149,16 +149,16 @@ class Declared:
         try:
             jsii.invoke(self, "assign", [name, _text(self._values.get(name))])
         except RuntimeError as failure:
-            raise self._explained(failure) from None
+            raise self._explain_failure(failure) from None
         self._tree.revision += 1
 
     def _create(self, kind: type, id_: str, made_of: list[Any]) -> None:
         try:
             jsii.create(kind, self, [self._scope, id_, *made_of])
         except RuntimeError as failure:
-            raise self._explained(failure, id_) from None
+            raise self._explain_failure(failure, id_) from None
 
-    def _explained(self, failure: RuntimeError, id_: str | None = None) -> Exception:
+    def _explain_failure(self, failure: RuntimeError, id_: str | None = None) -> Exception:
         """Return the error for a text that `_elements.js` refuses; any other failure as it is."""
         _, refused, text = str(failure).partition("no token: ")
         if not refused:

@@ -77,7 +77,7 @@ _CLASSES: Final = {
 }
 
 
-def packed() -> bytes:
+def pack() -> bytes:
     """Return the package as npm packs one: the same bytes each time."""
     named = {"name": NPM_PACKAGE, "version": _VERSION}
     provider = {"name": PROVIDER_NAME, "source": PROVIDER_SOURCE, "version": PROVIDER_VERSION}
@@ -113,5 +113,5 @@ def load() -> None:
     """Have jsii load the package; once, before the program makes its first token."""
     with tempfile.TemporaryDirectory(prefix="opsconsole-") as folder:
         package = Path(folder, "elements.tgz")
-        package.write_bytes(packed())
+        package.write_bytes(pack())
         jsii.load(NPM_PACKAGE, _VERSION, str(package))

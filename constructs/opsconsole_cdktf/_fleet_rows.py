@@ -16,12 +16,12 @@ from opsconsole_cdktf.row_values import AgentValues, HostValues
 from opsconsole_cdktf.rows import AgentRow, HostRow
 
 
-def numbered(rows: Iterable[HostRow | Mapping[str, Any]]) -> list[Placed]:
+def place_rows(rows: Iterable[HostRow | Mapping[str, Any]]) -> list[Placed]:
     """Return rows of a program, placed by their number from 1."""
     return [Placed(f"row {number}", row) for number, row in enumerate(rows, start=1)]
 
 
-def mapped(rows: Iterable[Placed], key: str, columns: Columns) -> list[Placed]:
+def rename_columns(rows: Iterable[Placed], key: str, columns: Columns) -> list[Placed]:
     """Return rows whose columns are named as the fields, with the key beside them.
 
     Raises:
@@ -103,7 +103,7 @@ def checked_rows(rows: Iterable[Placed], groups: Collection[str]) -> dict[str, H
         try:
             read = HostRow.model_validate(row.values)
         except ValidationError as failure:
-            problems[row.place] = [_explained(item) for item in failure.errors()]
+            problems[row.place] = [_explain_problem(item) for item in failure.errors()]
             continue
         key = read.key or read.name
         wrong = _wrong_key(key, places)
@@ -127,12 +127,12 @@ def checked_rows(rows: Iterable[Placed], groups: Collection[str]) -> dict[str, H
 
 def host_values(row: HostRow) -> dict[str, Any]:
     """Return the arguments of `Host` that a row gives."""
-    return _given(row, HostValues)
+    return _given_values(row, HostValues)
 
 
 def agent_values(row: AgentRow) -> dict[str, Any]:
     """Return the arguments of `Agent` that a row gives."""
-    return _given(row, AgentValues)
+    return _given_values(row, AgentValues)
 
 
 def agent_names(row: HostRow) -> list[str]:
@@ -154,12 +154,12 @@ def named_jumps(row: HostRow) -> Sequence[str]:
     return () if is_token(row.jump_hosts) else row.jump_hosts
 
 
-def _given(row: BaseModel, fields: type[BaseModel]) -> dict[str, Any]:
+def _given_values(row: BaseModel, fields: type[BaseModel]) -> dict[str, Any]:
     values = ((name, getattr(row, name)) for name in fields.model_fields)
     return {name: value for name, value in values if value is not None}
 
 
-def _explained(problem: Any) -> str:
+def _explain_problem(problem: Any) -> str:
     field = ".".join(map(str, problem["loc"])) or "row"
     if problem["type"] == "extra_forbidden":
         return f"{field}: no such column or field"

@@ -50,7 +50,7 @@ class DestroyedBeforeSpecialties(Resource):
         """Depend on the specialties that the host's agents carry now."""
         implied = tuple(
             address
-            for address in _Conclusions.current(self._tree).implied(self)
+            for address in _Conclusions.current(self._tree).implied_addresses(self)
             if address not in self._declared_dependencies
         )
         if implied != self._implied:
@@ -184,7 +184,7 @@ class _Conclusions:
                 stacks.add(_stack_of(agent))
         return stacks
 
-    def implied(self, host: DestroyedBeforeSpecialties) -> tuple[str, ...]:
+    def implied_addresses(self, host: DestroyedBeforeSpecialties) -> tuple[str, ...]:
         """Return the addresses of the specialties that `host` depends on, sorted."""
         if _stack_of(host) in self._doubtful:
             found = self._search(_stack_of(host)).get(_address(host), set())

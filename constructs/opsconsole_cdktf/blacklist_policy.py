@@ -79,7 +79,7 @@ class BlacklistPolicy(Construct):
             )
             for name, rule in read.items()
         }
-        for name, wider in _covered(read):
+        for name, wider in _find_covered(read):
             cdktf.Annotations.of(self._commands[name]).add_warning(
                 f"{read[name].pattern!r} is covered by {read[wider].pattern!r} ({wider})"
             )
@@ -109,7 +109,7 @@ def _refuse_twice(path: str, what: str, values: Iterable[tuple[str, str | None]]
         raise ValueError("\n".join(problems))
 
 
-def _covered(rules: Mapping[str, BlacklistRule]) -> Iterable[tuple[str, str]]:
+def _find_covered(rules: Mapping[str, BlacklistRule]) -> Iterable[tuple[str, str]]:
     literal = {name: rule.pattern for name, rule in rules.items() if not is_token(rule.pattern)}
     wide = {name: pattern for name, pattern in literal.items() if "*" in pattern}
     for name, pattern in literal.items():

@@ -65,12 +65,12 @@ class Fleet(Construct):
         defaults: HostArguments | None = None,
         groups: Mapping[str, HostArguments] | None = None,
     ) -> None:
-        from opsconsole_cdktf._fleet_rows import numbered
+        from opsconsole_cdktf._fleet_rows import place_rows
 
         super().__init__(scope, id_)
         self._hosts: dict[str, ManagedHost] = {}
         self._specialties: dict[str, DataSpecialty] = {}
-        self._declare(numbered(rows), defaults or {}, groups or {})
+        self._declare(place_rows(rows), defaults or {}, groups or {})
 
     @property
     def hosts(self) -> Mapping[str, ManagedHost]:
@@ -147,10 +147,10 @@ class Fleet(Construct):
         defaults: HostArguments | None = None,
         groups: Mapping[str, HostArguments] | None = None,
     ) -> Fleet:
-        from opsconsole_cdktf._fleet_rows import mapped
+        from opsconsole_cdktf._fleet_rows import rename_columns
 
         fleet = cls(scope, id_, ())
-        fleet._declare(mapped(rows, key, columns or {}), defaults or {}, groups or {})
+        fleet._declare(rename_columns(rows, key, columns or {}), defaults or {}, groups or {})
         return fleet
 
     def _declare(

@@ -18,7 +18,7 @@ from scripts.generate.constructs import construct_files
 import opsconsole_cdktf
 from opsconsole import __version__
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
-from opsconsole_cdktf._elements import PROVIDER_VERSION, packed
+from opsconsole_cdktf._elements import PROVIDER_VERSION, pack
 
 ROOT = Path(__file__).parents[2]
 
@@ -127,5 +127,5 @@ def test_the_names_are_those_that_configurations_use() -> None:
 
 
 def test_the_package_for_node_is_the_same_at_any_time() -> None:
-    header = packed()[4:8]  # of gzip: the time
+    header = pack()[4:8]  # of gzip: the time
     assert header == bytes(4)

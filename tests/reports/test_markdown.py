@@ -19,7 +19,7 @@ from opsconsole.reports.markdown import (
     LIMIT,
     MarkdownSection,
     code,
-    fenced,
+    fence,
     fit,
     plain,
     render,
@@ -142,7 +142,7 @@ def test_plain_text_stays_plain(text: str, shown: str) -> None:
 def test_code_and_fences_hold_whatever_they_are_given() -> None:
     assert "|" not in code("a|b`c`")
     assert "<script>" not in code("<script>")
-    block = fenced(["+ ```", "+ ````"])
+    block = fence(["+ ```", "+ ````"])
     assert block.startswith("`````diff\n")
     assert block.endswith("\n`````\n")
 

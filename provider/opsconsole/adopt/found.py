@@ -68,7 +68,7 @@ class Findings:
     remarks: Sequence[str]
 
 
-def wanted_by(text: str) -> Wanted:
+def parse_object_id(text: str) -> Wanted:
     """Return the object that a user names: an import id, or `KIND=ID` where ids have no prefix.
 
     The prefixes of ids are those of the document's examples; a console may have others.
@@ -93,7 +93,7 @@ def wanted_by(text: str) -> Wanted:
     )
 
 
-async def listed_ids(lifecycle: Lifecycle) -> tuple[list[Wanted], list[str]]:
+async def list_ids(lifecycle: Lifecycle) -> tuple[list[Wanted], list[str]]:
     """Return the objects that the console's list endpoints show, and remarks on the lists.
 
     Raises:
@@ -140,7 +140,7 @@ async def listed_ids(lifecycle: Lifecycle) -> tuple[list[Wanted], list[str]]:
     return wanted, remarks
 
 
-async def look(lifecycle: Lifecycle, objects: Iterable[Wanted]) -> Findings:
+async def read_objects(lifecycle: Lifecycle, objects: Iterable[Wanted]) -> Findings:
     """Read these objects, and the plugins of the agents among them.
 
     Raises:
@@ -163,7 +163,7 @@ async def look(lifecycle: Lifecycle, objects: Iterable[Wanted]) -> Findings:
             found += await _read(lifecycle, type_name, ids)
     attachments = wanted[AGENT_PLUGIN.type_name]
     for agent in [item for item in found if item.type_name == AGENT.type_name and not item.reason]:
-        ids, remark = await _attached(lifecycle, agent.import_id)
+        ids, remark = await _list_attachments(lifecycle, agent.import_id)
         attachments += [one for one in ids if one not in attachments]
         remarks += remark
     for import_id in attachments:
@@ -209,7 +209,7 @@ def _unread(type_name: str, import_id: str, outcome: Outcome) -> FoundObject:
     return FoundObject(type_name, import_id, {}, reason=reason or f"it is {outcome.seen.value}")
 
 
-async def _attached(lifecycle: Lifecycle, agent_id: str) -> tuple[list[str], list[str]]:
+async def _list_attachments(lifecycle: Lifecycle, agent_id: str) -> tuple[list[str], list[str]]:
     try:
         listing = await lifecycle.session.plugins(agent_id)
     except ConsoleError as problem:
@@ -239,7 +239,7 @@ def _one_line(diagnostic: Diagnostic) -> str:
     return " ".join(f"{diagnostic.summary}. {diagnostic.text}".split())
 
 
-async def matched_ids(lifecycle: Lifecycle, rows: Rows) -> tuple[list[Wanted], list[str]]:
+async def match_inventory(lifecycle: Lifecycle, rows: Rows) -> tuple[list[Wanted], list[str]]:
     """Return the hosts that exist, and remarks on the other rows.
 
     Raises:
@@ -260,13 +260,13 @@ async def matched_ids(lifecycle: Lifecycle, rows: Rows) -> tuple[list[Wanted], l
         raise work.problem
     ids = [Wanted(HOST.type_name, row.id) for row in verdicts if row.id and not row.created]
     others = [row for row in verdicts if not row.id or row.created]
-    remarks = [_unmatched(row) for row in others]
+    remarks = [_describe_unmatched(row) for row in others]
     if work.judged < len(rows.names):
         remarks.append(f"The dry run judged {work.judged:,} of {len(rows.names):,} rows.")
     return ids, remarks
 
 
-def _unmatched(row: ReportedRow) -> str:
+def _describe_unmatched(row: ReportedRow) -> str:
     name = f" ({row.name})" if row.name else ""
     if row.created:
         return f"The console knows no host for row {row.number}{name}."

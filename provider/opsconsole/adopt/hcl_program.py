@@ -81,11 +81,11 @@ def _value(value: Any) -> str:
         given = [f"{name} = {_value(item)}" for name, item in value.items() if item is not None]
         return f"{{ {', '.join(given)} }}"
     if isinstance(value, str):
-        return quoted(value)
+        return quote(value)
     return json.dumps(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Return text as a literal in double quotes; what Terraform would take for a template stays."""
     return in_quotes(escape_template(text))
 
@@ -108,9 +108,9 @@ def line(text: str) -> str:
 def _printable(text: str) -> str:
     if text.isprintable():
         return text
-    return "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
+    return "".join(letter if letter.isprintable() else _escape(letter) for letter in text)
 
 
-def _escaped(letter: str) -> str:
+def _escape(letter: str) -> str:
     number = ord(letter)
     return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"

@@ -85,11 +85,11 @@ def items(findings: Findings) -> list[AdoptedObject]:
     lookups = _lookups(readable, findings.specialties, variables)
     jumps = {one for found in readable.values() for one in found.values.get("jump_host_ids") or ()}
     made: dict[str, AdoptedObject] = {}
-    for import_id in _ordered(readable):
+    for import_id in _order_by_ties(readable):
         found = readable[import_id]
-        refused = _refused(found)
+        refused = _undeclarable_attributes(found)
         values = {
-            name: value for name, value in _declared(found, made, lookups) if name not in refused
+            name: value for name, value in _declare(found, made, lookups) if name not in refused
         }
         if import_id in jumps and values.get("is_jump_host") is False:
             # A console may hold this contradiction; the constructs refuse to declare it.
@@ -113,7 +113,7 @@ def lookups_of(declared: Iterable[AdoptedObject]) -> list[Lookup]:
     return sorted(found, key=lambda lookup: lookup.key)
 
 
-def _ordered(readable: Mapping[str, FoundObject]) -> Iterator[str]:
+def _order_by_ties(readable: Mapping[str, FoundObject]) -> Iterator[str]:
     """Yield jump hosts before the hosts behind them, and owners before what they own."""
     kinds = {name: number for number, name in enumerate((SPECIALTY.type_name, *RESOURCES))}
     hosts = [one for one, item in readable.items() if item.type_name == HOST.type_name]
@@ -148,7 +148,7 @@ def _jumps_first(readable: Mapping[str, FoundObject], hosts: Sequence[str]) -> I
             yield one
 
 
-def _declared(
+def _declare(
     found: FoundObject, made: Mapping[str, AdoptedObject], lookups: Mapping[str, Lookup]
 ) -> Iterator[tuple[str, Any]]:
     definition = RESOURCES[found.type_name]
@@ -171,7 +171,7 @@ def _declared(
         yield name, value
 
 
-def _refused(found: FoundObject) -> dict[str, str]:
+def _undeclarable_attributes(found: FoundObject) -> dict[str, str]:
     """Return, by name, why attributes cannot be declared: no declaration may have their value."""
     definition = RESOURCES[found.type_name]
     settable = {item.name for item in definition.settable} - set(found.unread)

@@ -37,10 +37,10 @@ def python_program(
     variables = _variables(items)
     body: list[str] = []
     if rows:
-        place = f"Path(__file__).with_name({_quoted(rows)})"
+        place = f"Path(__file__).with_name({_quote(rows)})"
         body += [_statement("hosts = Fleet.from_json", ["stack", '"hosts"', place], ".hosts"), ""]
     for lookup in lookups_of(items):
-        call = ["stack", _quoted(lookup.name), f"key={_quoted(lookup.key)}"]
+        call = ["stack", _quote(lookup.name), f"key={_quote(lookup.key)}"]
         body.append(_statement(f"{lookup.variable} = DataSpecialty", call))
     group = ""
     for item in items:
@@ -63,7 +63,7 @@ def python_program(
             "",
             *(["from pathlib import Path", ""] if rows else []),
             f"from {framework} import App, TerraformStack",
-            _imported(package, sorted([*used, "OpsconsoleProvider"])),
+            _imports_of(package, sorted([*used, "OpsconsoleProvider"])),
             "",
             "app = App()",
             'stack = TerraformStack(app, "adopted")',
@@ -76,7 +76,7 @@ def python_program(
     )
 
 
-def _imported(package: str, names: Sequence[str]) -> str:
+def _imports_of(package: str, names: Sequence[str]) -> str:
     short = f"from {package} import {', '.join(names)}"
     if len(short) <= WIDTH:
         return short
@@ -114,7 +114,7 @@ def _declaration(item: AdoptedObject, variables: Mapping[str, str]) -> list[str]
     found = item.found
     lines = [f"# {line(text)}" for text in item.comments]
     construct = _construct(item)
-    import_id = _quoted(found.import_id)
+    import_id = _quote(found.import_id)
     variable = variables.get(found.import_id)
     if variable is None:
         return [*lines, _statement(construct[0], construct[1], f".import_from({import_id})")]
@@ -130,7 +130,7 @@ def _declaration(item: AdoptedObject, variables: Mapping[str, str]) -> list[str]
 def _construct(item: AdoptedObject) -> tuple[str, list[str]]:
     """Return what is called, and its arguments."""
     values = dict(item.values)
-    arguments = ["stack", _quoted(item.name)]
+    arguments = ["stack", _quote(item.name)]
     if item.found.type_name == HOST.type_name:
         if _jumps(item):
             del values["jump_host_ids"]
@@ -141,7 +141,7 @@ def _construct(item: AdoptedObject) -> tuple[str, list[str]]:
         assert isinstance(host, ObjectReference)
         del values["host_id"], values["specialty_id"]
         carried = specialty.variable if isinstance(specialty, Lookup) else None
-        own = [_quoted(item.name), f"specialty={carried or _value(specialty)}"]
+        own = [_quote(item.name), f"specialty={carried or _value(specialty)}"]
         credentials = values.pop("credential_config", None)
         if credentials is not None:
             own.append(f"credentials={_value(credentials)}")
@@ -166,18 +166,16 @@ def _value(value: Any) -> str:
     if isinstance(value, Lookup):
         return f"{value.variable}.id"
     if isinstance(value, str):
-        return _quoted(value)
+        return _quote(value)
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
     if isinstance(value, dict):
         given = {name: item for name, item in value.items() if item is not None}
-        return (
-            f"{{{', '.join(f'{_quoted(name)}: {_value(item)}' for name, item in given.items())}}}"
-        )
+        return f"{{{', '.join(f'{_quote(name)}: {_value(item)}' for name, item in given.items())}}}"
     return repr(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Return text as a literal, in the quotes that a formatter chooses."""
     double = in_quotes(literal(text))
     if '\\"' in double and "'" not in double:

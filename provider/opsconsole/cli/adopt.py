@@ -11,7 +11,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from opsconsole.adopt.fleet_rows import fleet_rows
-from opsconsole.adopt.found import Findings, Wanted, listed_ids, look, matched_ids, wanted_by
+from opsconsole.adopt.found import (
+    Findings,
+    Wanted,
+    list_ids,
+    match_inventory,
+    parse_object_id,
+    read_objects,
+)
 from opsconsole.adopt.hcl_program import hcl_program
 from opsconsole.adopt.plan import items
 from opsconsole.adopt.python_program import python_program
@@ -40,9 +47,11 @@ def run(args: argparse.Namespace) -> int:
             )
     if str(path) != "-":
         _refuse_second_program(path.parent, hcl=args.hcl)
-    ids = [wanted_by(text) for text in (*args.ids, *(_ids_of(args.file) if args.file else ()))]
+    ids = [
+        parse_object_id(text) for text in (*args.ids, *(_ids_of(args.file) if args.file else ()))
+    ]
     rows = read_rows(args.inventory) if args.inventory else None
-    managed = _managed(args)
+    managed = _managed_objects(args)
     found, _ = opening.settings_of(args)
     if rows is not None and found.org_id:
         rows = rows.of_org(found.org_id)
@@ -145,14 +154,14 @@ async def _look(
                 f"Asking which of {plural(len(rows.names), 'row')} exist, by dry runs of "
                 f"{HOST.operations['create']}, which import nothing.\n"
             )
-            matched, remarks = await matched_ids(lifecycle, rows)
+            matched, remarks = await match_inventory(lifecycle, rows)
             ids = [*ids, *matched]
         elif not ids:
             sys.stderr.write("Reading the list endpoints that the settings name.\n")
-            ids, remarks = await listed_ids(lifecycle)
+            ids, remarks = await list_ids(lifecycle)
         wanted = [one for one in dict.fromkeys(ids) if one not in managed]
         _announce(lifecycle, wanted)
-        findings = await look(lifecycle, wanted)
+        findings = await read_objects(lifecycle, wanted)
         objects = [
             item for item in findings.objects if (item.type_name, item.import_id) not in managed
         ]
@@ -202,7 +211,7 @@ def _ids_of(path: Path) -> list[str]:
     return ids
 
 
-def _managed(args: argparse.Namespace) -> set[tuple[str, str]]:
+def _managed_objects(args: argparse.Namespace) -> set[tuple[str, str]]:
     """Return type and id of everything that the state here holds."""
     place = opening.has_program(args) or args.state or Path("terraform.tfstate").exists()
     if not place:

@@ -63,14 +63,14 @@ def _apply_program(args: argparse.Namespace) -> int:
         planning.check(args, program, variables, session.state)
         space = planning.workspace(args, program, variables, session)
         ui = ApplyUI(args, destroying=args.destroy)
-        plan = planning.planned(runner, args, space, session)
+        plan = planning.plan_program(runner, args, space, session)
         plan = ui.show_plan(plan, program.stack)
         if has_error(plan.diagnostics):
             return planning.failure_code(plan.diagnostics)
-        _demand(args, plan)
-        if not ui.approved(plan):
+        _check_checksum(args, plan)
+        if not ui.ask_for_approval(plan):
             return FAILED
-        return _carry_out(runner, ui, space, plan, session)
+        return _apply_and_report(runner, ui, space, plan, session)
 
 
 def _apply_saved(args: argparse.Namespace) -> int:
@@ -89,7 +89,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
         opening.report_folded(session)
         check_state(saved, session.state)
         session.begin()
-        _demand(args, saved.plan)
+        _check_checksum(args, saved.plan)
         space = planning.workspace(args, program, variables, session)
         ui = ApplyUI(args, destroying=saved.plan.mode == "destroy")
         objection = planning.objection_to(args, saved.plan)
@@ -104,10 +104,10 @@ def _apply_saved(args: argparse.Namespace) -> int:
             return planning.failure_code(diagnostics)
         plan = replace(saved.plan, diagnostics=())
         ui.begin(plan)
-        return _carry_out(runner, ui, space, plan, session)
+        return _apply_and_report(runner, ui, space, plan, session)
 
 
-def _demand(args: argparse.Namespace, plan: Plan) -> None:
+def _check_checksum(args: argparse.Namespace, plan: Plan) -> None:
     """Refuse a plan of another checksum than the command line demands.
 
     Raises:
@@ -155,7 +155,7 @@ class ApplyUI:
         else:
             planning.show_diagnostics(self.args, diagnostics)
 
-    def approved(self, plan: Plan) -> bool:
+    def ask_for_approval(self, plan: Plan) -> bool:
         """Ask whether a plan may be carried out, where it changes anything and must be asked for.
 
         Raises:
@@ -177,7 +177,7 @@ class ApplyUI:
         sys.stdout.write(f"{self.operation.capitalize()} cancelled.\n")
         return False
 
-    def ended(self, applied: Applied, session: StateSession) -> None:
+    def show_end(self, applied: Applied, session: StateSession) -> None:
         """Say how an apply ended."""
         counts = applied.counts
         outputs = {
@@ -233,7 +233,7 @@ def _not_started_text(applied: Applied) -> str:
     return "\n".join([*lines, ""])
 
 
-def _carry_out(
+def _apply_and_report(
     runner: asyncio.Runner, ui: ApplyUI, space: Workspace, plan: Plan, session: StateSession
 ) -> int:
     """Carry out a plan and say how it ended; return the exit code.
@@ -250,7 +250,7 @@ def _carry_out(
         with display as listener:
             applied = run_stoppable(
                 runner,
-                lambda interrupts: _applied(space, plan, session, listener, interrupts),
+                lambda interrupts: _run_applier(space, plan, session, listener, interrupts),
                 "what is in flight is finished and saved",
             )
     except KeyboardInterrupt:
@@ -259,7 +259,7 @@ def _carry_out(
             "the state.\n"
         )
         return INTERRUPTED
-    ui.ended(applied, session)
+    ui.show_end(applied, session)
     if applied.not_started:
         return INTERRUPTED
     if applied.complete:
@@ -272,7 +272,7 @@ def _carry_out(
     return TRY_LATER if is_refused and session.has_done_nothing else FAILED
 
 
-async def _applied(
+async def _run_applier(
     space: Workspace,
     plan: Plan,
     session: StateSession,

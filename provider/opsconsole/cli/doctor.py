@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     """Make all checks and print what they found; return the exit code."""
     found = []
     pen = Pen(coloured(args))
-    for item in _findings(args):
+    for item in _run_checks(args):
         found.append(item)
         if not args.json:
             sys.stdout.write(_lines(item, pen))
@@ -92,7 +92,7 @@ def _lines(item: CheckResult, pen: Pen) -> str:
     return text
 
 
-def _findings(args: argparse.Namespace) -> Iterator[CheckResult]:
+def _run_checks(args: argparse.Namespace) -> Iterator[CheckResult]:
     yield CheckResult("opsconsole", OK, f"{__version__}, Python {platform.python_version()}")
     yield _node()
     terraform = real_terraform(os.environ)
@@ -217,7 +217,7 @@ async def _host(console: Console, settings: Settings, host_id: str) -> CheckResu
     except ConsoleError as problem:
         by_writing = isinstance(problem, BadRequest | Forbidden) and not named
         remedy = _NAME_HOST_GET if by_writing else problem.remedy
-        return CheckResult("host", WRONG, f"{host_id} cannot be read: {_said(problem)}", remedy)
+        return CheckResult("host", WRONG, f"{host_id} cannot be read: {_words_of(problem)}", remedy)
     way = "host_get" if named else "an empty update"
     missing = [attribute.name for attribute in HOST.answered if attribute.name not in shows]
     text = f"{host_id} is read by {way}, which shows"
@@ -232,7 +232,7 @@ async def _agent(console: Console, agent_id: str) -> CheckResult:
     try:
         listing = await console.list_plugins(agent_id)
     except ConsoleError as problem:
-        text = f"the plugins of {agent_id} cannot be listed: {_said(problem)}"
+        text = f"the plugins of {agent_id} cannot be listed: {_words_of(problem)}"
         return CheckResult("agent", WRONG, text, problem.remedy)
     text = f"{agent_id} shows {plural(len(listing.entries), 'plugin')}"
     if listing.gap is None:
@@ -242,7 +242,7 @@ async def _agent(console: Console, agent_id: str) -> CheckResult:
     )
 
 
-def _said(problem: ConsoleError) -> str:
+def _words_of(problem: ConsoleError) -> str:
     return str(problem.problem) if isinstance(problem, ApiError) else problem.message
 
 
@@ -254,12 +254,12 @@ def _key(status: int, problem: ConsoleError) -> CheckResult:
         # A proxy, a login page or another service, or an answer that the document does not show.
         return CheckResult("key", WRONG, f"not judged: {problem.message}", problem.remedy)
     if status == 401:
-        return CheckResult("key", WRONG, f"refused: {_said(problem)}", problem.remedy)
+        return CheckResult("key", WRONG, f"refused: {_words_of(problem)}", problem.remedy)
     if status == 403:
-        text = f"accepted, but it may not search specialties: {_said(problem)}"
+        text = f"accepted, but it may not search specialties: {_words_of(problem)}"
         return CheckResult("key", NOTE, text, problem.remedy)
     remedy = problem.remedy or "Try again later."
-    return CheckResult("key", WRONG, f"not judged: {_said(problem)}", remedy)
+    return CheckResult("key", WRONG, f"not judged: {_words_of(problem)}", remedy)
 
 
 def _clock(reply: Reply) -> CheckResult:

@@ -211,7 +211,7 @@ def _distinct(stacks: Sequence[Stack]) -> list[Stack]:
 def _of_files(
     args: argparse.Namespace, files: Sequence[Path], programs: Sequence[Program]
 ) -> tuple[list[Stack], Sequence[Diagnostic]]:
-    own = _own_states(args, programs)
+    own = _programs_by_state_file(args, programs)
     stacks = []
     alone = []
     for path, name in zip(files, stack_names(files), strict=True):
@@ -231,10 +231,12 @@ def _of_files(
                 args.program is not None,
             )
         )
-    return stacks, _unpaired(alone)
+    return stacks, _warn_of_unpaired_states(alone)
 
 
-def _own_states(args: argparse.Namespace, programs: Sequence[Program]) -> dict[Path, Program]:
+def _programs_by_state_file(
+    args: argparse.Namespace, programs: Sequence[Program]
+) -> dict[Path, Program]:
     """Return the programs by the state file that their backend names."""
     found = {}
     for program in programs:
@@ -251,7 +253,7 @@ def _by_name(name: str, programs: Sequence[Program]) -> Program | None:
     return next((program for program in programs if program.stack == name), None)
 
 
-def _unpaired(paths: Sequence[str]) -> tuple[Diagnostic, ...]:
+def _warn_of_unpaired_states(paths: Sequence[str]) -> tuple[Diagnostic, ...]:
     if not paths:
         return ()
     belong = "belongs" if len(paths) == 1 else "belong"

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     printer = _JsonLines() if args.json else _Lines(args)
     with make_runner() as runner:
         done = run_stoppable(
-            runner, lambda interrupts: _imported(args, found, rows, printer.report, interrupts)
+            runner, lambda interrupts: _import_file(args, found, rows, printer.report, interrupts)
         )
     printer.end(args, done, len(rows.names))
     if isinstance(done.problem, Stopped):
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     return FAILED if done.failed else 0
 
 
-async def _imported(
+async def _import_file(
     args: argparse.Namespace, found: Settings, rows: Rows, report: Report, interrupts: Interrupts
 ) -> FileImport:
     lifecycle = Lifecycle(found)

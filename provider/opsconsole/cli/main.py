@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words or debugging()
     try:
-        return answered(lambda: _run(words), debug=debug, again="opsconsole --debug …")
+        return run_and_report(lambda: _run(words), debug=debug, again="opsconsole --debug …")
     finally:
         # Python looks through everything for garbage once more at its end.
         gc.freeze()
@@ -43,7 +43,7 @@ def debugging() -> bool:
     return os.environ.get("OPSCONSOLE_DEBUG", "") not in ("", "0")
 
 
-def answered(run: Callable[[], int], *, debug: bool, again: str) -> int:
+def run_and_report(run: Callable[[], int], *, debug: bool, again: str) -> int:
     """Return the exit code of `run`; what it raises becomes a message on stderr.
 
     Args:
@@ -53,7 +53,7 @@ def answered(run: Callable[[], int], *, debug: bool, again: str) -> int:
     end_on_signals()
     take_streams()
     try:
-        return _arrived(run())
+        return _exit_code_after_output(run())
     except (KeyboardInterrupt, Stopped):
         ignore_further()
         lost = lost_output()
@@ -67,7 +67,7 @@ def answered(run: Callable[[], int], *, debug: bool, again: str) -> int:
         return TRY_LATER if is_temporary else FAILED
 
 
-def _arrived(code: int) -> int:
+def _exit_code_after_output(code: int) -> int:
     """Return the exit code of a command, whose output may not have arrived."""
     stdout = output()
     if stdout is None or not stdout.failure or code == INTERRUPTED:

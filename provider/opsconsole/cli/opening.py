@@ -68,7 +68,7 @@ def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
         return load_directory(files, resources)
     if not args.stack:
         warn_of_files(here)
-    run_app = run_app or not _synthesised(here)
+    run_app = run_app or not _is_synthesised(here)
     return load_program(here, resources, args.stack, run_app=run_app)
 
 
@@ -83,7 +83,7 @@ def each_stack(args: argparse.Namespace) -> list[argparse.Namespace]:
     here = Path.cwd()
     if args.stack or args.environment or _files_of(args) or not _has_app(args):
         return [args]
-    names = stacks_of(find_output(here, run_app=not _synthesised(here)))
+    names = stacks_of(find_output(here, run_app=not _is_synthesised(here)))
     return [argparse.Namespace(**{**vars(args), "stack": name}) for name in names] or [args]
 
 
@@ -141,14 +141,14 @@ def _has_app(args: argparse.Namespace) -> bool:
     here = Path.cwd()
     if args.dir is not None or stands_in(args):
         return args.dir is not None
-    return (here / "cdktf.json").exists() or _synthesised(here)
+    return (here / "cdktf.json").exists() or _is_synthesised(here)
 
 
 def _has_files(directory: Path) -> bool:
     return any(directory.glob("*.tf.json"))
 
 
-def _synthesised(directory: Path) -> bool:
+def _is_synthesised(directory: Path) -> bool:
     config = directory / "cdktf.json"
     output = read_app(config).output if config.exists() else directory / "cdktf.out"
     return (output / "manifest.json").exists()
@@ -206,10 +206,10 @@ def open_backend(
         # What `init -backend-config` says outranks the block, and is in the note alone.
         noted = noted_backend(program.root)
         settings = {noted[0]: noted[1]} if noted and noted[0] == block.type else settings
-    return _opened(args, program.root, settings, operation, workspace)
+    return _open_backend_at(args, program.root, settings, operation, workspace)
 
 
-def _opened(
+def _open_backend_at(
     args: argparse.Namespace,
     directory: Path,
     settings: Mapping[str, Any] | None,
@@ -296,7 +296,7 @@ def state_backend(
     """
     here = Path.cwd()
     if args.state is not None:
-        return _opened(args, here, None, operation, workspace)
+        return _open_backend_at(args, here, None, operation, workspace)
     program = _written_program(args) if _has_app(args) or _has_files(here) else None
     if program is not None:
         return open_backend(args, program, operation, workspace)
@@ -307,4 +307,4 @@ def state_backend(
             "Go to the directory of the app, or name the state with --state=PATH.",
         )
     settings = None if noted is None else {noted[0]: noted[1]}
-    return _opened(args, here, settings, operation, workspace)
+    return _open_backend_at(args, here, settings, operation, workspace)

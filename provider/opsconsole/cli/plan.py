@@ -97,7 +97,7 @@ def _plan(args: argparse.Namespace, program: Program) -> int:
         opening.report_folded(session)
         planning.check(args, program, variables, session.state)
         space = planning.workspace(args, program, variables, session)
-        plan = planning.planned(runner, args, space, session)
+        plan = planning.plan_program(runner, args, space, session)
         objection = planning.objection_to(args, plan)
         if objection is not None:
             # It forbids to apply, not to plan.

@@ -91,7 +91,7 @@ def check(
         raise Mistakes(item for item in found if item.severity is Severity.ERROR)
 
 
-def planned(
+def plan_program(
     runner: asyncio.Runner, args: argparse.Namespace, space: Workspace, session: StateSession
 ) -> Plan:
     """Make the plan that the command line asks for.

@@ -36,7 +36,7 @@ from opsconsole.terraform_binary import engine_of
 
 def list_addresses(args: argparse.Namespace) -> int:
     state = read_state(opening.state_backend(args, "state list"))
-    found = named(state, args.addresses) if args.addresses else list(state.addresses())
+    found = match_addresses(state, args.addresses) if args.addresses else list(state.addresses())
     sys.stdout.writelines(f"{address}\n" for address in found)
     return 0
 
@@ -55,7 +55,7 @@ def show(args: argparse.Namespace) -> int:
 def remove(args: argparse.Namespace) -> int:
     with open_state(opening.state_backend(args, "state rm")) as session:
         opening.report_folded(session)
-        found = named(session.state, args.addresses)
+        found = match_addresses(session.state, args.addresses)
         for address in found:
             if args.dry_run:
                 sys.stdout.write(f"Would remove {address}\n")
@@ -92,7 +92,7 @@ def move(args: argparse.Namespace) -> int:
 
 def _pairs(state: State, source: str, target: Address) -> list[tuple[Address, Address]]:
     """Return old and new addresses: of one instance, or of all instances of a resource."""
-    found = named(state, [source])
+    found = match_addresses(state, [source])
     if Address.parse(source).type != target.type:
         raise UserError(
             f"{source} and {target} are of different types.", "An object keeps its type."
@@ -197,7 +197,7 @@ def _settle(args: argparse.Namespace, session: StateSession) -> Sequence[Diagnos
         return (warning("The console could not be asked", str(problem)),)
 
 
-def named(state: State, texts: Sequence[str]) -> list[Address]:
+def match_addresses(state: State, texts: Sequence[str]) -> list[Address]:
     """Return the instances that addresses name: themselves, or all of a resource or module.
 
     Raises:
@@ -263,7 +263,7 @@ def force_unlock(args: argparse.Namespace) -> int:
             f"{backend.name} is reached through {engine_of().name}.",
             f"Run `{engine_of().command} force-unlock {args.id}` there.",
         )
-    if not args.force and not _confirmed(backend.name):
+    if not args.force and not _ask_for_release(backend.name):
         sys.stdout.write("Nothing was released.\n")
         return 1
     backend.force_unlock(args.id)
@@ -271,7 +271,7 @@ def force_unlock(args: argparse.Namespace) -> int:
     return 0
 
 
-def _confirmed(name: str) -> bool:
+def _ask_for_release(name: str) -> bool:
     sys.stdout.write(
         f"Release the lock of {name}? No other run may be in progress.\n"
         "Only 'yes' is taken as approval: "

@@ -44,7 +44,7 @@ def show(args: argparse.Namespace) -> int:
 
 
 def create(args: argparse.Namespace) -> int:
-    name, place = _checked(args.name), opening.place_of(args)
+    name, place = _check_name(args.name), opening.place_of(args)
     if name in _names(args):
         raise UserError(f'There is a workspace "{name}" already.', "Select it.")
     backend = opening.state_backend(args, "workspace new", workspace=name)
@@ -59,7 +59,7 @@ def create(args: argparse.Namespace) -> int:
 
 
 def select(args: argparse.Namespace) -> int:
-    name, place = _checked(args.name), opening.place_of(args)
+    name, place = _check_name(args.name), opening.place_of(args)
     if name not in _names(args):
         raise UserError(
             f'There is no workspace "{name}".', f"`opsconsole workspace new {name}` makes it."
@@ -70,7 +70,7 @@ def select(args: argparse.Namespace) -> int:
 
 
 def delete(args: argparse.Namespace) -> int:
-    name, place = _checked(args.name), opening.place_of(args)
+    name, place = _check_name(args.name), opening.place_of(args)
     if name == DEFAULT_WORKSPACE:
         raise UserError("The workspace default cannot be deleted.")
     if name == workspace_of(place):
@@ -113,7 +113,7 @@ def _names(args: argparse.Namespace) -> list[str]:
     return [DEFAULT_WORKSPACE, *sorted(item.name for item in found if item.is_dir())]
 
 
-def _checked(name: str) -> str:
+def _check_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise UserError(
             f'"{name}" cannot be the name of a workspace.', "Use letters, digits, -, _, . and ~."

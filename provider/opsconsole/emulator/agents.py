@@ -21,7 +21,7 @@ def create(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     org_id = fields.get("org_id") or (host or {}).get("org_id") or request.principal.org_id
     request.principal.authorize(org_id)
     plugin_ids = fields.pop("plugin_ids", [])
-    fields = _kept(console.profile, fields)
+    fields = _normalise_credentials(console.profile, fields)
     defaults = {"remote_execution": False} if console.profile.fills_defaults else {}
     row = console.store.add("agents", {"status": "idle", **defaults, **fields, "org_id": org_id})
     for plugin_id in plugin_ids:
@@ -29,7 +29,7 @@ def create(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     return console.show("agent", row)
 
 
-def _kept(profile: Profile, fields: dict[str, Any]) -> dict[str, Any]:
+def _normalise_credentials(profile: Profile, fields: dict[str, Any]) -> dict[str, Any]:
     entries: list[CredentialConfig] | None = fields.get("credential_config")
     if not entries:
         return fields
@@ -79,13 +79,13 @@ def _attach(console: EmulatedConsole, agent_id: str, plugin_id: str) -> bool:
 def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """Extra endpoint agent_update: the fields of the create body, only those present change."""
     store = console.store
-    row = console.writable("agent", request)
+    row = console.get_writable("agent", request)
     fields = console.bodies.agent_update.read(json_body(request.body))
     _check_references(console, request, {k: v for k, v in fields.items() if v is not None})
     if "org_id" in fields:
         request.principal.authorize(fields["org_id"])
     plugin_ids = fields.pop("plugin_ids", None)
-    fields = _kept(console.profile, fields)
+    fields = _normalise_credentials(console.profile, fields)
     if plugin_ids is not None:
         for attachment in store.attachments.find("agent_id", row["id"]):
             if attachment["plugin_id"] not in plugin_ids:
@@ -100,7 +100,7 @@ def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
 def delete(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """Extra endpoint agent_delete: the agent is gone, or archived, by the profile."""
     store = console.store
-    row = console.writable("agent", request)
+    row = console.get_writable("agent", request)
     archive_agent(console, row, store.now())
     if console.profile.agent_delete == "removes":
         for attachment in store.attachments.find("agent_id", row["id"]):
@@ -132,13 +132,13 @@ def list_plugins(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     agent = store.agents.get(agent_id)
     if agent is None or not request.principal.sees(agent):
         if profile.unknown_plugins_status >= 400:
-            raise _refused(profile.unknown_plugins_status, agent_id)
+            raise _plugins_refusal(profile.unknown_plugins_status, agent_id)
         return Answer(page(console, "plugin", (), request.query), profile.unknown_plugins_status)
     status = None
     if agent.get("status") == "archived":
         status = profile.archived_plugins_status
         if status >= 400:
-            raise _refused(status, agent_id)
+            raise _plugins_refusal(status, agent_id)
     rows = [
         plugin
         for attachment in store.attachments.find("agent_id", agent_id)
@@ -162,13 +162,13 @@ def detach(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
 
 
 def _active(console: EmulatedConsole, request: ConsoleRequest) -> Row:
-    agent = console.writable("agent", request)
+    agent = console.get_writable("agent", request)
     if agent.get("status") == "archived":
         raise conflict(f"agent {agent['id']} is archived")
     return agent
 
 
-def _refused(status: int, agent_id: str) -> Refusal:
+def _plugins_refusal(status: int, agent_id: str) -> Refusal:
     if status == 404:
         return not_found("agent", agent_id)
     return Refusal(status, _code(status), f"the plugins of agent {agent_id} cannot be read")

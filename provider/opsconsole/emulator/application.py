@@ -20,7 +20,7 @@ from opsconsole.emulator.bodies import Refusal, license_cap
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole, Rule, get, list_all
 from opsconsole.emulator.control import LOGGER, Control, ListeningSocket, encode
 from opsconsole.emulator.document import DOCUMENTED, EXTRA
-from opsconsole.emulator.faults import Fault, Faults, bomb, distorted, garbage, without_end
+from opsconsole.emulator.faults import Fault, Faults, bomb, garbage, spoil_answer, without_end
 from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.traffic import LoggedRequest, Traffic
 
@@ -167,15 +167,15 @@ class Application:
             status = answer.status or console.profile.success.get(operation, 200)
             return status, encode(answer.body), ""
         except Refusal as refusal:
-            return self.refused(refusal)
+            return self.answer_refusal(refusal)
         except sqlite3.Error as failure:
             message = f"the data file cannot be written: {failure}"
         except Exception:
             LOGGER.exception("%s %s", scope["method"], scope["path"])
             message = "the emulator has a defect; its log says more"
-        return self.refused(Refusal(500, "INTERNAL_ERROR", message))
+        return self.answer_refusal(Refusal(500, "INTERNAL_ERROR", message))
 
-    def refused(self, refusal: Refusal) -> tuple[int, bytes, str]:
+    def answer_refusal(self, refusal: Refusal) -> tuple[int, bytes, str]:
         """Return the answer to a request that is refused."""
         request_id = self.console.store.new_id("req")
         body = refusal.body(request_id)
@@ -250,9 +250,9 @@ class Exchange:
                 await _send(send, status, content, [_JSON])
             else:
                 entry.faulty = True
-                status = await self._spoil(fault, scope, receive, send, entry, body)
+                status = await self._answer_with_fault(fault, scope, receive, send, entry, body)
         except Refusal as refusal:
-            status, content, entry.request_id = app.refused(refusal)
+            status, content, entry.request_id = app.answer_refusal(refusal)
             headers = [_JSON]
             if (seconds := app.console.profile.retry_after) is not None:
                 headers.append((b"retry-after", str(seconds).encode()))
@@ -263,7 +263,7 @@ class Exchange:
     def _reply(self, scope: Scope, body: bytes) -> tuple[int, bytes, str]:
         return self._app.answer(self._operation, self._missing, scope, body)
 
-    async def _spoil(
+    async def _answer_with_fault(
         self,
         fault: Fault,
         scope: Scope,
@@ -292,12 +292,12 @@ class Exchange:
             await app.listener.close()
         if fault.cut is not None:
             transport.abort()
-            await _gone(receive)
+            await _wait_for_disconnect(receive)
             return 0
         headers = _headers(fault)
         if fault.redirect is not None:
             status, content = 307, b""
-            headers.append((b"location", _redirected(scope, fault.redirect)))
+            headers.append((b"location", _redirect_target(scope, fault.redirect)))
         elif fault.status is not None:
             status, entry.request_id = fault.status, app.console.store.new_id("req")
             content = encode(fault.problem(entry.request_id))
@@ -312,13 +312,13 @@ class Exchange:
             headers.append((b"content-encoding", b"gzip"))
             content = bomb(fault.inflates_to)
         elif (fault.answer or fault.ids) and status < 300:
-            content = encode(distorted(app.console, self._operation, fault, json.loads(content)))
+            content = encode(spoil_answer(app.console, self._operation, fault, json.loads(content)))
         if fault.truncate is None or fault.truncate >= len(content):
             await _send(send, status, content, headers)
             return status
         await _send(send, status, content, headers, upto=fault.truncate)
         transport.close()
-        await _gone(receive)
+        await _wait_for_disconnect(receive)
         return status
 
 
@@ -336,7 +336,7 @@ def _headers(fault: Fault) -> list[tuple[bytes, bytes]]:
     return headers
 
 
-def _redirected(scope: Scope, where: str) -> bytes:
+def _redirect_target(scope: Scope, where: str) -> bytes:
     """Return the Location of a redirect: this path, here or under another name of this machine."""
     path: bytes = scope["raw_path"]
     if query := scope["query_string"]:
@@ -362,7 +362,7 @@ async def _body(receive: Receive) -> bytes | None:
         message = await receive()
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -391,7 +391,7 @@ async def _send_endless(
 ) -> None:
     """Send pieces until the client has gone away."""
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    gone = asyncio.ensure_future(_gone(receive))
+    gone = asyncio.ensure_future(_wait_for_disconnect(receive))
     try:
         for piece in pieces:
             await send({"type": "http.response.body", "body": piece, "more_body": True})

@@ -10,7 +10,7 @@ from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 
 def delete_specialty(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """DELETE /api/v1/specialties/{id}: 409 while an agent still carries it."""
-    row = console.writable("specialty", request)
+    row = console.get_writable("specialty", request)
     carriers = [
         agent["id"]
         for agent in console.store.agents.find("specialty_id", row["id"])
@@ -39,7 +39,7 @@ def create_specialty(console: EmulatedConsole, request: ConsoleRequest) -> Answe
 def update_specialty(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """Extra endpoint specialty_update: only the fields present change; the key stays."""
     store = console.store
-    row = console.writable("specialty", request)
+    row = console.get_writable("specialty", request)
     changes = console.bodies.specialty_update.read(json_body(request.body))
     if changes.get("key", row["key"]) != row["key"]:
         raise invalid([("key", "cannot be changed")])
@@ -58,7 +58,7 @@ def text_hash(pattern: str) -> str:
 def update_blacklisted_command(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """POST /api/v1/blacklists/{id}: rules 1 to 5 of the document's blacklist update."""
     store = console.store
-    row = console.writable("blacklist", request)
+    row = console.get_writable("blacklist", request)
     changes = console.bodies.blacklist.read(json_body(request.body))
     if "org_id" in changes:
         request.principal.authorize(changes["org_id"])
@@ -84,6 +84,6 @@ def create_blacklisted_command(console: EmulatedConsole, request: ConsoleRequest
 
 def delete_blacklisted_command(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """Extra endpoint blacklist_delete."""
-    row_id = console.writable("blacklist", request)["id"]
+    row_id = console.get_writable("blacklist", request)["id"]
     console.store.blacklists.remove(row_id)
     return Answer({"id": row_id, "deleted": True})

@@ -102,7 +102,7 @@ class EmulatedConsole:
                 return _principal(self.store.keys.find("cookie", value))
         raise unauthorized("no credentials")
 
-    def seen(self, kind: str, request: ConsoleRequest) -> Row:
+    def get_visible(self, kind: str, request: ConsoleRequest) -> Row:
         """Return the row that the path names; 404 when there is none that the caller can see."""
         row_id = request.ids[0]
         row = self.store.tables[TABLES[kind]].get(row_id)
@@ -114,9 +114,9 @@ class EmulatedConsole:
             raise Refusal(403, "ORG_ACCESS_DENIED", message)
         raise not_found("blacklisted command" if kind == "blacklist" else kind, row_id)
 
-    def writable(self, kind: str, request: ConsoleRequest) -> Row:
+    def get_writable(self, kind: str, request: ConsoleRequest) -> Row:
         """Return the row; 404 when it is not seen, 403 when its scope may not be written."""
-        row = self.seen(kind, request)
+        row = self.get_visible(kind, request)
         request.principal.authorize(row.get("org_id"))
         return row
 
@@ -211,7 +211,7 @@ class Rendering:
 
 def get(kind: str) -> Rule:
     """Return the rule that answers with the object of a kind that the path names."""
-    return lambda console, request: console.show(kind, console.seen(kind, request))
+    return lambda console, request: console.show(kind, console.get_visible(kind, request))
 
 
 def list_all(kind: str) -> Rule:

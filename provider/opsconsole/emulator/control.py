@@ -84,11 +84,11 @@ class Control:
             ("data/{collection}/{row_id:path}", self.row, ["GET", "POST", "PATCH", "DELETE"]),
         ]
         return [
-            Route(f"/{path}", self._guarded(handle), methods=methods)
+            Route(f"/{path}", self._guard(handle), methods=methods)
             for path, handle, methods in routes
         ]
 
-    def _guarded(self, handle: Callable[[Request, Any], Any]) -> Callable[[Request], Any]:
+    def _guard(self, handle: Callable[[Request, Any], Any]) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
             if request.client and not ipaddress.ip_address(request.client.host).is_loopback:
                 return _answer({"message": "only from this machine"}, 403)
@@ -129,7 +129,7 @@ class Control:
     def faults(self, request: Request, body: Any) -> Any:
         """GET: the faults that wait. POST: add one, or a list of them."""
         if request.method == "POST":
-            added = [read_fault(item) for item in _listed(body)]
+            added = [read_fault(item) for item in _as_list(body)]
             if any(fault.refuse for fault in added) and not self._listener.movable:
                 raise BadBody(NO_DOOR)
             self._faults.waiting += added
@@ -160,7 +160,7 @@ class Control:
         collection = _collection(request)
         if request.method == "GET":
             return {"rows": list(self._console.store.tables[collection])}
-        added = [self._add(collection, _fields(fields)) for fields in _listed(body)]
+        added = [self._add(collection, _fields(fields)) for fields in _as_list(body)]
         self._console.store.commit()
         return {"rows": added}
 
@@ -216,7 +216,7 @@ def _fields(value: Any) -> dict[str, Any]:
     return fields
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 

@@ -271,7 +271,7 @@ _TELLING = ("id", "name", "key", "pattern", "host_id", "specialty_id")
 """Fields that identify an object."""
 
 
-def distorted(console: EmulatedConsole, operation: str, fault: Fault, body: Any) -> Any:
+def spoil_answer(console: EmulatedConsole, operation: str, fault: Fault, body: Any) -> Any:
     """Return what a fault makes of the decoded body of a success."""
     if fault.answer == "array":
         return [body]

@@ -13,7 +13,7 @@ from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.store import TENANT, Row
 
 
-def stored(profile: Profile, fields: dict[str, Any]) -> Row:
+def normalise_values(profile: Profile, fields: dict[str, Any]) -> Row:
     """Return the fields as this console keeps them: trimmed, in lower case, without some."""
     kept = {name: value for name, value in fields.items() if name not in profile.drops}
     if profile.trims:
@@ -47,10 +47,10 @@ def missing_jump_hosts(
 def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """POST /api/v1/hosts/{id}: only the fields present in the body change."""
     profile = console.profile
-    row = console.writable("host", request)
+    row = console.get_writable("host", request)
     fields = json_body(request.body, required=False)
     if fields:
-        row = _changed(console, request, row, fields)
+        row = _find_changes(console, request, row, fields)
     elif profile.empty_update == "refused":
         raise invalid([("body", "must hold at least one field")])
     elif profile.idle_update_bumps:
@@ -59,14 +59,14 @@ def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     return console.show("host", row)
 
 
-def _changed(
+def _find_changes(
     console: EmulatedConsole, request: ConsoleRequest, row: Row, fields: dict[str, Any]
 ) -> Row:
     profile = console.profile
     fields = console.bodies.host_update.read(fields)
     if missing := missing_jump_hosts(console, request, fields):
         raise invalid([("jump_host_ids", f"names no host: {missing[0]}")])
-    changes = stored(profile, fields)
+    changes = normalise_values(profile, fields)
     if profile.connect_fields == "ignored":
         for name in CONNECT_FIELDS:
             changes.pop(name, None)
@@ -83,7 +83,7 @@ def _changed(
 def delete(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """DELETE /api/v1/hosts/{id}: archives the host's agents and their tasks, in one transaction."""
     store = console.store
-    row_id = console.writable("host", request)["id"]
+    row_id = console.get_writable("host", request)["id"]
     behind = [row for row in store.hosts.find("jump_host_ids", row_id) if row["id"] != row_id]
     rerouted: list[str] = []
     if behind and console.profile.jump_host_delete == "refused":
@@ -264,7 +264,7 @@ class Batch:
             read = self._console.bodies.host_row.read(given)
         except Refusal as refusal:
             return ImportedRow("failed", None, refusal.explained)
-        fields = stored(self._console.profile, read)
+        fields = normalise_values(self._console.profile, read)
         if not fields.get("name"):
             return ImportedRow("failed", None, "name is required")
         if missing := missing_jump_hosts(self._console, self._request, fields):

@@ -47,7 +47,7 @@ def took(seconds: float) -> str:
 _LISTED = 50
 
 
-def _listed(what: str, lines: Sequence[str], pen: Pen, colour: str) -> list[str]:
+def _list_changes(what: str, lines: Sequence[str], pen: Pen, colour: str) -> list[str]:
     """Return the lines of changes under a heading that counts them; of many, the first."""
     if not lines:
         return []
@@ -89,8 +89,8 @@ def render(
     cross, dash = pen.paint("✗", "red"), pen.paint("-", "yellow")
     waits = (f"{printable(item)} (waited for {printable(cause)})" for item, cause in left_out)
     lines = [
-        *_listed("failed", [f"  {cross} {printable(item)}" for item in failures], pen, "red"),
-        *_listed("skipped", [f"  {dash} {item}" for item in waits], pen, "yellow"),
+        *_list_changes("failed", [f"  {cross} {printable(item)}" for item in failures], pen, "red"),
+        *_list_changes("skipped", [f"  {dash} {item}" for item in waits], pen, "yellow"),
     ]
     complete = not (failures or left_out or incomplete)
     summary = apply_summary(done, operation, complete)

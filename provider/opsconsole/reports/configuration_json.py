@@ -24,7 +24,7 @@ from opsconsole.language import (
     readable_references,
 )
 from opsconsole.reconcile.providers import full_source
-from opsconsole.reports.json_values import filled
+from opsconsole.reports.json_values import without_empty
 from opsconsole.resources import PROVIDER
 
 SCHEMA_VERSION: Final = 0
@@ -46,7 +46,7 @@ def configuration(program: Program) -> dict[str, Any]:
         key: _provider(key, program)
         for key in sorted({*program.providers, *(block.provider for block in blocks)})
     }
-    return filled({"provider_config": providers}) | {"root_module": filled(root)}
+    return without_empty({"provider_config": providers}) | {"root_module": without_empty(root)}
 
 
 def _provider(key: str, program: Program) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def _provider(key: str, program: Program) -> dict[str, Any]:
     block = program.providers.get(key)
     arguments = block.arguments if block is not None else {}
     shown = {name: item for name, item in arguments.items() if name not in _SECRETS}
-    return filled(
+    return without_empty(
         {
             "name": name,
             "full_name": full_source(program),
@@ -66,7 +66,7 @@ def _provider(key: str, program: Program) -> dict[str, Any]:
 
 
 def _resource(block: Block) -> dict[str, Any]:
-    return filled(
+    return without_empty(
         {
             "address": block.address,
             "mode": block.mode,
@@ -83,7 +83,7 @@ def _resource(block: Block) -> dict[str, Any]:
 
 
 def _output(output: Output) -> dict[str, Any]:
-    return filled(
+    return without_empty(
         {
             "sensitive": output.sensitive or None,
             "expression": _expression(output.value),
@@ -97,7 +97,7 @@ def _variable(variable: Variable, defaults: Mapping[str, Any]) -> dict[str, Any]
     name = variable.name
     found: dict[str, Any] = {"default": defaults[name]} if name in defaults else {}
     facts = {"description": variable.description, "sensitive": variable.sensitive or None}
-    return found | filled(facts)
+    return found | without_empty(facts)
 
 
 def _expressions(arguments: Mapping[str, Json]) -> dict[str, Any]:
@@ -106,17 +106,17 @@ def _expressions(arguments: Mapping[str, Json]) -> dict[str, Any]:
 
 def _expression(value: Json) -> dict[str, Any]:
     references = [part for item in readable_references(value) for part in _parts(item)]
-    return {"constant_value": value} | filled({"references": references})
+    return {"constant_value": value} | without_empty({"references": references})
 
 
 def _parts(reference: Reference) -> Iterator[str]:
     """Yield a reference, and what it leads through, down to the resource or the variable."""
     steps = reference.steps
-    for count in range(len(steps), min(_named(steps), len(steps)) - 1, -1):
+    for count in range(len(steps), min(_count_named_steps(steps), len(steps)) - 1, -1):
         yield Reference(steps[:count]).written()
 
 
-def _named(steps: Sequence[Step]) -> int:
+def _count_named_steps(steps: Sequence[Step]) -> int:
     """Return how many steps of a reference name a block or a variable."""
     return 3 if steps[0] == "data" else 2
 
@@ -153,14 +153,14 @@ def relevant_attributes(
             if key in visited:
                 continue
             visited.add(key)
-            leads_to, item = _followed(program, owner, reference.steps)
+            leads_to, item = _follow_reference(program, owner, reference.steps)
             waiting.extend(leads_to)
             if item is not None:
                 found[json.dumps(item)] = item
     return [found[key] for key in sorted(found)]
 
 
-def _followed(
+def _follow_reference(
     program: Program, owner: Block | None, steps: tuple[Step, ...]
 ) -> tuple[list[tuple[Block | None, Json]], dict[str, Any] | None]:
     """Return the declarations that a reference leads to, and the attribute that it names."""
@@ -171,7 +171,7 @@ def _followed(
         return [(owner, owner.count)], None
     if first == "each" and owner is not None:
         return [(owner, owner.for_each)], None
-    size = _named(steps)
+    size = _count_named_steps(steps)
     block = program.blocks.get(".".join(str(step) for step in steps[:size]))
     if block is None:
         return [], None

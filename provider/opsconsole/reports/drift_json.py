@@ -45,7 +45,7 @@ _MAX_BYTES: Final = 1 << 30
 
 def render(report: DriftReport) -> str:
     """Return the report as indented JSON: that of a `DriftDocument`."""
-    document = _written(
+    document = _dump(
         DriftDocument,
         {
             "format": FORMAT,
@@ -67,11 +67,11 @@ def render(report: DriftReport) -> str:
         },
     )
     # One at a time: models of all findings would be held in memory beside what they are made of.
-    document["findings"] = [_written(FindingDocument, item) for item in report.findings]
+    document["findings"] = [_dump(FindingDocument, item) for item in report.findings]
     return json.dumps(document, indent=2) + "\n"
 
 
-def _written(model: type[BaseModel], content: object) -> dict[str, Any]:
+def _dump(model: type[BaseModel], content: object) -> dict[str, Any]:
     return model.model_validate(content).model_dump(mode="json", exclude_defaults=True)
 
 

@@ -14,7 +14,7 @@ from opsconsole.state import Address
 from opsconsole.values import UNKNOWN, Attributes, Value, holds_unknown
 
 
-def filled(members: Mapping[str, Any]) -> dict[str, Any]:
+def without_empty(members: Mapping[str, Any]) -> dict[str, Any]:
     """Return `members` without those that are null or an empty text, list or object."""
     return {name: item for name, item in members.items() if item not in (None, "", [], {})}
 
@@ -80,7 +80,7 @@ def _shape(value: Value, leaf: Any) -> Any:
 def cause_json(cause: Cause) -> dict[str, Any]:
     """Return the error behind a diagnostic or a finding; what is not known is left out."""
     answer = cause.answer
-    return filled(
+    return without_empty(
         {
             "kind": cause.kind.value,
             "message": cause.message,
@@ -108,7 +108,7 @@ def diagnostic_json(item: Diagnostic) -> dict[str, Any]:
         start = {"line": int(line), "column": 1, "byte": 0}
         found["range"] = {"filename": file, "start": start, "end": dict(start)}
     cause = item.cause and cause_json(item.cause)
-    return found | filled({"path": list(item.path), "cause": cause})
+    return found | without_empty({"path": list(item.path), "cause": cause})
 
 
 def type_of(value: Value) -> Any:
@@ -135,7 +135,7 @@ def instance_json(address: Address, text: str) -> dict[str, Any]:
     index = {} if address.key is None else {"index": address.key}
     return {
         "address": text,
-        **filled({"module_address": address.module}),
+        **without_empty({"module_address": address.module}),
         "mode": address.mode,
         "type": address.type,
         "name": address.name,

@@ -42,19 +42,21 @@ def render(report: DriftReport) -> str:
 def _suite(
     root: ElementTree.Element, stack: str, findings: Iterable[Finding], report: DriftReport
 ) -> None:
-    suite = _named(root, "testsuite", stack or _UNTITLED, timestamp=report.checked_at)
+    suite = _add_element(root, "testsuite", stack or _UNTITLED, timestamp=report.checked_at)
     own = replace(report, findings=tuple(findings))
     properties = ElementTree.SubElement(suite, "properties")
     for name, value in (
         ("coverage_percent", own.coverage),
         ("attribute_coverage_percent", own.attribute_coverage),
     ):
-        _named(properties, "property", name, value=f"{round(value, 3):g}")
+        _add_element(properties, "property", name, value=f"{round(value, 3):g}")
     if report.comparison is not None:
-        _named(properties, "property", "since", value=since_text(report))
+        _add_element(properties, "property", "since", value=since_text(report))
         for entry in report.comparison.resolved:
             if entry.stack == stack:
-                _named(properties, "property", "resolved", value=entry_text(entry, stacks=False))
+                _add_element(
+                    properties, "property", "resolved", value=entry_text(entry, stacks=False)
+                )
     for finding in own.findings:
         _case(suite, finding, report)
     _count(suite)
@@ -71,8 +73,8 @@ def _messages(report: DriftReport) -> str:
 
 def _errors(root: ElementTree.Element, report: DriftReport) -> None:
     verdict = judge(report)
-    suite = _named(root, "testsuite", "check", timestamp=report.checked_at)
-    case = _named(suite, "testcase", verdict.headline, classname="check", time="0")
+    suite = _add_element(root, "testsuite", "check", timestamp=report.checked_at)
+    case = _add_element(suite, "testcase", verdict.headline, classname="check", time="0")
     message = _clean(verdict.explanation)
     result = ElementTree.SubElement(case, "error", message=message, type="untold")
     result.text = _messages(report) or None
@@ -86,7 +88,7 @@ def _count(suite: ElementTree.Element) -> None:
 
 
 def _case(suite: ElementTree.Element, finding: Finding, report: DriftReport) -> None:
-    case = _named(suite, "testcase", finding.address, classname=finding.type_name, time="0")
+    case = _add_element(suite, "testcase", finding.address, classname=finding.type_name, time="0")
     file, _, line = finding.location.rpartition(":")
     if file and line.isascii() and line.isdigit():
         case.set("file", _clean(file))
@@ -129,14 +131,14 @@ def _details(finding: Finding) -> str:
 
 
 def _baseline(root: ElementTree.Element, report: DriftReport) -> None:
-    suite = _named(root, "testsuite", "baseline", timestamp=report.checked_at)
+    suite = _add_element(root, "testsuite", "baseline", timestamp=report.checked_at)
     for item in report.baseline:
-        case = _named(suite, "testcase", item.entry, classname="baseline", time="0")
+        case = _add_element(suite, "testcase", item.entry, classname="baseline", time="0")
         ElementTree.SubElement(case, "skipped", message=_clean(item.problem))
     _count(suite)
 
 
-def _named(
+def _add_element(
     parent: ElementTree.Element, tag: str, name: str, **attributes: str
 ) -> ElementTree.Element:
     clean = {key: _clean(value) for key, value in attributes.items()}

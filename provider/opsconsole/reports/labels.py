@@ -116,7 +116,7 @@ def _origin(change: Change, verb: str) -> Iterable[str]:
 
 
 def _reason(change: Change) -> str:
-    place = parsed(change.address, change.type_name)
+    place = parse_address(change.address, change.type_name)
     return {
         "delete_because_no_resource_config": (
             f"because {place.type}.{place.name} is no longer declared"
@@ -139,13 +139,13 @@ def agreement(plan: Plan) -> str:
         return "The console matches the program."
     sentences = ["State matches the program."]
     if plan.unread:
-        sentences.append(f"{_counted(plan.unread)} not read from the console.")
+        sentences.append(f"{_count_words(plan.unread)} not read from the console.")
     if plan.partly_shown:
-        sentences.append(f"{_counted(plan.partly_shown)} shown only in part by the console.")
+        sentences.append(f"{_count_words(plan.partly_shown)} shown only in part by the console.")
     return " ".join(sentences)
 
 
-def unasked(plan: Plan) -> str:
+def describe_no_requests(plan: Plan) -> str:
     """Say that a plan asked nothing of the console; empty where it did, or has nothing to create.
 
     A wrong key and names that are there already show only in answers.
@@ -158,11 +158,11 @@ def unasked(plan: Plan) -> str:
     )
 
 
-def _counted(count: int) -> str:
+def _count_words(count: int) -> str:
     return f"{plural(count, 'resource')} in it {'was' if count == 1 else 'were'}"
 
 
-def planned(counts: Counts) -> str:
+def count_sentence(counts: Counts) -> str:
     """Return the summary line in Terraform's words: `Plan: 3 to add, 1 to change, 2 to destroy.`"""
     imported = f"{counts.imported} to import, " if counts.imported else ""
     adopted = f"{counts.adopt} to adopt, " if counts.adopt else ""
@@ -174,7 +174,7 @@ def planned(counts: Counts) -> str:
 
 def plan_summary(counts: Counts, changes: Sequence[Change] = ()) -> str:
     """Return the summary line; what Terraform has no words for follows in further sentences."""
-    sentences = [planned(counts)]
+    sentences = [count_sentence(counts)]
     cascaded = sum(change.action is Action.DELETE and bool(change.cascade) for change in changes)
     if cascaded:
         sentences.append(
@@ -186,7 +186,7 @@ def plan_summary(counts: Counts, changes: Sequence[Change] = ()) -> str:
 
 
 @lru_cache(maxsize=65536)
-def parsed(address: str, type_name: str = "") -> Address:
+def parse_address(address: str, type_name: str = "") -> Address:
     """Return the parts of `address`.
 
     What is not a resource's address (the id that names an unmanaged object) is taken as the name
@@ -208,7 +208,7 @@ def natural(text: str) -> tuple[tuple[int, int | str], ...]:
 
 def definition_of(address: str, type_name: str) -> ResourceDefinition | DataSourceDefinition | None:
     """Return the definition behind an address; None where the type is not one of ours."""
-    if parsed(address, type_name).mode == "data":
+    if parse_address(address, type_name).mode == "data":
         return DATA_SOURCES.get(type_name)
     return RESOURCES.get(type_name)
 

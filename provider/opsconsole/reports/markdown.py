@@ -93,7 +93,7 @@ def code(text: str) -> str:
     return f"<code>{_SPECIAL.sub(lambda match: f'&#{ord(match[0])};', safe)}</code>"
 
 
-def fenced(texts: Iterable[str]) -> str:
+def fence(texts: Iterable[str]) -> str:
     """Return lines of a diff as a block; its fence is longer than any run of backticks within."""
     body = "\n".join(texts)
     runs = re.findall("`+", body)
@@ -112,7 +112,7 @@ def diff_texts(lines: Iterable[Line]) -> list[str]:
     return found
 
 
-def folded(summary: str, body: str) -> str:
+def fold(summary: str, body: str) -> str:
     """Return `body` behind a disclosure whose line is `summary` (Markdown of one line)."""
     return f"<details><summary>{summary}</summary>\n\n{body}\n</details>\n"
 
@@ -149,7 +149,7 @@ def _sections(report: Report) -> Iterator[MarkdownSection]:
                 opening, [item for rows in section.groups for item in _items(rows)]
             )
     for title, lines in report.extra:
-        yield MarkdownSection(f"\n### {title}\n\n", [fenced(diff_texts(lines))], "output")
+        yield MarkdownSection(f"\n### {title}\n\n", [fence(diff_texts(lines))], "output")
     if report.notes:
         notes = [f"- {code(entry)}: {plain(problem)}\n" for entry, problem in report.notes]
         yield MarkdownSection("\n### Baseline entries to look at\n\n", notes, "problem")
@@ -173,14 +173,14 @@ def _item(row: Row, reason: str) -> str:
         return f"- {' · '.join([headline, *remarks])}\n"
     parts = [" · ".join(remarks)]
     if row.diff:
-        parts.append(fenced(diff_texts(_declared(row.diff))))
+        parts.append(fence(diff_texts(_declared_lines(row.diff))))
     if row.children:
         parts.append(f"Archived with it, without a call: {plural(len(row.children), 'resource')}")
         parts.append("".join(f"- {code(address)}\n" for address, _ in row.children))
-    return folded(headline, "\n\n".join(filter(None, parts)))
+    return fold(headline, "\n\n".join(filter(None, parts)))
 
 
-def _declared(lines: Sequence[Line]) -> Iterator[Line]:
+def _declared_lines(lines: Sequence[Line]) -> Iterator[Line]:
     """Yield the lines of a diff, but of a new resource count what is known after apply only."""
     unknown = 0
     for line in lines:

@@ -18,8 +18,8 @@ from opsconsole.clock import timestamp
 from opsconsole.diagnostics import Diagnostic, Severity
 from opsconsole.reconcile.changes import Action, Change, Counts, Drift, OutputChange
 from opsconsole.reports.apply_text import apply_summary
-from opsconsole.reports.json_values import diagnostic_json, filled, type_of
-from opsconsole.reports.labels import parsed, planned
+from opsconsole.reports.json_values import diagnostic_json, type_of, without_empty
+from opsconsole.reports.labels import count_sentence, parse_address
 from opsconsole.reports.plan_json import TERRAFORM_VERSION, imported_id
 from opsconsole.reports.text import printable
 from opsconsole.values import Value
@@ -101,13 +101,13 @@ def planned_change(change: Change, at: datetime) -> Message:
     if change.action is Action.NO_OP and (change.previous_address or change.import_id):
         word = "move" if change.previous_address else "import"
     previous = change.previous_address and resource(change.previous_address, change.type_name)
-    body = filled(
+    body = without_empty(
         {
             "resource": resource(change.address, change.type_name),
             "previous_resource": previous,
             "action": word,
             "reason": _REASONS.get(change.reason, change.reason),
-            "importing": filled({"id": imported_id(change)}),
+            "importing": without_empty({"id": imported_id(change)}),
         }
     )
     return _message("planned_change", f"{change.address}: Plan to {word}", at, change=body)
@@ -115,7 +115,7 @@ def planned_change(change: Change, at: datetime) -> Message:
 
 def change_summary(counts: Counts, operation: str, at: datetime) -> Message:
     """Return the message of the counts; `operation` is `plan`, `apply` or `destroy`."""
-    text = planned(counts) if operation == "plan" else apply_summary(counts, operation)
+    text = count_sentence(counts) if operation == "plan" else apply_summary(counts, operation)
     changes = {
         "add": counts.add,
         "change": counts.change,
@@ -174,7 +174,7 @@ class Hook(NamedTuple):
             "id_value": self.id,
             "elapsed_seconds": None if self.seconds is None else round(self.seconds),
         }
-        return _message(self.kind, self.text, at, hook=filled(found))
+        return _message(self.kind, self.text, at, hook=without_empty(found))
 
 
 def apply_start(address: str, action: Action, id: str = "") -> Hook:
@@ -182,7 +182,7 @@ def apply_start(address: str, action: Action, id: str = "") -> Hook:
 
     A replacement is shown as its delete and its create, as Terraform does.
     """
-    text = f"{address}: {_DOING[action][0]}...{_shown(id)}"
+    text = f"{address}: {_DOING[action][0]}...{_id_text(id)}"
     return Hook("apply_start", text, address, action, id)
 
 
@@ -195,7 +195,7 @@ def apply_progress(address: str, action: Action, seconds: float) -> Hook:
 
 def apply_complete(address: str, action: Action, seconds: float, id: str = "") -> Hook:
     """Say that a change is done; `id` is the console's id of what is there now."""
-    text = f"{address}: {_DOING[action][1]} complete after {duration(seconds)}{_shown(id)}"
+    text = f"{address}: {_DOING[action][1]} complete after {duration(seconds)}{_id_text(id)}"
     return Hook("apply_complete", text, address, action, id, seconds)
 
 
@@ -207,7 +207,7 @@ def apply_errored(address: str, action: Action, seconds: float) -> Hook:
 
 def resource(address: str, type_name: str = "") -> dict[str, Any]:
     """Return the `resource` member that messages carry."""
-    place = parsed(address, type_name)
+    place = parse_address(address, type_name)
     local = address.removeprefix(f"{place.module}.") if place.module else address
     return {
         "addr": address,
@@ -230,7 +230,7 @@ def duration(seconds: float) -> str:
     return f"{minutes}m{rest}s" if minutes else f"{rest}s"
 
 
-def _shown(value: str) -> str:
+def _id_text(value: str) -> str:
     return f" [id={printable(value)}]" if value else ""
 
 

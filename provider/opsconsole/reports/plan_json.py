@@ -32,14 +32,14 @@ from opsconsole.reports.configuration_json import (
 )
 from opsconsole.reports.json_values import (
     after_unknown,
-    filled,
     instance_json,
     known,
     module_tree,
     sensitive,
     type_of,
+    without_empty,
 )
-from opsconsole.reports.labels import kinds_of, natural, parsed, sensitive_of
+from opsconsole.reports.labels import kinds_of, natural, parse_address, sensitive_of
 from opsconsole.state import instance_and_key
 from opsconsole.values import UNKNOWN, Attributes, holds_unknown
 
@@ -79,7 +79,7 @@ def document(
     drift = sorted(plan.drift, key=_order)
     outputs = sorted(plan.outputs, key=lambda output: output.name)
     errored = has_error(plan.diagnostics)
-    found = filled(
+    found = without_empty(
         {
             "format_version": FORMAT_VERSION,
             "terraform_version": TERRAFORM_VERSION,
@@ -113,7 +113,7 @@ def _of_program(
     program: Program, changes: Iterable[Change], outputs: Iterable[OutputChange]
 ) -> dict[str, Any]:
     blocks = (
-        parsed(change.address, change.type_name).config
+        parse_address(change.address, change.type_name).config
         for change in changes
         if change.action is not Action.NO_OP
     )
@@ -126,7 +126,7 @@ def _of_program(
 
 
 def _order(item: Change | Drift | DataRead) -> tuple[Any, ...]:
-    place = parsed(item.address, item.type_name)
+    place = parse_address(item.address, item.type_name)
     # Terraform orders names as text, and only keys that are numbers by their value.
     key = (place.key, "") if isinstance(place.key, int) else (-1, place.key or "")
     kind = 2 if isinstance(place.key, str) else 1
@@ -140,19 +140,19 @@ def resource_change(change: Change) -> dict[str, Any]:
         actions.reverse()
     importing = {
         "replace_paths": [[name] for name in change.replace_paths],
-        "importing": filled({"id": imported_id(change)}),
+        "importing": without_empty({"id": imported_id(change)}),
     }
     extra = {
         "construct_path": change.construct_path,
         "cascade": change.cascade,
         "notes": list(change.notes),
     }
-    return _instance_json(change) | filled(
+    return _instance_json(change) | without_empty(
         {
             "previous_address": change.previous_address,
-            "change": _body(actions, change) | filled(importing),
+            "change": _body(actions, change) | without_empty(importing),
             "action_reason": change.reason,
-            "opsconsole": filled(extra),
+            "opsconsole": without_empty(extra),
         }
     )
 
@@ -170,11 +170,11 @@ def _drift(drift: Drift) -> dict[str, Any]:
 
 def _instance_json(item: Change | Drift | DataRead) -> dict[str, Any]:
     address, deposed = instance_and_key(item.address)
-    place = parsed(item.address, item.type_name)
+    place = parse_address(item.address, item.type_name)
     return (
         instance_json(place, address)
         | {"provider_name": FULL_ADDRESS}
-        | filled({"deposed": deposed})
+        | without_empty({"deposed": deposed})
     )
 
 
@@ -203,7 +203,7 @@ def _output_change(output: OutputChange) -> dict[str, Any]:
 
 
 def _values(outputs: dict[str, Any], resources: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    return filled({"outputs": outputs}) | {"root_module": module_tree(resources)}
+    return without_empty({"outputs": outputs}) | {"root_module": module_tree(resources)}
 
 
 def _planned_values(changes: Iterable[Change], outputs: Iterable[OutputChange]) -> dict[str, Any]:
@@ -232,7 +232,7 @@ def _resource(item: Change | DataRead, values: Attributes) -> dict[str, Any]:
     return (
         _instance_json(item)
         | {"schema_version": SCHEMA_VERSION}
-        | filled({"values": known(values)})
+        | without_empty({"values": known(values)})
         | {"sensitive_values": sensitive(values, names, kinds_of(item.address, item.type_name))}
     )
 
@@ -247,7 +247,9 @@ def _prior_state(
         if change.before is not None and not change.import_id:
             resource = _resource(change, change.before)
             if change.depends_on:
-                resource["depends_on"] = sorted({parsed(a).config for a in change.depends_on})
+                resource["depends_on"] = sorted(
+                    {parse_address(a).config for a in change.depends_on}
+                )
             resources.append(resource)
     held = {
         output.name: _output(output.before, output.sensitive)

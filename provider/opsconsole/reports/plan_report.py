@@ -10,16 +10,16 @@ from opsconsole.reconcile.changes import Action, Change, Drift, Plan
 from opsconsole.reports.diagnostics_text import dedupe_diagnostics
 from opsconsole.reports.labels import (
     agreement,
+    describe_no_requests,
     heading,
     label_attribute,
     natural,
-    parsed,
+    parse_address,
     plan_summary,
     sensitive_of,
     short_type,
-    unasked,
 )
-from opsconsole.reports.plan_text import cascades, diff_of, displayed, output_lines
+from opsconsole.reports.plan_text import cascades, diff_of, output_lines, visible_changes
 from opsconsole.reports.report import GraphItem, Report, Row, Section, moment
 from opsconsole.reports.styles import MOVE, PLAN_STYLES, SAME, Style, style_of_change
 from opsconsole.reports.text import SENSITIVE, printable
@@ -77,7 +77,7 @@ def _headline(plan: Plan) -> tuple[str, Style, str, str]:
     first, _, rest = plan_summary(plan.counts, plan.changes).partition(". ")
     styles = map(style_of_change, plan.changes)
     gravest = min(styles, key=lambda style: style.rank, default=SAME)
-    lede = " ".join(filter(None, (rest, unasked(plan))))
+    lede = " ".join(filter(None, (rest, describe_no_requests(plan))))
     return "⚠️" if plan.counts.destroy else "📋", gravest, first.removesuffix("."), lede
 
 
@@ -94,7 +94,7 @@ def _facts(plan: Plan, timestamp: str) -> Iterator[tuple[str, str]]:
 
 
 def _sections(plan: Plan, anchors: Mapping[int, str]) -> Iterator[Section]:
-    shown = displayed(plan)
+    shown = visible_changes(plan)
     gone = cascades(plan)
     for action, (title, meaning) in _TITLES.items():
         style = PLAN_STYLES[action]
@@ -172,7 +172,7 @@ def items_of(plan: Plan, anchors: Mapping[int, str]) -> Iterator[GraphItem]:
     folded = {id(item): host for host, group in cascades(plan).items() for item in group}
     hosts = {change.address: anchors[id(change)] for change in plan.changes}
     for change in plan.changes:
-        if parsed(change.address, change.type_name).mode == "data":
+        if parse_address(change.address, change.type_name).mode == "data":
             continue
         values = change.after if change.after is not None else change.before or {}
         before = change.before or {}

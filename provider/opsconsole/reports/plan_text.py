@@ -13,15 +13,15 @@ from opsconsole.reports import diagnostics_text
 from opsconsole.reports.labels import (
     LEGEND,
     agreement,
+    describe_no_requests,
     heading,
     kinds_of,
     label_attribute,
     natural,
-    parsed,
+    parse_address,
     plan_summary,
     sensitive_of,
     symbol,
-    unasked,
 )
 from opsconsole.reports.text import SENSITIVE, SIGN_COLOURS, Pen, printable, scalar, wrapped
 from opsconsole.reports.value_diff import TO_NULL, Diff, Line, changed_value, whole
@@ -53,8 +53,8 @@ def render(plan: Plan, *, colour: bool = False, width: int = 0, compact: bool = 
     if plan.empty:
         parts.insert(1, _nothing(plan, pen))
     elif plan.unsettled:
-        parts.append(_unsettled(plan, pen))
-    if note := unasked(plan):
+        parts.append(_unsettled_text(plan, pen))
+    if note := describe_no_requests(plan):
         parts.append("\n".join(wrapped(note, _WIDTH)) + "\n")
     parts.append(diagnostics_text.render(plan.diagnostics, colour=colour, width=width))
     return "\n".join(part for part in parts if part)
@@ -63,16 +63,16 @@ def render(plan: Plan, *, colour: bool = False, width: int = 0, compact: bool = 
 def fits(plan: Plan, rows: int) -> bool:
     """Return whether the whole plan as text has at most so many lines."""
     # A change has three lines at least: a plan of many need not be rendered to know.
-    return 3 * len(displayed(plan)) <= rows and render(plan).count("\n") <= rows
+    return 3 * len(visible_changes(plan)) <= rows and render(plan).count("\n") <= rows
 
 
-def _unsettled(plan: Plan, pen: Pen) -> str:
+def _unsettled_text(plan: Plan, pen: Pen) -> str:
     what = plural(len(plan.unsettled), "creation")
     said = f"The outcome of {what} is not known, so this is not complete whatever is applied."
     return pen.paint(said, "bold", "yellow") + "\n"
 
 
-def displayed(plan: Plan) -> list[Change]:
+def visible_changes(plan: Plan) -> list[Change]:
     """Return the changes that deserve a block of their own, ordered by address.
 
     Changes that follow from the deletion of a host are under that host instead.
@@ -112,7 +112,7 @@ def diff_of(change: Change | Drift) -> Diff:
 
 
 def _changes(plan: Plan, pen: Pen, compact: bool) -> str:
-    shown = displayed(plan)
+    shown = visible_changes(plan)
     if not shown:
         return ""
     used = {symbol(change) for change in shown}
@@ -149,7 +149,7 @@ def _brief(
     """
     groups: dict[tuple[str, str, str, tuple[str, ...]], list[Change]] = {}
     for change in changes:
-        place = parsed(change.address, change.type_name)
+        place = parse_address(change.address, change.type_name)
         kind = f"data.{change.type_name}" if place.mode == "data" else change.type_name
         key = symbol(change), kind, _brief_verb(change), tuple(change.notes)
         groups.setdefault(key, []).append(change)
@@ -173,7 +173,7 @@ def _brief_verb(change: Change) -> str:
 
 
 def _name(change: Change) -> str:
-    place = parsed(change.address, change.type_name)
+    place = parse_address(change.address, change.type_name)
     name = change.address.partition(f"{place.type}.")[2] or change.address
     if change.construct_path:
         name = f"{change.construct_path}{print_key(place.key)}"
@@ -186,10 +186,10 @@ def _runs(names: Iterable[str]) -> Iterator[str]:
     run: list[str] = []
     for name in names:
         if run and name != _successor(run[-1]):
-            yield from _shortened(run)
+            yield from _shorten(run)
             run = []
         run.append(name)
-    yield from _shortened(run)
+    yield from _shorten(run)
 
 
 def _successor(name: str) -> str:
@@ -201,7 +201,7 @@ def _successor(name: str) -> str:
     return f"{before}{int(number) + 1:0{len(number)}}{behind}"
 
 
-def _shortened(run: Sequence[str]) -> Sequence[str]:
+def _shorten(run: Sequence[str]) -> Sequence[str]:
     return run if len(run) < _RUN else [f"{run[0]} … {run[-1]}"]
 
 
@@ -213,21 +213,21 @@ def _block(change: Change, cascaded: Sequence[Change], pen: Pen) -> str:
     lines = [f"  {pen.bold(f'# {printable(change.address)}')} {verb}"]
     lines += [f"  # ({remark})" for remark in head.remarks]
     lines += _body(change, symbol(change), diff_of(change).lines(), pen)
-    lines += _cascaded(change, cascaded, pen)
+    lines += _cascade_text(change, cascaded, pen)
     return "\n".join([*lines, ""])
 
 
 def _body(change: Change | Drift, sign: str, lines: Iterable[Line], pen: Pen) -> Iterator[str]:
-    place = parsed(change.address, change.type_name)
+    place = parse_address(change.address, change.type_name)
     word = "data" if place.mode == "data" else "resource"
     names = f'{word} "{change.type_name}" "{printable(place.name)}" {{'
     yield f"{' ' * (3 - len(sign))}{pen.sign(sign)} {names}"
     for line in lines:
-        yield _painted(line, pen)
+        yield _paint(line, pen)
     yield "    }"
 
 
-def _painted(line: Line, pen: Pen) -> str:
+def _paint(line: Line, pen: Pen) -> str:
     if not pen.colour:
         return line.plain
     colour = SIGN_COLOURS.get(line.sign)
@@ -235,7 +235,7 @@ def _painted(line: Line, pen: Pen) -> str:
     return line.laid_out(sign, pen.paint(line.remark, "red" if line.text else "dim"))
 
 
-def _cascaded(host: Change, cascaded: Sequence[Change], pen: Pen) -> Iterator[str]:
+def _cascade_text(host: Change, cascaded: Sequence[Change], pen: Pen) -> Iterator[str]:
     if not cascaded:
         return
     yield ""
@@ -304,7 +304,7 @@ def render_outputs(outputs: Iterable[OutputChange], *, colour: bool = False) -> 
     lines = ["Changes to outputs:"]
     for output in changing:
         for line in output_lines(output, width):
-            lines.append(_painted(line, pen))
+            lines.append(_paint(line, pen))
     return "\n".join([*lines, ""])
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from opsconsole.diagnostics import leading_names
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reports import apply_text
-from opsconsole.reports.json_values import filled, instance_json, module_tree, sensitive
+from opsconsole.reports.json_values import instance_json, module_tree, sensitive, without_empty
 from opsconsole.reports.labels import kinds_of, sensitive_of
 from opsconsole.reports.plan_json import STATE_FORMAT_VERSION
 from opsconsole.reports.text import SENSITIVE, Pen, printable
@@ -85,8 +85,10 @@ def render_json(state: State) -> str:
             for deposed in ("", *state.deposed(address))
             if (held := state.get(address, deposed)) is not None
         )
-        values = filled({"outputs": outputs_json(state.outputs)}) | {"root_module": resources}
-        found |= filled({"terraform_version": state.terraform_version}) | {"values": values}
+        values = without_empty({"outputs": outputs_json(state.outputs)}) | {
+            "root_module": resources
+        }
+        found |= without_empty({"terraform_version": state.terraform_version}) | {"values": values}
     return json.dumps(found, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
@@ -112,4 +114,4 @@ def _resource(address: Address, deposed: str, held: InstanceObject) -> dict[str,
         "tainted": held.tainted or None,
         "deposed_key": deposed,
     }
-    return instance_json(address, text) | facts | filled(remarks)
+    return instance_json(address, text) | facts | without_empty(remarks)

@@ -29,7 +29,7 @@ def printable(text: str, keep: str = "") -> str:
     return "".join(letter if letter.isprintable() else _escape(letter) for letter in text)
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Return `text` as a quoted string of Terraform's language."""
     inner = printable(text.translate(_ESCAPING)).replace("${", "$${").replace("%{", "%%{")
     return f'"{inner}"'
@@ -44,7 +44,7 @@ def scalar(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return quoted(value)
+        return quote(value)
     return str(value)
 
 

@@ -88,12 +88,12 @@ def changed_value(
     if same(old, new):
         yield from whole(old, depth, "", head, tail)
     elif old is None:
-        yield from _remarked(whole(new, depth, "+", head, tail), remark)
+        yield from _add_remark(whole(new, depth, "+", head, tail), remark)
     elif new is None:
-        yield from _remarked(whole(old, depth, "-", head, TO_NULL + tail), remark)
+        yield from _add_remark(whole(old, depth, "-", head, TO_NULL + tail), remark)
     elif new is UNKNOWN:
         arrow = f" -> {KNOWN_AFTER_APPLY}{tail}"
-        yield from _remarked(whole(old, depth, "~", head, arrow, inner="-"), remark)
+        yield from _add_remark(whole(old, depth, "~", head, arrow, inner="-"), remark)
     elif isinstance(old, list) and isinstance(new, list):
         yield Line(depth, "~", f"{head}[", remark)
         yield from (_set if kind is Kind.STRING_SET else _list)(old, new, depth + 1)
@@ -107,13 +107,13 @@ def changed_value(
         yield from _text(old, new, depth + 1)
         yield Line(depth, "", f"EOT{tail}")
     elif isinstance(old, list | dict) or isinstance(new, list | dict):
-        yield from _remarked(whole(old, depth, "-", head, tail), remark)
+        yield from _add_remark(whole(old, depth, "-", head, tail), remark)
         yield from whole(new, depth, "+", head, tail)
     else:
         yield Line(depth, "~", f"{head}{scalar(old)} -> {scalar(new)}{tail}", remark)
 
 
-def _remarked(lines: Iterable[Line], remark: str) -> Iterator[Line]:
+def _add_remark(lines: Iterable[Line], remark: str) -> Iterator[Line]:
     for line in lines:
         yield line._replace(remark=remark)
         remark = ""

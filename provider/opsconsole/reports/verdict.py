@@ -37,7 +37,7 @@ def judge(report: DriftReport) -> Verdict:
     "Could not tell" outranks drift, so that a check that saw half of a fleet is never taken for
     one that saw all of it. Drift that was seen is still named.
     """
-    outcome, headline, explanation = _judged(report)
+    outcome, headline, explanation = _judge_outcome(report)
     if report.share is not None:
         explanation += (
             f" This is shard {report.share.shard}: unmanaged objects count once "
@@ -49,7 +49,7 @@ def judge(report: DriftReport) -> Verdict:
     return Verdict(outcome, headline, explanation, code)
 
 
-def _judged(report: DriftReport) -> tuple[CheckOutcome, str, str]:
+def _judge_outcome(report: DriftReport) -> tuple[CheckOutcome, str, str]:
     drifted = len(report.drifted)
     seen = f"{plural(drifted, 'resource')} drifted" if drifted else "no drift was seen"
     accepted = sum(bool(finding.accepted) for finding in report.findings)

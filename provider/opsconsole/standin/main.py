@@ -47,11 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = _run(words)
             sys.stdout.flush()
             return code
-    from opsconsole.cli.main import answered, debugging
+    from opsconsole.cli.main import debugging, run_and_report
     from opsconsole.cli.table import FAILED
 
     again = "OPSCONSOLE_DEBUG=1 opsconsole-terraform …"
-    code = answered(lambda: _run(words), debug=debugging(), again=again)
+    code = run_and_report(lambda: _run(words), debug=debugging(), again=again)
     sys.stdout.flush()
     # Clients know Terraform's exit codes alone.
     return FAILED if code == TRY_LATER else code

@@ -41,7 +41,7 @@ async def test_is_readable_without_script(browser: Any, page: tuple[str, str]) -
     document = await browser.call("DOM.getDocument")
     root = document["root"]["nodeId"]
 
-    async def displayed(selector: str) -> bool:
+    async def visible_changes(selector: str) -> bool:
         found = await browser.call("DOM.querySelector", nodeId=root, selector=selector)
         if not found["nodeId"]:
             return False
@@ -51,9 +51,9 @@ async def test_is_readable_without_script(browser: Any, page: tuple[str, str]) -
             return False
         return True
 
-    assert await displayed(".item > summary")
-    assert await displayed("#graph svg .node")
-    assert not await displayed("#bar")
+    assert await visible_changes(".item > summary")
+    assert await visible_changes("#graph svg .node")
+    assert not await visible_changes("#bar")
 
 
 async def test_filters_by_words(browser: Any, page: tuple[str, str]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Final
 
-from opsconsole.reports.labels import natural, parsed
+from opsconsole.reports.labels import natural, parse_address
 from opsconsole.reports.report import GraphItem
 from opsconsole.reports.styles import ELSEWHERE, SAME, Style
 from opsconsole.reports.text import printable
@@ -112,16 +112,16 @@ class _Builder:
         for item in items:
             self._items[item.stack, item.type_name, item.id] = item
             self._items[item.type_name, item.id] = item
-            address = parsed(item.address, item.type_name)
+            address = parse_address(item.address, item.type_name)
             block = (item.stack, address.config)
             self._blocks[block].append(item)
             self._blocks[*block, address.key].append(item)
-            self._behind[block].update(parsed(other).config for other in item.depends_on)
+            self._behind[block].update(parse_address(other).config for other in item.depends_on)
         hosts = [item for item in items if item.type_name == HOST.type_name]
         jumps = {
             jump.key
             for item in hosts
-            for jump in self._referred(item, "jump_host_ids", HOST.type_name)
+            for jump in self._referred_objects(item, "jump_host_ids", HOST.type_name)
             if isinstance(jump, GraphItem)
         }
         for item in items:
@@ -143,7 +143,7 @@ class _Builder:
             column = _COLUMNS.get(target, Column.OTHERS)
             if item.type_name == target == HOST.type_name:
                 column = Column.JUMP_HOSTS
-            for other in self._referred(item, name, target):
+            for other in self._referred_objects(item, name, target):
                 box = self._box_of(target, other, column)
                 if own is None:
                     self._tie_plugins(box, item, "plugin_id", "name")
@@ -160,7 +160,9 @@ class _Builder:
             box.title = printable(title) or box.title
             self._tie(agent, box, item.style)
 
-    def _referred(self, item: GraphItem, name: str, type_name: str) -> Iterator[GraphItem | str]:
+    def _referred_objects(
+        self, item: GraphItem, name: str, type_name: str
+    ) -> Iterator[GraphItem | str]:
         """Yield what attribute `name` refers to: items, or ids of what is not among them.
 
         A stack may refer to what another one manages; its own comes first.
@@ -179,7 +181,7 @@ class _Builder:
 
         Dependencies name blocks, and those that are behind others too, as in state.
         """
-        configs = dict.fromkeys(parsed(address).config for address in item.depends_on)
+        configs = dict.fromkeys(parse_address(address).config for address in item.depends_on)
         near = [
             block
             for config in configs
@@ -187,7 +189,7 @@ class _Builder:
             and self._blocks[block][0].type_name == type_name
         ]
         behind = {config for block in near for config in self._behind[block]}
-        key = parsed(item.address, item.type_name).key
+        key = parse_address(item.address, item.type_name).key
         for block in near:
             if block[1] not in behind:
                 instances = self._blocks[block]
