@@ -12,8 +12,8 @@ from opsconsole.drift.check import CheckOptions, check
 from opsconsole.drift.report import Bucket
 from opsconsole.drift.stack import Stack
 from opsconsole.lifecycle.answers import PrivateState
+from opsconsole.reports.drift_report import CheckOutcome, judge
 from opsconsole.reports.formats import FORMATS
-from opsconsole.reports.verdict import CheckOutcome, judge
 from opsconsole.state.backend import LocalBackend
 from opsconsole.state.model import State
 from opsconsole.state.opening import open_state

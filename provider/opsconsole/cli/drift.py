@@ -1,13 +1,42 @@
-"""`opsconsole drift`: compares states with the console."""
+"""`opsconsole drift`: compares states with the console; of which states, and what is accepted."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
 
-from opsconsole.cli.drift_check import accept, check_acceptance, check_once
+from opsconsole import resources
 from opsconsole.cli.drift_output import read_output
 from opsconsole.cli.interrupts import make_runner, run_stoppable
+from opsconsole.cli.opening import variables_of, warn_of_files
+from opsconsole.clock import utc_now
+from opsconsole.diagnostics import Diagnostic, warning
+from opsconsole.drift import BASELINE_FILE
+from opsconsole.drift.baseline import Baseline, read_baseline
+from opsconsole.drift.check import CheckOptions, check
+from opsconsole.drift.report import DriftReport
+from opsconsole.drift.stack import Stack
+from opsconsole.drift.states import stack_names, state_files, workspace_of_state
 from opsconsole.errors import UserError
+from opsconsole.language import (
+    Program,
+    load_directory,
+    load_stack,
+    read_app,
+    readable_part,
+    stacks_of,
+    synthesise,
+)
+from opsconsole.phrases import did_you_mean, plural
+from opsconsole.reconcile.providers import OnStop
+from opsconsole.reports.drift_report import several_stacks
+from opsconsole.state import Backend, LocalBackend, Locking, Unreadable, backend_for, workspace_of
 
 
 def run(args: argparse.Namespace) -> int:
@@ -43,3 +72,231 @@ def run_merge(args: argparse.Namespace) -> int:
 
     output = read_output(args)
     return output.write(merge_reports([read_report(file) for file in args.reports]))
+
+
+async def check_once(
+    args: argparse.Namespace, *, on_stop: OnStop = lambda stop: None
+) -> DriftReport:
+    """Find the states, check them once, and return the report.
+
+    Args:
+        on_stop: Takes what stops the check.
+
+    Raises:
+        UserError: A state, program or baseline cannot be found or read.
+        Stopped: The check was stopped.
+    """
+    options = CheckOptions(
+        read_only=args.read_only,
+        min_coverage=args.min_coverage,
+        baseline=_baseline(args.baseline),
+        counted=args.count_unmanaged,
+        shard=args.shard,
+    )
+    stacks, diagnostics = _stacks_to_check(args)
+    stacks = [item for item in stacks if args.shard is None or args.shard.takes(item.name)]
+    report = await check(stacks, options, os.environ, on_stop)
+    return replace(report, diagnostics=(*diagnostics, *report.diagnostics))
+
+
+def _baseline(path: Path | None) -> Baseline:
+    if path is None:
+        path = Path(BASELINE_FILE)
+        if not path.exists():
+            return Baseline()
+    return read_baseline(path)
+
+
+def check_acceptance(args: argparse.Namespace) -> None:
+    """Refuse what does not go with --accept, before anything is asked of the console.
+
+    Raises:
+        UserError: --reason is missing, --until has passed, or --accept is missing.
+    """
+    if args.accept is None:
+        if args.reason or args.until:
+            raise UserError("--reason and --until belong to --accept.", "Add --accept.")
+        return
+    if not (args.reason or "").strip():
+        raise UserError(
+            "--accept needs a reason, which every report then shows.", "Add --reason TEXT."
+        )
+    if args.until is not None and args.until < utc_now().date():
+        raise UserError(f"--until {args.until} has passed.", "Name today or a later day.")
+
+
+def accept(args: argparse.Namespace, report: DriftReport) -> DriftReport:
+    """Write the drift that --accept names into the baseline; return the report with it accepted.
+
+    Raises:
+        UserError: An address names no drift, or the baseline cannot be written.
+    """
+    from opsconsole.drift.accepting import add_entries, entries_for, select_findings
+
+    path = args.baseline or Path(BASELINE_FILE)
+    today = utc_now().date()
+    before = read_baseline(path) if path.exists() else Baseline()
+    findings = select_findings(report, args.accept)
+    entries = entries_for(
+        findings, before, args.reason, args.until, today, name_stacks=several_stacks(report)
+    )
+    if not entries:
+        sys.stderr.write("There is no drift to accept.\n")
+        return report
+    baseline = add_entries(path, entries)
+    count, drifted = len(entries), plural(len(findings), "resource")
+    noun = "entry" if count == 1 else "entries"
+    sys.stderr.write(f"Added {count:,} {noun} to {path}: drift of {drifted} is accepted.\n\n")
+    marked, _ = baseline.apply(report.findings, today, certain=False)
+    return replace(report, findings=tuple(marked))
+
+
+def _stacks_to_check(args: argparse.Namespace) -> tuple[list[Stack], Sequence[Diagnostic]]:
+    """Return the stacks that the command line names, and remarks on how they were found.
+
+    Raises:
+        UserError: There is no such state or program, or a program cannot be read.
+    """
+    programs = _programs(args)
+    if args.places:
+        return _of_files(args, state_files(args.places), programs)
+    if programs:
+        return _distinct([_of_program(args, program) for program in programs]), ()
+    return _of_files(args, state_files([Path()]), ())
+
+
+def _programs(args: argparse.Namespace) -> list[Program]:
+    """Return the programs: named by --dir or --program, or found here where no state is named."""
+    if args.dir is not None:
+        return _readable(lambda: load_directory(args.dir, resources))
+    if args.program is None and args.places:
+        return []
+    directory = args.program or Path()
+    if not directory.is_dir():
+        raise UserError(
+            f"There is no directory {directory}, where a program was expected.",
+            "Name it as --program=DIR; states come before --program, or behind `--`.",
+        )
+    config = directory / "cdktf.json"
+    if config.exists():
+        if not args.stack:
+            warn_of_files(directory)
+        app = read_app(config)
+        written = (app.output / "manifest.json").exists()
+        if args.program is not None or not written:
+            synthesise(app)
+        return _stacks(app.output, args.stack)
+    written = (directory / "cdktf.out" / "manifest.json").exists()
+    if any(directory.glob("*.tf.json")) or (args.program is not None and not written):
+        return _readable(lambda: load_directory(directory, resources))
+    if written:
+        return _stacks(directory / "cdktf.out", args.stack)
+    return []
+
+
+def _stacks(output: Path, wanted: Sequence[str]) -> list[Program]:
+    names = stacks_of(output)
+    for name in wanted:
+        if name not in names:
+            raise UserError(f'There is no stack "{name}".', did_you_mean(name, names))
+    return [
+        program
+        for name in names
+        if not wanted or name in wanted
+        for program in _readable(partial(load_stack, output, resources, name))
+    ]
+
+
+def _readable(load: Callable[[], Program]) -> list[Program]:
+    """Return what can be read of a program: its state may be checked whoever carries it out."""
+    program = readable_part(load)
+    return [] if program is None else [program]
+
+
+def _of_program(args: argparse.Namespace, program: Program) -> Stack:
+    block = program.backend
+    settings = None if block is None else {block.type: block.settings}
+    return Stack(
+        program.stack or program.root.name,
+        _backend_of(program, settings),
+        program,
+        variables_of(args, program),
+        workspace_of(program.root),
+        args.program is not None,
+    )
+
+
+def _backend_of(program: Program, settings: dict[str, Any] | None) -> Backend:
+    """Return the backend of a program; an error in its settings is reported when it is read."""
+    try:
+        return backend_for(program.root, settings, "drift", given={})
+    except UserError as problem:
+        return Unreadable(program.stack or program.root.name, problem)
+
+
+def _distinct(stacks: Sequence[Stack]) -> list[Stack]:
+    """Give stacks of one name a number behind it."""
+    seen: dict[str, int] = {}
+    found = []
+    for stack in stacks:
+        seen[stack.name] = seen.get(stack.name, 0) + 1
+        number = seen[stack.name]
+        found.append(stack if number == 1 else replace(stack, name=f"{stack.name} {number}"))
+    return found
+
+
+def _of_files(
+    args: argparse.Namespace, files: Sequence[Path], programs: Sequence[Program]
+) -> tuple[list[Stack], Sequence[Diagnostic]]:
+    own = _programs_by_state_file(args, programs)
+    stacks = []
+    alone = []
+    for path, name in zip(files, stack_names(files), strict=True):
+        backend = LocalBackend(path, "drift", Locking(lock=False))
+        program = own.get(backend.path) or _by_name(name, programs)
+        if program is None and programs:
+            alone.append(str(path))
+        stacks.append(
+            Stack(name, backend)
+            if program is None
+            else Stack(
+                name,
+                backend,
+                program,
+                variables_of(args, program),
+                workspace_of_state(path),
+                args.program is not None,
+            )
+        )
+    return stacks, _warn_of_unpaired_states(alone)
+
+
+def _programs_by_state_file(
+    args: argparse.Namespace, programs: Sequence[Program]
+) -> dict[Path, Program]:
+    """Return the programs by the state file that their backend names."""
+    found = {}
+    for program in programs:
+        backend = _of_program(args, program).backend if len(programs) > 1 else None
+        if isinstance(backend, LocalBackend):
+            found[backend.path] = program
+    return found
+
+
+def _by_name(name: str, programs: Sequence[Program]) -> Program | None:
+    """Return the program of a state: the only one there is, or the stack of that name."""
+    if len(programs) == 1:
+        return programs[0]
+    return next((program for program in programs if program.stack == name), None)
+
+
+def _warn_of_unpaired_states(paths: Sequence[str]) -> tuple[Diagnostic, ...]:
+    if not paths:
+        return ()
+    belong = "belongs" if len(paths) == 1 else "belong"
+    return (
+        warning(
+            f"{plural(len(paths), 'state')} {belong} to no stack of the program",
+            f"The settings of the environment are used for {', '.join(paths)}.",
+        ),
+    )

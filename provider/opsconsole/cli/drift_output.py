@@ -14,8 +14,8 @@ from opsconsole.cli.standard_streams import coloured, columns
 from opsconsole.drift.report import DriftReport
 from opsconsole.drift.since import compare
 from opsconsole.errors import UserError
+from opsconsole.reports.drift_report import judge
 from opsconsole.reports.formats import FORMATS
-from opsconsole.reports.verdict import judge
 
 _NOTIFY_URL = "OPSCONSOLE_NOTIFY_URL"
 

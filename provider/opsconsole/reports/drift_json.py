@@ -38,7 +38,7 @@ from opsconsole.reports.drift_document import (
     FindingDocument,
     ShardDocument,
 )
-from opsconsole.reports.verdict import accepted_drift, judge
+from opsconsole.reports.drift_report import accepted_drift, judge
 
 _MAX_BYTES: Final = 1 << 30
 

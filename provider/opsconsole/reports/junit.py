@@ -15,10 +15,16 @@ from xml.etree import ElementTree
 from opsconsole.diagnostics import has_error
 from opsconsole.drift.report import Bucket, DriftReport, Finding
 from opsconsole.reports.diagnostics_text import body_of
-from opsconsole.reports.drift_report import difference_lines
-from opsconsole.reports.styles import BUCKET_STYLES
+from opsconsole.reports.drift_report import (
+    difference_lines,
+    entry_text,
+    judge,
+    new_text,
+    since_text,
+    unseen_text,
+)
+from opsconsole.reports.report import BUCKET_STYLES
 from opsconsole.reports.text import printable
-from opsconsole.reports.verdict import entry_text, judge, new_text, since_text, unseen_text
 
 _UNTITLED = "opsconsole drift"
 

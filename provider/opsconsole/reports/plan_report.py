@@ -20,8 +20,18 @@ from opsconsole.reports.labels import (
     short_type,
 )
 from opsconsole.reports.plan_text import cascades, diff_of, output_lines, visible_changes
-from opsconsole.reports.report import GraphItem, Report, Row, Section, moment
-from opsconsole.reports.styles import MOVE, PLAN_STYLES, SAME, Style, style_of_change
+from opsconsole.reports.report import (
+    MOVE,
+    PLAN_STYLES,
+    SAME,
+    GraphItem,
+    Report,
+    Row,
+    Section,
+    Style,
+    moment,
+    style_of_change,
+)
 from opsconsole.reports.text import SENSITIVE, printable
 from opsconsole.values import UNKNOWN
 

@@ -10,7 +10,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from opsconsole.drift.report import Bucket, DriftReport
-from opsconsole.reports.verdict import CheckOutcome, accepted_drift, judge
+from opsconsole.reports.drift_report import CheckOutcome, accepted_drift, judge
 
 _PREFIX = "opsconsole_drift"
 

@@ -20,8 +20,7 @@ from opsconsole.reconcile.changes import Action, Change, Plan
 from opsconsole.reports import drift_report, plan_report
 from opsconsole.reports.html import page
 from opsconsole.reports.html.graph import HEIGHT, ROOM, Column, Graph, draw, graph_of, merge_alike
-from opsconsole.reports.report import GraphItem
-from opsconsole.reports.styles import ELSEWHERE, PLAN_STYLES, SAME
+from opsconsole.reports.report import ELSEWHERE, PLAN_STYLES, SAME, GraphItem
 from opsconsole.values import UNKNOWN
 
 EVIL = '</style><script>alert("x")</script><img src=//evil onerror=alert(1)>'
