@@ -60,7 +60,7 @@ def in_order(text: str, *sentences: str) -> None:
 @pytest.mark.real_client
 @pytest.mark.cdktf
 @pytest.mark.terraform
-def test_the_whole_way(tmp_path: Path) -> None:
+def test_the_whole_way(tmp_path):
     # Not "Apply complete!" and the like: cdktf may end before it has passed on the last lines.
     in_order(
         show(tmp_path),
@@ -89,7 +89,7 @@ def test_the_whole_way(tmp_path: Path) -> None:
 
 
 @pytest.mark.real_client
-def test_without_terraform(tmp_path: Path) -> None:
+def test_without_terraform(tmp_path):
     node = shutil.which("node")
     programs = tmp_path / "programs"
     programs.mkdir()

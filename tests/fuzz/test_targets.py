@@ -11,7 +11,7 @@ from fuzzing.mutation import mutated
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_seeds_raise_only_what_is_documented(name: str) -> None:
+def test_seeds_raise_only_what_is_documented(name):
     module = target(name)
     for seed in module.SEEDS:
         module.check(seed)
@@ -20,7 +20,7 @@ def test_seeds_raise_only_what_is_documented(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_mutations_raise_only_what_is_documented(name: str, data: st.DataObject) -> None:
+def test_mutations_raise_only_what_is_documented(name, data):
     module = target(name)
     seed = data.draw(st.sampled_from(module.SEEDS))
     module.check(mutated(seed, data.draw(st.integers(0, 2**31 - 1))))
@@ -29,5 +29,5 @@ def test_mutations_raise_only_what_is_documented(name: str, data: st.DataObject)
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.binary(max_size=300))
-def test_bytes_raise_only_what_is_documented(name: str, data: bytes) -> None:
+def test_bytes_raise_only_what_is_documented(name, data):
     target(name).check(data)

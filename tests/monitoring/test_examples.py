@@ -38,12 +38,12 @@ def promtool(*words: str) -> subprocess.CompletedProcess[str]:
     ],
     ids=" ".join,
 )
-def test_prometheus_accepts_them(words: tuple[str, ...]) -> None:
+def test_prometheus_accepts_them(words):
     seen = promtool(*words)
     assert seen.returncode == 0, seen.stdout + seen.stderr
 
 
-def test_prometheus_refuses_a_spoilt_copy(tmp_path: Path) -> None:
+def test_prometheus_refuses_a_spoilt_copy(tmp_path):
     spoilt = tmp_path / "alerts.yml"
     spoilt.write_text(RULES.read_text().replace("> 0", "> > 0", 1))
     assert promtool("check", "rules", str(spoilt)).returncode != 0

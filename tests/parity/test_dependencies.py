@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from engines import Terraform
 from opsconsole.emulator import serve
 from worlds import World
 
@@ -22,9 +19,7 @@ SECOND = {"resource": {"opsconsole_host": {"web": {"name": "web"}, "new": {"name
 
 
 @pytest.mark.terraform
-def test_a_dropped_reference_leaves_the_dependencies(
-    terraform: Callable[..., Terraform],
-) -> None:
+def test_a_dropped_reference_leaves_the_dependencies(terraform):
     with serve() as left, serve() as right:
         ours, theirs = (World(console, terraform({}, console)) for console in (left, right))
         for program in (FIRST, SECOND):

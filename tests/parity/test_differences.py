@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from consoles import CONSOLES
-from engines import Terraform
 from opsconsole.emulator import Emulator, serve
 from worlds import World, actions
 
@@ -238,9 +237,7 @@ def orphaned(native: World, terraform: World) -> None:
 
 @pytest.mark.terraform
 @pytest.mark.parametrize("row", SCENES)
-def test_the_engines_differ_as_the_document_says(
-    row: str, terraform: Callable[..., Terraform]
-) -> None:
+def test_the_engines_differ_as_the_document_says(row, terraform):
     profile, shown = SCENES[row]
     with serve(CONSOLES[profile]) as left, serve(CONSOLES[profile]) as right:
         shown(World(left, terraform({}, left)), World(right, terraform({}, right)))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from consoles import CONSOLES
-from engines import Terraform
 from opsconsole.emulator import serve
 from parity_cases import Case, Step, cases, declared, whole
 from parity_events import happen, prepare
@@ -26,7 +23,7 @@ PROFILES = ("default", "sparse", "fickle", "bumping")
 @pytest.mark.parity
 @pytest.mark.timeout(7200 if EVERYTHING else 300)
 @pytest.mark.parametrize("profile", PROFILES if EVERYTHING else PROFILES[:2])
-def test_both_engines_agree(profile: str, terraform: Callable[..., Terraform]) -> None:
+def test_both_engines_agree(profile, terraform):
     @settings(
         max_examples=BATCHES,
         deadline=None,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from engines import Terraform
 from opsconsole import resources
 from opsconsole.emulator import serve
 from opsconsole.language import lasting_values, resolve_variables
@@ -47,7 +46,7 @@ VARIABLES: Final = {
 @pytest.mark.terraform
 @pytest.mark.parity
 @pytest.mark.timeout(300)
-def test_both_engines_print_the_same_document(terraform: Callable[..., Terraform]) -> None:
+def test_both_engines_print_the_same_document(terraform):
     @settings(
         max_examples=1,
         deadline=None,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import product
 
 import pytest
 
-from http_state import HELD, HttpState
-from opsconsole.emulator import Emulator
-from pipeline_jobs import Service, assert_ends
+from http_state import HELD
+from pipeline_jobs import assert_ends
 from sampling import EVERYTHING
 
 NATIVE, TERRAFORM = "opsconsole-terraform", "terraform"
@@ -30,9 +28,7 @@ WHOLE = product(("github", "gitlab", "shell"), ("cdktf", "cdktn"), (NATIVE, TERR
         if EVERYTHING or case in SAMPLE
     ],
 )
-def test_a_change_is_shown_and_then_deployed(
-    name: str, framework: str, engine: str, service: Callable[..., Service], console: Emulator
-) -> None:
+def test_a_change_is_shown_and_then_deployed(name, framework, engine, service, console):
     jobs = service(name, framework, engine)
     shown = jobs.diff()
     assert shown.code == 0, shown.text
@@ -62,13 +58,8 @@ def test_a_change_is_shown_and_then_deployed(
     ][: 3 if EVERYTHING else 1],
 )
 def test_a_diff_that_cannot_be_made_says_what_helps(
-    situation: str,
-    problem: str,
-    remedy: str,
-    engine: str,
-    service: Callable[..., Service],
-    state: HttpState,
-) -> None:
+    situation, problem, remedy, engine, service, state
+):
     jobs = service("github", "cdktf", engine)
     if situation == "held lock":
         state.lock = HELD

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from urllib.parse import parse_qs
 from xml.etree import ElementTree
 
 import pytest
 
-from http_state import HELD, HttpState
+from http_state import HELD
 from opsconsole.emulator import Emulator
-from pipeline_jobs import Service, assert_ends
-from posts import Posts
+from pipeline_jobs import assert_ends
 from sampling import EVERYTHING
 
 SERVICES = ("github", "gitlab", "shell")
@@ -30,8 +28,8 @@ def names(console: Emulator) -> set[str]:
 @pytest.mark.parametrize("framework", ["", "cdktf"] if EVERYTHING else [""])
 @pytest.mark.parametrize("name", SERVICES)
 def test_the_reviewed_plan_is_applied_and_drift_is_told_once(
-    name: str, framework: str, service: Callable[..., Service], console: Emulator, posts: Posts
-) -> None:
+    name, framework, service, console, posts
+):
     jobs = service(name, framework)
     jobs.settings |= {"NOTES_TOKEN": "notes-token", "CI_API_V4_URL": posts.address}
     if name == "github":
@@ -92,9 +90,7 @@ def test_the_reviewed_plan_is_applied_and_drift_is_told_once(
 
 
 @pytest.mark.parametrize("name", [name for name in SERVICES if EVERYTHING or name == "shell"])
-def test_a_job_that_cannot_go_on_says_what_helps(
-    name: str, service: Callable[..., Service], state: HttpState
-) -> None:
+def test_a_job_that_cannot_go_on_says_what_helps(name, service, state):
     jobs = service(name)
     planned = jobs.plan()
     text = re.sub(r"(?<=Checksum of this plan: )\w+", NOBODY_SAW, planned.text)

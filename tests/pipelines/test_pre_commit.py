@@ -53,9 +53,7 @@ def environment(
     }
 
 
-def test_a_push_shows_the_plan_and_stops_where_there_is_none(
-    hooked: Repository, environment: dict[str, str], console: Emulator
-) -> None:
+def test_a_push_shows_the_plan_and_stops_where_there_is_none(hooked, environment, console):
     command = "pre-commit run --all-files --color=never --hook-stage pre-push opsconsole-plan"
     code, said = run_shell(command, hooked.folder, environment)
     assert code == 0, said
@@ -79,9 +77,7 @@ def test_a_push_shows_the_plan_and_stops_where_there_is_none(
         ("A key has the form svc_ak_<secret>.", False),
     ],
 )
-def test_a_key_is_not_committed(
-    line: str, found: bool, hooked: Repository, environment: dict[str, str]
-) -> None:
+def test_a_key_is_not_committed(line, found, hooked, environment):
     (hooked.folder / "notes.txt").write_text(f"{line}\n")
     git(hooked.folder, "add", "notes.txt")
     code, said = run_shell("pre-commit run --color=never", hooked.folder, environment)

@@ -112,13 +112,7 @@ class Unit:
 
 
 @pytest.mark.parametrize("kind", [Container, Unit])
-def test_the_check_tells_drift_from_health(
-    kind: type[Container] | type[Unit],
-    machine: Machine,
-    settings: dict[str, str],
-    console: Emulator,
-    tmp_path: Path,
-) -> None:
+def test_the_check_tells_drift_from_health(kind, machine, settings, console, tmp_path):
     states = tmp_path / "states"
     states.mkdir()
     state = states / "terraform.fleet.tfstate"

@@ -42,7 +42,7 @@ def verdict(command: tuple[str, ...], files: list[Path]) -> subprocess.Completed
 
 
 @pytest.mark.parametrize("validator", CHECKED, ids=lambda words: words[-1])
-def test_the_validator_accepts_it(validator: tuple[str, ...], tmp_path: Path) -> None:
+def test_the_validator_accepts_it(validator, tmp_path):
     files = [PIPELINES / place for place in CHECKED[validator]]
     seen = verdict(validator, files)
     assert seen.returncode == 0, seen.stdout + seen.stderr
@@ -60,14 +60,14 @@ def cron_job() -> dict[str, Any]:
     return read
 
 
-def test_kubernetes_accepts_the_cron_job(cron_job: dict[str, Any]) -> None:
+def test_kubernetes_accepts_the_cron_job(cron_job):
     kubernetes_validate.validate(cron_job, kubernetes_validate.latest_version(), strict=True)
     cron_job["spec"]["jobTemplate"]["spec"]["backOffLimit"] = 2
     with pytest.raises(kubernetes_validate.ValidationError):
         kubernetes_validate.validate(cron_job, kubernetes_validate.latest_version(), strict=True)
 
 
-def test_the_cron_job_has_no_more_rights_than_it_needs(cron_job: dict[str, Any]) -> None:
+def test_the_cron_job_has_no_more_rights_than_it_needs(cron_job):
     pod = cron_job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
     [container] = pod["containers"]
     assert pod["automountServiceAccountToken"] is False
@@ -81,7 +81,7 @@ def test_the_cron_job_has_no_more_rights_than_it_needs(cron_job: dict[str, Any])
     assert writable == ["reports"]
 
 
-def test_the_pod_runs_the_image_and_drift_is_not_tried_again(cron_job: dict[str, Any]) -> None:
+def test_the_pod_runs_the_image_and_drift_is_not_tried_again(cron_job):
     job = cron_job["spec"]["jobTemplate"]["spec"]
     [container] = job["template"]["spec"]["containers"]
     assert {"command", "args"}.isdisjoint(container), "the image says what is run"
@@ -106,7 +106,7 @@ def units(tmp_path: Path) -> list[Path]:
     return made
 
 
-def test_systemd_accepts_the_units(units: list[Path]) -> None:
+def test_systemd_accepts_the_units(units):
     seen = subprocess.run(
         ["systemd-analyze", "verify", *units], capture_output=True, text=True, timeout=300
     )

@@ -77,13 +77,13 @@ def initialised(folder: Path, terraform: Path, dist: Path) -> dict[str, str]:
     return environment
 
 
-def test_the_sums_are_right(dist: Path) -> None:
+def test_the_sums_are_right(dist):
     assert run("/usr/bin/sha256sum", "--check", "--strict", SUMS, cwd=dist)
     named = {line.split()[1] for line in (dist / SUMS).read_text().splitlines()}
     assert named == {MANIFEST, *(path.name for path in dist.glob("*.zip"))}
 
 
-def test_the_registry_finds_what_it_asks_for(dist: Path) -> None:
+def test_the_registry_finds_what_it_asks_for(dist):
     assert [path.name for path in dist.glob("*.zip") if not ARCHIVE.fullmatch(path.name)] == []
     assert json.loads((dist / MANIFEST).read_text()) == {
         "version": 1,
@@ -95,7 +95,7 @@ def test_the_registry_finds_what_it_asks_for(dist: Path) -> None:
         assert (executable.external_attr >> 16) & 0o777 == 0o755
 
 
-def test_the_same_content_gives_the_same_archive(dist: Path, tmp_path: Path) -> None:
+def test_the_same_content_gives_the_same_archive(dist, tmp_path):
     (archive,) = dist.glob("*.zip")
     (copy := tmp_path / "copy").mkdir()
     with zipfile.ZipFile(archive) as opened:
@@ -107,9 +107,7 @@ def test_the_same_content_gives_the_same_archive(dist: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.terraform
-def test_terraform_takes_the_provider_from_the_mirror(
-    dist: Path, tmp_path: Path, terraform_binary: Path
-) -> None:
+def test_terraform_takes_the_provider_from_the_mirror(dist, tmp_path, terraform_binary):
     folder = tmp_path / "program"
     initialised(folder, terraform_binary, dist)
     locked = (folder / ".terraform.lock.hcl").read_text()
@@ -120,13 +118,13 @@ def test_terraform_takes_the_provider_from_the_mirror(
         assert listed[this_platform()]["hashes"][0] in locked
 
 
-def test_wheel_and_sdist_pass_the_checks_of_the_index(packages: Path) -> None:
+def test_wheel_and_sdist_pass_the_checks_of_the_index(packages):
     files = [*packages.glob("*.whl"), *packages.glob("*.tar.gz")]
     assert len(files) == 2
     run(TOOLS / "twine", "check", "--strict", *files, cwd=packages)
 
 
-def test_the_wheel_holds_the_packages_and_nothing_else(wheel: Path) -> None:
+def test_the_wheel_holds_the_packages_and_nothing_else(wheel):
     with zipfile.ZipFile(wheel) as opened:
         names = opened.namelist()
     folders = {name.partition("/")[0] for name in names}
@@ -136,7 +134,7 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheel: Path) -> None:
     assert f"{information}/licenses/NOTICE" in names
 
 
-def test_the_sdist_gives_the_same_wheel(packages: Path, wheel: Path, tmp_path: Path) -> None:
+def test_the_sdist_gives_the_same_wheel(packages, wheel, tmp_path):
     (archive,) = packages.glob("*.tar.gz")
     with tarfile.open(archive) as opened:
         opened.extractall(tmp_path, filter="data")
@@ -154,9 +152,7 @@ def test_the_sdist_gives_the_same_wheel(packages: Path, wheel: Path, tmp_path: P
     assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
 
 
-def test_a_strict_type_checker_sees_the_constructs_in_the_wheel(
-    wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_strict_type_checker_sees_the_constructs_in_the_wheel(wheel, tmp_path, monkeypatch):
     python = make_environment(tmp_path / "environment", wheel, "cdktn")
     program = tmp_path / "program.py"
     source = Path(__file__).parents[1] / "cdktf" / "typed_program.py"
@@ -167,9 +163,7 @@ def test_a_strict_type_checker_sees_the_constructs_in_the_wheel(
 
 @pytest.mark.release
 @pytest.mark.terraform
-def test_the_archives_provider_needs_no_python(
-    released: Path, tmp_path: Path, terraform_binary: Path
-) -> None:
+def test_the_archives_provider_needs_no_python(released, tmp_path, terraform_binary):
     folder = tmp_path / "program"
     environment = initialised(folder, terraform_binary, released)
     with serve() as console:
@@ -182,7 +176,7 @@ def test_the_archives_provider_needs_no_python(
 
 
 @pytest.mark.release
-def test_the_release_has_all_its_parts(released: Path) -> None:
+def test_the_release_has_all_its_parts(released):
     version = opsconsole.__version__
     archive = released / f"{STEM}_{this_platform()}"
     assert run("/usr/bin/sha256sum", "--check", "--strict", SUMS, cwd=released)

@@ -33,7 +33,7 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_link_leads_somewhere(page: Path) -> None:
+def test_every_link_leads_somewhere(page):
     lost = []
     for target in re.findall(r"\]\((?!https?://)([^)\s]+)\)", prose(page)):
         name, _, fragment = target.partition("#")

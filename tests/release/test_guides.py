@@ -45,7 +45,7 @@ def script(guide: str) -> str:
         for name in WALKED
     ],
 )
-def test_a_guide_does_what_it_says(guide: str, tmp_path: Path) -> None:
+def test_a_guide_does_what_it_says(guide, tmp_path):
     home = tmp_path / "home"
     home.mkdir()
     with serve(seed=WALKED[guide]) as console:

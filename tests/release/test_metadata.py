@@ -7,8 +7,6 @@ import subprocess
 from importlib.metadata import metadata
 from pathlib import Path
 
-import pytest
-
 import opsconsole
 from opsconsole.optional_packages import missing_package
 from type_checking import check_types
@@ -54,9 +52,7 @@ def test_every_package_says_that_it_is_typed() -> None:
     assert [name for name in PACKAGES if not (ROOT / name / "py.typed").is_file()] == []
 
 
-def test_a_strict_type_checker_sees_the_types(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_strict_type_checker_sees_the_types(tmp_path, monkeypatch):
     (tmp_path / "program.py").write_text(TYPED)
     monkeypatch.chdir(tmp_path)
     output, problems, _ = check_types("--strict", "--no-pretty", "program.py")

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import pytest
 from scripts.release.environments import make_environment
 from scripts.setup import cache
 
-from engines import Cdktf, Engine, Terraform
+from engines import Engine
 from opsconsole.emulator import Emulator, profiles, serve
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -111,15 +110,13 @@ def fresh_environment(home: Path, *first_on_path: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("title", WAYS)
-def test_each_way_takes_five_commands(title: str) -> None:
+def test_each_way_takes_five_commands(title):
     chosen = way(title)
     assert len(chosen.commands) == 5
     assert chosen.files
 
 
-def test_without_extras_there_is_all_that_plans_applies_and_checks_drift(
-    wheel: Path, tmp_path: Path
-) -> None:
+def test_without_extras_there_is_all_that_plans_applies_and_checks_drift(wheel, tmp_path):
     chosen = way("With neither")
     commands = make_environment(tmp_path / "environment", wheel).parent
     for name, text in chosen.files.items():
@@ -145,35 +142,31 @@ def test_without_extras_there_is_all_that_plans_applies_and_checks_drift(
 
 
 @pytest.mark.release
-def test_the_way_with_neither_ends_with_a_deployed_host(tmp_path: Path, wheel: Path) -> None:
+def test_the_way_with_neither_ends_with_a_deployed_host(tmp_path, wheel):
     assert walk(way("With neither"), tmp_path / "empty", wheel, tmp_path / "home") == 0
 
 
 @pytest.mark.release
 @pytest.mark.terraform
-def test_the_way_with_terraform_alone_ends_with_a_deployed_host(
-    tmp_path: Path, wheel: Path
-) -> None:
+def test_the_way_with_terraform_alone_ends_with_a_deployed_host(tmp_path, wheel):
     assert walk(way("With Terraform alone"), tmp_path / "empty", wheel, tmp_path / "home") == 0
 
 
 @pytest.mark.release
 @pytest.mark.cdktf
-def test_the_way_with_cdktf_ends_with_a_deployed_host(tmp_path: Path, wheel: Path) -> None:
+def test_the_way_with_cdktf_ends_with_a_deployed_host(tmp_path, wheel):
     assert walk(way("With cdktf or cdktn"), tmp_path / "empty", wheel, tmp_path / "home") == 1
 
 
 @pytest.mark.release
 @pytest.mark.cdktn
-def test_the_way_with_cdktn_ends_with_a_deployed_host(
-    tmp_path: Path, wheel: Path, newer_node: Path
-) -> None:
+def test_the_way_with_cdktn_ends_with_a_deployed_host(tmp_path, wheel, newer_node):
     chosen = way("With cdktf or cdktn").for_cdktn()
     assert walk(chosen, tmp_path / "empty", wheel, tmp_path / "home", newer_node) == 1
 
 
 @pytest.mark.terraform
-def test_the_program_in_hcl_is_deployed(terraform: Callable[..., Terraform]) -> None:
+def test_the_program_in_hcl_is_deployed(terraform):
     with serve() as console:
         engine = terraform({}, console)
         (engine.folder / "main.tf.json").unlink()
@@ -184,9 +177,7 @@ def test_the_program_in_hcl_is_deployed(terraform: Callable[..., Terraform]) -> 
 
 
 @pytest.mark.cdktf
-def test_the_exit_to_hcl_keeps_the_state(
-    cdktf_cli: Callable[..., Cdktf], installed_terraform: Callable[..., Terraform]
-) -> None:
+def test_the_exit_to_hcl_keeps_the_state(cdktf_cli, installed_terraform):
     """Deployed with the library alone, written as HCL, planned by Terraform on the same state."""
     with serve() as console:
         app = cdktf_cli(console)

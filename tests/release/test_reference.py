@@ -7,13 +7,11 @@ import json
 import re
 import runpy
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import cdktf
 import pytest
 
-from engines import Terraform
 from opsconsole.address import SOURCE
 from opsconsole.cli.main import main
 from opsconsole.emulator import serve
@@ -52,7 +50,7 @@ def test_every_page_is_one_that_the_registry_shows() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
-def test_a_page_has_title_examples_and_each_attribute(page: Path) -> None:
+def test_a_page_has_title_examples_and_each_attribute(page):
     title, definition = PAGES[page]
     text = page.read_text("utf-8")
     assert front_matter(page)["page_title"] == title
@@ -70,16 +68,14 @@ def test_a_page_has_title_examples_and_each_attribute(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
-def test_a_guide_has_title_and_description(page: Path) -> None:
+def test_a_guide_has_title_and_description(page):
     named = front_matter(page)
     assert named["page_title"] and named["description"]
     assert "subcategory" in named
 
 
 @pytest.mark.terraform
-def test_terraform_finds_every_example_valid(
-    installed_terraform: Callable[..., Terraform],
-) -> None:
+def test_terraform_finds_every_example_valid(installed_terraform):
     """All examples are modules of one program: one run judges them."""
     engine = installed_terraform({})
     modules = {}
@@ -97,9 +93,7 @@ def test_terraform_finds_every_example_valid(
 @pytest.mark.parametrize(
     "program", sorted(EXAMPLES.rglob("main.py")), ids=lambda path: str(path.parent.name)
 )
-def test_every_example_in_python_is_planned(
-    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_example_in_python_is_planned(program, tmp_path, monkeypatch):
     monkeypatch.setattr(cdktf, "App", functools.partial(cdktf.App, outdir=str(tmp_path)))
     runpy.run_path(str(program), run_name="__main__")
     written = tmp_path / "stacks" / "fleet" / "cdk.tf.json"

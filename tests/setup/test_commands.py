@@ -36,9 +36,7 @@ def test_make_alone_lists_every_target() -> None:
         ("1000", "exit 0", "ci: tests are skipped without chromium "),
     ],
 )
-def test_continuous_integration_installs_what_it_can_and_runs_make_test(
-    user: str, apt: str, said: str, tmp_path: Path
-) -> None:
+def test_continuous_integration_installs_what_it_can_and_runs_make_test(user, apt, said, tmp_path):
     stubs = {"id": f"echo {user}", "apt-get": f'echo "$@" >>{tmp_path}/asked; {apt}'}
     stubs["make"] = 'echo "make $@"'
     for name, line in stubs.items():
@@ -54,9 +52,7 @@ def test_continuous_integration_installs_what_it_can_and_runs_make_test(
 
 
 @pytest.mark.parametrize("version", ["missing", "3.10"])
-def test_setup_without_a_python_that_serves_says_what_is_needed(
-    version: str, tmp_path: Path
-) -> None:
+def test_setup_without_a_python_that_serves_says_what_is_needed(version, tmp_path):
     python = tmp_path / "python"
     if version != "missing":
         python.write_text("#!/bin/sh\nexit 1\n")
@@ -67,7 +63,7 @@ def test_setup_without_a_python_that_serves_says_what_is_needed(
 
 
 @pytest.mark.parametrize("target", ["demo", "bench"])
-def test_what_a_target_runs_is_there(target: str) -> None:
+def test_what_a_target_runs_is_there(target):
     shown = run("make", "--dry-run", target).stdout
     ((module, script),) = re.findall(r"^\S+/python (?:-m (\w+)|(\S+))$", shown, re.MULTILINE)
     assert (ROOT / (script or f"{module}/__main__.py")).is_file()

@@ -38,7 +38,7 @@ def packages() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_each_dependency_is_pinned_within_its_bounds(asked: Requirement) -> None:
+def test_each_dependency_is_pinned_within_its_bounds(asked):
     assert asked.specifier.contains(PINS[canonicalize_name(asked.name)])
 
 
@@ -104,7 +104,7 @@ def imported(folder: str) -> set[str]:
     ("folder", "groups"),
     [("provider", "dependencies"), ("constructs", "dependencies"), ("tests", "all")],
 )
-def test_what_is_imported_is_asked_for_by_name(folder: str, groups: str) -> None:
+def test_what_is_imported_is_asked_for_by_name(folder, groups):
     development = PROJECT["dependency-groups"]["dev"] if groups == "all" else []
     asked = [*SHIPPED, *development]
     names = {canonicalize_name(Requirement(text).name) for text in asked}

@@ -44,7 +44,7 @@ def run(folder: Path, marker: str, ci: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("ci", ["", "false"])
 @pytest.mark.parametrize("marker", ["terraform", "cdktf"])
-def test_skipped_with_a_line_that_says_so(marker: str, ci: str, tmp_path: Path) -> None:
+def test_skipped_with_a_line_that_says_so(marker, ci, tmp_path):
     seen = run(tmp_path, marker, ci)
     assert seen.returncode == 0, seen.stdout
     assert "1 tests were skipped: the " in seen.stdout
@@ -52,7 +52,7 @@ def test_skipped_with_a_line_that_says_so(marker: str, ci: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("marker", ["terraform", "cdktf"])
-def test_failed_in_continuous_integration(marker: str, tmp_path: Path) -> None:
+def test_failed_in_continuous_integration(marker, tmp_path):
     seen = run(tmp_path, marker, "true")
     assert seen.returncode == 1
     assert "CI=true asks for every test" in seen.stdout

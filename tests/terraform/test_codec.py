@@ -57,13 +57,13 @@ EVERY_KIND = (
 
 
 @given(value=objects(EVERY_KIND, NULL_OR_UNKNOWN))
-def test_round_trip(value: Any) -> None:
+def test_round_trip(value):
     codec = ObjectCodec(EVERY_KIND)
     assert codec.decode(codec.encode(value)) == value
 
 
 @given(value=objects(EVERY_KIND, st.none()))
-def test_json_says_the_same(value: Any) -> None:
+def test_json_says_the_same(value):
     codec = ObjectCodec(EVERY_KIND)
     body = json.dumps(value).encode()
     assert codec.decode(DynamicValue(json=body)) == value
@@ -78,7 +78,7 @@ DEFINITIONS: dict[str, Any] = {"provider": PROVIDER, **RESOURCES} | {
 @pytest.mark.parametrize("definition", DEFINITIONS.values(), ids=DEFINITIONS.keys())
 @given(data=st.data())
 @settings(max_examples=5)
-def test_round_trip_of_every_definition(definition: Any, data: st.DataObject) -> None:
+def test_round_trip_of_every_definition(definition, data):
     codec = ObjectCodec(definition)
     value = data.draw(objects(definition, NULL_OR_UNKNOWN))
     assert codec.decode(codec.encode(value)) == value
@@ -111,7 +111,7 @@ def written(kind: Kind, value: Any) -> Any:
         (-(1 << 63), -(1 << 63)),
     ],
 )
-def test_numbers_are_read_as_integers_where_they_are_whole(raw: Any, value: Any) -> None:
+def test_numbers_are_read_as_integers_where_they_are_whole(raw, value):
     number = read(Kind.NUMBER, raw)
     assert (number, type(number)) == (value, type(value))
 
@@ -120,7 +120,7 @@ def test_numbers_are_read_as_integers_where_they_are_whole(raw: Any, value: Any)
     ("value", "raw"),
     [(22, "22"), (22.0, "22"), (0.1, "0.1"), (-1, "-1"), (1 << 70, str(1 << 70))],
 )
-def test_numbers_are_written_as_decimal_text(value: Any, raw: Any) -> None:
+def test_numbers_are_written_as_decimal_text(value, raw):
     assert written(Kind.NUMBER, value) == raw
 
 
@@ -131,7 +131,7 @@ def test_sets_are_sorted_and_hold_each_member_once() -> None:
 
 
 @pytest.mark.parametrize("code", [0, 12, 99])
-def test_every_extension_is_unknown(code: int) -> None:
+def test_every_extension_is_unknown(code):
     payload = msgpack.packb({1: False, 2: "hst_"}) if code == 12 else b"\0"
     assert read(Kind.STRING, msgpack.ExtType(code, payload)) is UNKNOWN
 
@@ -178,7 +178,7 @@ def test_a_state_of_another_version_of_the_provider() -> None:
         (Kind.OBJECT_LIST, {"it": 1}),
     ],
 )
-def test_values_of_another_type_are_not_written(kind: Kind, value: Any) -> None:
+def test_values_of_another_type_are_not_written(kind, value):
     with pytest.raises(CodecError, match="it"):
         one(kind).encode({"it": value})
 
@@ -187,19 +187,19 @@ def test_values_of_another_type_are_not_written(kind: Kind, value: Any) -> None:
     "body",
     [b"\xc1", b"\x92\x01\x02", b"\x01", msgpack.packb({"that": 1}), b"\x81\xa2it", b"\xa2it"],
 )
-def test_other_bytes_are_not_read(body: bytes) -> None:
+def test_other_bytes_are_not_read(body):
     with pytest.raises(CodecError):
         one(Kind.STRING).decode(DynamicValue(msgpack=body))
 
 
 @pytest.mark.parametrize("body", [b"{", b"[1]", b'"text"', b"\xff", b'{"it": "many"}'])
-def test_other_states_are_not_read(body: bytes) -> None:
+def test_other_states_are_not_read(body):
     with pytest.raises(CodecError):
         one(Kind.INTEGER).decode_state(body)
 
 
 @pytest.mark.parametrize("read", ["decode", "decode_state"])
-def test_values_nested_deeply_are_not_read(read: str) -> None:
+def test_values_nested_deeply_are_not_read(read):
     body = b'{"it": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     given = body if read == "decode_state" else DynamicValue(json=body)
     with pytest.raises(CodecError, match="unreadable"):

@@ -10,7 +10,6 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -35,14 +34,14 @@ PROVIDER = (sys.executable, "-m", "opsconsole.terraform.main")
         ({"PLUGIN_CLIENT_CERT": ""}, "shows who it is"),
     ],
 )
-async def test_whom_it_refuses(start: Any, changed: dict[str, str], says: str) -> None:
+async def test_whom_it_refuses(start, changed, says):
     async with start(PROVIDER, changed) as plugin:
         assert plugin.line == ""
         assert says in await plugin.stderr()
         assert await plugin.ended() == 1
 
 
-def test_a_client_that_names_no_versions_is_taken_at_its_cookie(identity: Any) -> None:
+def test_a_client_that_names_no_versions_is_taken_at_its_cookie(identity):
     cookie = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2"
     environment = {COOKIE_NAME: cookie, "PLUGIN_CLIENT_CERT": identity.certificate}
     assert client_certificate(environment) == identity.certificate
@@ -50,7 +49,7 @@ def test_a_client_that_names_no_versions_is_taken_at_its_cookie(identity: Any) -
         client_certificate(environment | {"PLUGIN_PROTOCOL_VERSIONS": "16"})
 
 
-async def test_the_line_and_the_socket(start: Any, connect: Any) -> None:
+async def test_the_line_and_the_socket(start, connect):
     async with start(PROVIDER) as plugin:
         core, protocol, network, path, kind, certificate = plugin.line.split("|")
         assert (core, protocol, network, kind) == ("1", "6", "unix", "grpc")
@@ -95,9 +94,7 @@ def test_pydantic_is_no_part_of_the_providers_start() -> None:
     assert "pydantic" not in shown.stdout.split()
 
 
-async def test_stdout_carries_nothing_else_and_stderr_nothing_unasked(
-    start: Any, connect: Any
-) -> None:
+async def test_stdout_carries_nothing_else_and_stderr_nothing_unasked(start, connect):
     async with start(PROVIDER) as plugin, connect(plugin) as client:
         await client.configure(base_url="https://localhost", api_key="svc_ak_0")
         await client.call("GetProviderSchema")
@@ -108,7 +105,7 @@ async def test_stdout_carries_nothing_else_and_stderr_nothing_unasked(
         assert not plugin.folder.exists()
 
 
-async def test_what_is_printed_goes_to_stderr(start: Any, connect: Any) -> None:
+async def test_what_is_printed_goes_to_stderr(start, connect):
     async with start() as plugin, connect(plugin) as client:
         await client.configure()
         plugin.process.terminate()
@@ -117,9 +114,7 @@ async def test_what_is_printed_goes_to_stderr(start: Any, connect: Any) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
-async def test_signals_of_the_terminal_are_left_to_terraform(
-    start: Any, connect: Any, number: int
-) -> None:
+async def test_signals_of_the_terminal_are_left_to_terraform(start, connect, number):
     async with start() as plugin:
         plugin.process.send_signal(number)
         async with connect(plugin) as client:
@@ -128,14 +123,14 @@ async def test_signals_of_the_terminal_are_left_to_terraform(
             assert not (await client.call("StopProvider")).Error
 
 
-async def test_sigterm_before_anybody_connects(start: Any) -> None:
+async def test_sigterm_before_anybody_connects(start):
     async with start() as plugin:
         plugin.process.terminate()
         assert await plugin.ended() in (0, 128 + signal.SIGTERM)
         assert not plugin.folder.exists()
 
 
-async def test_sigterm_lets_the_client_take_the_last_answers(start: Any, connect: Any) -> None:
+async def test_sigterm_lets_the_client_take_the_last_answers(start, connect):
     async with start() as plugin:
         async with connect(plugin) as client:
             await client.configure()
@@ -145,7 +140,7 @@ async def test_sigterm_lets_the_client_take_the_last_answers(start: Any, connect
         assert await plugin.ended() == 0
 
 
-async def test_sigterm_waits_for_what_is_in_flight(start: Any, connect: Any, wire: Any) -> None:
+async def test_sigterm_waits_for_what_is_in_flight(start, connect, wire):
     async with start(env={"SCRIPTED_PARTIES": "2"}) as plugin, connect(plugin) as client:
         await client.configure()
         planned = wire("opsconsole_agent", name="a")
@@ -164,7 +159,7 @@ async def test_sigterm_waits_for_what_is_in_flight(start: Any, connect: Any, wir
         assert await plugin.ended() == 0
 
 
-async def test_the_end_of_the_parent_is_noticed(start: Any, connect: Any) -> None:
+async def test_the_end_of_the_parent_is_noticed(start, connect):
     """A shell in between stands for a Terraform that is killed."""
     wrapper = ("/bin/sh", "-c", f"{' '.join(PROVIDER)}; true")
     async with start(wrapper) as plugin, connect(plugin) as client:
@@ -175,7 +170,7 @@ async def test_the_end_of_the_parent_is_noticed(start: Any, connect: Any) -> Non
                 await asyncio.sleep(0.02)
 
 
-async def test_a_client_that_goes_away_is_not_waited_for_long(start: Any, connect: Any) -> None:
+async def test_a_client_that_goes_away_is_not_waited_for_long(start, connect):
     async with start() as plugin:
         async with connect(plugin) as client:
             await client.call("GetMetadata")
@@ -184,9 +179,7 @@ async def test_a_client_that_goes_away_is_not_waited_for_long(start: Any, connec
 
 
 @pytest.mark.parametrize("who", ["nobody", "a stranger", "a relative", "no HTTP/2"])
-async def test_other_clients_are_refused(
-    start: Any, identity: Any, stranger: Any, relative: Any, who: str
-) -> None:
+async def test_other_clients_are_refused(start, identity, stranger, relative, who):
     clients = {"nobody": None, "a stranger": stranger, "a relative": relative}
     shown = clients.get(who, identity)
     async with start(PROVIDER) as plugin:
@@ -202,7 +195,7 @@ async def test_other_clients_are_refused(
                 raise EOFError("closed by the provider")
 
 
-async def test_plaintext_is_refused(start: Any) -> None:
+async def test_plaintext_is_refused(start):
     async with start(PROVIDER) as plugin:
         reader, writer = await asyncio.open_unix_connection(plugin.path)
         with contextlib.closing(writer):
@@ -210,23 +203,21 @@ async def test_plaintext_is_refused(start: Any) -> None:
             assert b"HTTP" not in await asyncio.wait_for(reader.read(), PATIENCE)
 
 
-async def test_a_certificate_that_is_none_ends_the_process(start: Any) -> None:
+async def test_a_certificate_that_is_none_ends_the_process(start):
     broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
     async with start(PROVIDER, {"PLUGIN_CLIENT_CERT": broken}) as plugin:
         assert await plugin.ended() == 1
         assert not plugin.folder.exists()
 
 
-async def test_a_long_temporary_folder_is_passed_over(start: Any, tmp_path: Path) -> None:
+async def test_a_long_temporary_folder_is_passed_over(start, tmp_path):
     deep = tmp_path / ("d" * 90)
     deep.mkdir()
     async with start(PROVIDER, {"TMPDIR": str(deep)}) as plugin:
         assert plugin.folder.parent == Path("/tmp")
 
 
-def test_a_socket_that_cannot_be_made_leaves_no_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_socket_that_cannot_be_made_leaves_no_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(handshake, "_LONGEST_PATH", 4000)
     deep = tmp_path / ("d" * 120)
     deep.mkdir()

@@ -26,7 +26,7 @@ from opsconsole.terraform.logs import HclogFormatter, wanted_level
         ({"TF_LOG_PROVIDER": "debug"}, logging.DEBUG),
     ],
 )
-def test_levels(environment: dict[str, str], level: int | None) -> None:
+def test_levels(environment, level):
     assert wanted_level(environment) == level
 
 
@@ -34,7 +34,7 @@ def test_levels(environment: dict[str, str], level: int | None) -> None:
     ("level", "word"),
     [(5, "trace"), (10, "debug"), (20, "info"), (30, "warn"), (40, "error"), (50, "error")],
 )
-def test_a_record_is_one_line_of_hclog(level: int, word: str) -> None:
+def test_a_record_is_one_line_of_hclog(level, word):
     record = logging.LogRecord("opsconsole", level, "f.py", 1, "sent %s\nall", ("it",), None)
     record.created = 1_700_000_000.25
     line = HclogFormatter(Redaction()).format(record)
@@ -72,7 +72,7 @@ def test_tracebacks_are_kept_and_cleaned() -> None:
         ("a b c", "a b c"),
     ],
 )
-def test_redaction(text: str, hidden: str) -> None:
+def test_redaction(text, hidden):
     redaction = Redaction()
     for secret in ("hunter22", "sid=s3cret-value", None, "", "a", "b=c"):
         redaction.learn(secret)

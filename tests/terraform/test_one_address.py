@@ -16,9 +16,7 @@ def program(*names: str) -> dict[str, Any]:
     return {"resource": {"opsconsole_host": {name: {"name": "a"} for name in names}}}
 
 
-def test_a_state_that_holds_an_object_twice_deletes_nothing(
-    terraform: Any, console_of: Any
-) -> None:
+def test_a_state_that_holds_an_object_twice_deletes_nothing(terraform, console_of):
     console: Emulator = console_of("default")
     folder = terraform(program("a"), console)
     folder.apply()
@@ -34,7 +32,7 @@ def test_a_state_that_holds_an_object_twice_deletes_nothing(
     assert console.row("hosts", host["id"]) is not None
 
 
-def test_an_import_of_what_another_address_holds(terraform: Any, console_of: Any) -> None:
+def test_an_import_of_what_another_address_holds(terraform, console_of):
     console: Emulator = console_of("default")
     folder = terraform(program("a"), console)
     folder.apply()
@@ -46,7 +44,7 @@ def test_an_import_of_what_another_address_holds(terraform: Any, console_of: Any
     assert len(folder.state()["resources"]) == 1
 
 
-def test_two_declarations_that_adopt_one_object(terraform: Any, console_of: Any) -> None:
+def test_two_declarations_that_adopt_one_object(terraform, console_of):
     rows = {name: {"id": "blk_format"} for name in ("a", "b")}
     folder = terraform(
         {"resource": {"opsconsole_blacklisted_command": rows}}, console_of("default")

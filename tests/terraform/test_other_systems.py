@@ -6,7 +6,6 @@ import asyncio
 import os
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 
@@ -17,9 +16,7 @@ from opsconsole.terraform.transport import Activity, PluginServer
 from patience import PATIENCE
 
 
-def test_a_certificate_is_read_without_memory_files(
-    identity: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_certificate_is_read_without_memory_files(identity, monkeypatch):
     monkeypatch.delattr(os, "memfd_create", raising=False)
     context = server_context(make_certificate().pem, identity.certificate)
     assert context.get_ca_certs()
@@ -30,9 +27,7 @@ def waiting_process() -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.parametrize("handles", [True, False])
-async def test_a_parent_that_is_gone_ends_the_process(
-    identity: Any, monkeypatch: pytest.MonkeyPatch, handles: bool
-) -> None:
+async def test_a_parent_that_is_gone_ends_the_process(identity, monkeypatch, handles):
     """Both when it has ended before anybody looked, and when it ends later."""
     if not handles:
         monkeypatch.delattr(os, "pidfd_open", raising=False)

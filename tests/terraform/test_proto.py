@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.terraform.proto.regenerate import HERE, SOURCE_ROOT, regenerate
 
 
-def test_generated_modules_are_up_to_date(tmp_path: Path) -> None:
+def test_generated_modules_are_up_to_date(tmp_path):
     regenerate(tmp_path)
     written = sorted(path for path in tmp_path.rglob("*") if path.is_file())
     assert [path.name for path in written] == sorted(path.name for path in HERE.glob("*_pb2.py*"))
@@ -35,5 +33,5 @@ def test_generated_modules_are_up_to_date(tmp_path: Path) -> None:
         (pb.StopProvider.Response(Error="e"), b"\x0a\x01e"),
     ],
 )
-def test_numbers_of_fields(message: object, encoded: bytes) -> None:
+def test_numbers_of_fields(message, encoded):
     assert message.SerializeToString() == encoded  # type: ignore[attr-defined]  # any message

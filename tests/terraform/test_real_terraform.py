@@ -55,7 +55,7 @@ def check(definition: Any, block: dict[str, Any]) -> None:
             }
 
 
-def test_terraform_reads_the_whole_schema(terraform: Any) -> None:
+def test_terraform_reads_the_whole_schema(terraform):
     shown = json.loads(terraform(hosts(1)).run("providers", "schema", "-json").out)
     schema = shown["provider_schemas"][SOURCE]
     check(PROVIDER, schema["provider"]["block"])
@@ -68,7 +68,7 @@ def test_terraform_reads_the_whole_schema(terraform: Any) -> None:
             check(definition, schema[kind][name]["block"])
 
 
-def test_validate_needs_no_settings_and_points_at_the_attribute(terraform: Any) -> None:
+def test_validate_needs_no_settings_and_points_at_the_attribute(terraform):
     program = hosts(1)
     program["resource"]["opsconsole_host"]["h0"]["target_port"] = 70000
     report = terraform(program).validate(expect={1})
@@ -77,7 +77,7 @@ def test_validate_needs_no_settings_and_points_at_the_attribute(terraform: Any) 
     assert '"target_port": 70000' in problem["snippet"]["code"]
 
 
-def test_settings_known_only_after_apply_are_one_clear_error(terraform: Any) -> None:
+def test_settings_known_only_after_apply_are_one_clear_error(terraform):
     program = hosts(1)
     program["resource"]["terraform_data"] = {"address": {"input": "https://console"}}
     program["provider"] = {"opsconsole": {"base_url": "${terraform_data.address.output}"}}
@@ -87,9 +87,7 @@ def test_settings_known_only_after_apply_are_one_clear_error(terraform: Any) -> 
     ]
 
 
-def test_applies_are_in_flight_together_and_their_hosts_imported_together(
-    terraform: Any, console: Emulator
-) -> None:
+def test_applies_are_in_flight_together_and_their_hosts_imported_together(terraform, console):
     folder = terraform(hosts(40), console)
     console.fault(delay=0.05, times=None)
     folder.apply("-parallelism=40")
@@ -99,9 +97,7 @@ def test_applies_are_in_flight_together_and_their_hosts_imported_together(
     assert folder.plan().code == 0
 
 
-def test_no_key_of_the_program_in_trace_log_errors_or_state(
-    installed_terraform: Any, console: Emulator
-) -> None:
+def test_no_key_of_the_program_in_trace_log_errors_or_state(installed_terraform, console):
     """Keys and cookies that come in other ways: `acceptance/test_secrets.py`."""
     secret = "svc_ak_Zq9xWv7"
     settings = {"base_url": console.base_url, "api_key": secret}
@@ -131,8 +127,8 @@ def start_apply(folder: Any, sockets: Path) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_loses_nothing_and_begins_nothing(
-    installed_terraform: Any, console: Emulator, sockets: Path, number: int
-) -> None:
+    installed_terraform, console, sockets, number
+):
     folder = installed_terraform(hosts(12), console)
     console.fault(method="POST", path="/hosts/batch$", skip=1, delay=1.5, times=1)
     with start_apply(folder, sockets) as process:
@@ -150,9 +146,7 @@ def test_an_interrupt_loses_nothing_and_begins_nothing(
     assert len(console.rows("hosts")) == 12
 
 
-def test_nothing_is_left_when_terraform_is_killed(
-    installed_terraform: Any, console: Emulator, sockets: Path
-) -> None:
+def test_nothing_is_left_when_terraform_is_killed(installed_terraform, console, sockets):
     folder = installed_terraform(hosts(2), console)
     console.fault(delay=2, times=None)
     with start_apply(folder, sockets) as process:
@@ -162,9 +156,7 @@ def test_nothing_is_left_when_terraform_is_killed(
         until(lambda: not list(sockets.iterdir()))
 
 
-def test_what_a_removal_leaves_behind_is_told_once_a_command(
-    installed_terraform: Any, console: Emulator
-) -> None:
+def test_what_a_removal_leaves_behind_is_told_once_a_command(installed_terraform, console):
     """By the plan, and by an apply of a saved plan; an apply that plans shows its plan's words."""
     kept = {"name": "web", "deletion_policy": "abandon"}
 

@@ -36,7 +36,7 @@ def check(definition: Any, shown: Any) -> None:
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS.values(), ids=DEFINITIONS.keys())
-def test_every_attribute_is_shown(definition: Any) -> None:
+def test_every_attribute_is_shown(definition):
     shown = schema(definition)
     assert shown.version == shown.block.version == 0
     assert shown.block.description == definition.description
@@ -55,7 +55,7 @@ def test_every_attribute_is_shown(definition: Any) -> None:
         ("opsconsole_specialty", "timeouts", pb.Schema.Object.SINGLE),
     ],
 )
-def test_types(resource: str, name: str, expected: object) -> None:
+def test_types(resource, name, expected):
     attributes = {item.name: item for item in schema(RESOURCES[resource]).block.attributes}
     found = attributes[name]
     assert (found.nested_type.nesting if isinstance(expected, int) else found.type) == expected
@@ -86,7 +86,7 @@ def test_map_settings_and_secrets() -> None:
         ),
     ],
 )
-def test_paths(where: str, path: tuple[str | int, ...], steps: list[str | int]) -> None:
+def test_paths(where, path, steps):
     rendering = attribute_path(path, RESOURCES[where].by_name)
     selected = [getattr(step, step.WhichOneof("selector")) for step in rendering.steps]
     assert selected == steps
@@ -109,7 +109,7 @@ def test_diagnostics() -> None:
 
 
 @pytest.mark.parametrize("name", ["OPSCONSOLE_API_KEY", "OPSCONSOLE_SESSION_COOKIE"])
-def test_secrets_of_the_environment_are_hidden(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_of_the_environment_are_hidden(name, monkeypatch):
     monkeypatch.setenv(name, "sid=hunter22")
     redaction = Redaction()
     Servicer(connect, redaction)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,7 +35,7 @@ async def apply(client: Any, prior: Any, planned: Any, private: bytes = b"before
     )
 
 
-async def test_metadata_and_schema_name_the_same_things(client: Any) -> None:
+async def test_metadata_and_schema_name_the_same_things(client):
     names = await client.call("GetMetadata")
     schema = await client.call("GetProviderSchema")
     assert {item.type_name for item in names.resources} == RESOURCES.keys()
@@ -50,7 +49,7 @@ async def test_metadata_and_schema_name_the_same_things(client: Any) -> None:
     assert not (await client.call("GetFunctions")).diagnostics
 
 
-async def test_validation_needs_no_configuration(start: Any, connect: Any, wire: Any) -> None:
+async def test_validation_needs_no_configuration(start, connect, wire):
     async with start() as plugin, connect(plugin) as client:
         good = wire(HOST, name="a", tags=["env:prod"], target_port=UNKNOWN)
         bad = wire(HOST, name="a", tags=["prod"], target_port=0)
@@ -76,23 +75,19 @@ async def test_validation_needs_no_configuration(start: Any, connect: Any, wire:
         ({"base_url": "ftp://console"}, "base_url"),
     ],
 )
-async def test_settings_are_judged_without_the_environment(
-    client: Any, wire: Any, settings: dict[str, Any], at_fault: str | None
-) -> None:
+async def test_settings_are_judged_without_the_environment(client, wire, settings, at_fault):
     response = await client.call("ValidateProviderConfig", config=wire("provider", **settings))
     paths = [item.attribute.steps[0].attribute_name for item in response.diagnostics]
     assert paths == ([at_fault] if at_fault else [])
 
 
-async def test_a_wrong_setting_is_one_diagnostic_at_that_setting(client: Any) -> None:
+async def test_a_wrong_setting_is_one_diagnostic_at_that_setting(client):
     [problem] = (await client.configure(base_url="wrong")).diagnostics
     assert problem.attribute.steps[0].attribute_name == "base_url"
     assert "Mend it." in problem.detail
 
 
-async def test_journals_of_the_native_engine(
-    start: Any, connect: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_journals_of_the_native_engine(start, connect, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     unresolved, journal = (
         tmp_path / f"terraform.tfstate.opsconsole-{what}" for what in ("unresolved", "journal")
@@ -128,7 +123,7 @@ async def calls_that_need_a_configuration(client: Any, wire: Any) -> list[Any]:
     ]
 
 
-async def test_unknown_settings_put_everything_off(start: Any, connect: Any, wire: Any) -> None:
+async def test_unknown_settings_put_everything_off(start, connect, wire):
     async with start() as plugin, connect(plugin) as client:
         for response in await calls_that_need_a_configuration(client, wire):
             assert shown(response) == "The provider is not configured: "
@@ -142,7 +137,7 @@ async def test_unknown_settings_put_everything_off(start: Any, connect: Any, wir
             assert not response.diagnostics
 
 
-async def test_stored_states_are_read_as_this_version_has_them(client: Any, codec_of: Any) -> None:
+async def test_stored_states_are_read_as_this_version_has_them(client, codec_of):
     body = json.dumps({"name": "a", "target_port": 22, "gone_attribute": 1}).encode()
     response = await client.call(
         "UpgradeResourceState", type_name=HOST, raw_state=pb.RawState(json=body)
@@ -154,12 +149,12 @@ async def test_stored_states_are_read_as_this_version_has_them(client: Any, code
 @pytest.mark.parametrize(
     "raw", [pb.RawState(flatmap={"name": "a"}), pb.RawState(json=b"{"), pb.RawState(json=b"[]")]
 )
-async def test_states_that_cannot_be_read(client: Any, raw: Any) -> None:
+async def test_states_that_cannot_be_read(client, raw):
     response = await client.call("UpgradeResourceState", type_name=HOST, raw_state=raw)
     assert [item.severity for item in response.diagnostics] == [ERROR]
 
 
-async def test_read(client: Any, wire: Any) -> None:
+async def test_read(client, wire):
     state = wire(HOST, name="a", id="hst_1")
     response = await client.call(
         "ReadResource", type_name=HOST, current_state=state, private=b"kept"
@@ -171,7 +166,7 @@ async def test_read(client: Any, wire: Any) -> None:
     assert (await client.call("ReadResource", type_name=HOST, current_state=NULL)).new_state == NULL
 
 
-async def test_plan(client: Any, wire: Any, codec_of: Any) -> None:
+async def test_plan(client, wire, codec_of):
     prior, config = wire(HOST, name="a", org_id="org_1"), wire(HOST, name="b", org_id="org_2")
     response = await client.call(
         "PlanResourceChange",
@@ -187,7 +182,7 @@ async def test_plan(client: Any, wire: Any, codec_of: Any) -> None:
     assert response.planned_private == b"planned"
 
 
-async def test_plan_of_a_removal(client: Any, wire: Any) -> None:
+async def test_plan_of_a_removal(client, wire):
     response = await client.call(
         "PlanResourceChange",
         type_name=HOST,
@@ -199,7 +194,7 @@ async def test_plan_of_a_removal(client: Any, wire: Any) -> None:
     assert [item.severity for item in response.diagnostics] == [pb.Diagnostic.WARNING]
 
 
-async def test_create_update_delete(client: Any, wire: Any) -> None:
+async def test_create_update_delete(client, wire):
     first, second = wire(HOST, name="a"), wire(HOST, name="b")
     created = await apply(client, NULL, wire(HOST, name="a", id=UNKNOWN))
     assert (created.new_state, created.private) == (first, b"1")
@@ -207,7 +202,7 @@ async def test_create_update_delete(client: Any, wire: Any) -> None:
     assert (await apply(client, second, NULL)).new_state == NULL
 
 
-async def test_creations_that_come_together_go_together(client: Any, wire: Any) -> None:
+async def test_creations_that_come_together_go_together(client, wire):
     responses = await asyncio.gather(
         *(apply(client, NULL, wire(HOST, name=f"h{number}")) for number in range(60))
     )
@@ -215,7 +210,7 @@ async def test_creations_that_come_together_go_together(client: Any, wire: Any) 
     assert sum(1 / size for size in together) < 10
 
 
-async def test_a_diagnostic_carries_its_path_and_no_secret(client: Any, wire: Any) -> None:
+async def test_a_diagnostic_carries_its_path_and_no_secret(client, wire):
     response = await apply(client, NULL, wire(HOST, name="refused"))
     [problem] = response.diagnostics
     assert [step.attribute_name for step in problem.attribute.steps] == ["tags"]
@@ -223,9 +218,7 @@ async def test_a_diagnostic_carries_its_path_and_no_secret(client: Any, wire: An
     assert response.new_state == NULL
 
 
-async def test_an_exception_becomes_a_diagnostic_and_state_stays(
-    start: Any, connect: Any, wire: Any
-) -> None:
+async def test_an_exception_becomes_a_diagnostic_and_state_stays(start, connect, wire):
     async with start(env={"TF_LOG": "error"}) as plugin, connect(plugin) as client:
         await client.configure()
         state = wire(HOST, name="raise")
@@ -252,7 +245,7 @@ async def test_an_exception_becomes_a_diagnostic_and_state_stays(
         assert any("RuntimeError: scripted, with ***" in line["@message"] for line in lines)
 
 
-async def test_import(client: Any, codec_of: Any) -> None:
+async def test_import(client, codec_of):
     response = await client.call("ImportResourceState", type_name=HOST, id="hst_1")
     [imported] = response.imported_resources
     assert (imported.type_name, imported.private) == (HOST, b"imported")
@@ -262,14 +255,14 @@ async def test_import(client: Any, codec_of: Any) -> None:
     assert "no such host" in shown(response)
 
 
-async def test_moves_are_refused(client: Any) -> None:
+async def test_moves_are_refused(client):
     response = await client.call(
         "MoveResourceState", source_type_name="other_host", target_type_name=HOST
     )
     assert "A other_host cannot become a opsconsole_host" in shown(response)
 
 
-async def test_data_sources(client: Any) -> None:
+async def test_data_sources(client):
     config = pb.DynamicValue(json=b'{"specialties": null, "complete": null}')
     response = await client.call(
         "ReadDataSource", type_name="opsconsole_specialties", config=config
@@ -278,7 +271,7 @@ async def test_data_sources(client: Any) -> None:
     assert response.state.msgpack
 
 
-async def test_a_data_source_that_a_stop_leaves_unread(wire: Any) -> None:
+async def test_a_data_source_that_a_stop_leaves_unread(wire):
     """Terraform would call an answer without a value a bug of the provider."""
     calls = Servicer(connect_to_console, Redaction())
     settings = wire("provider", base_url="http://localhost:9", api_key="svc_ak_any")
@@ -299,6 +292,6 @@ async def test_a_data_source_that_a_stop_leaves_unread(wire: Any) -> None:
         ("ValidateDataResourceConfig", "data source"),
     ],
 )
-async def test_unknown_types(client: Any, call: str, kind: str) -> None:
+async def test_unknown_types(client, call, kind):
     response = await client.call(call, type_name="opsconsole_nothing")
     assert shown(response) == f"This provider has no {kind} opsconsole_nothing: "

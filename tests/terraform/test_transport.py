@@ -36,9 +36,7 @@ def agent(wire: Any, name: str) -> dict[str, Any]:
     }
 
 
-async def test_a_hundred_and_fifty_applies_are_in_flight_at_once(
-    start: Any, connect: Any, wire: Any
-) -> None:
+async def test_a_hundred_and_fifty_applies_are_in_flight_at_once(start, connect, wire):
     """None ends before the last has come, and the provider can be stopped meanwhile."""
     async with start(env={"SCRIPTED_PARTIES": "150"}) as plugin, connect(plugin) as client:
         await client.configure()
@@ -54,7 +52,7 @@ async def test_a_hundred_and_fifty_applies_are_in_flight_at_once(
         assert not any(response.diagnostics for response in responses)
 
 
-async def test_big_messages_both_ways(client: Any, codec_of: Any) -> None:
+async def test_big_messages_both_ways(client, codec_of):
     knowledge = "x" * (24 << 20)
     response = await client.call(
         "UpgradeResourceState",
@@ -78,7 +76,7 @@ def test_messages_beyond_the_limit() -> None:
 
 
 @pytest.mark.parametrize("name", ["OpenEphemeralResource", "CallFunction", "Invented"])
-async def test_calls_that_the_schema_never_asks_for(client: Any, name: str) -> None:
+async def test_calls_that_the_schema_never_asks_for(client, name):
     takes = pb.StopProvider.Request
     call: Any = UnaryUnaryMethod(client.channel, f"/tfplugin6.Provider/{name}", takes, takes)
     with pytest.raises(GRPCError) as problem:
@@ -86,7 +84,7 @@ async def test_calls_that_the_schema_never_asks_for(client: Any, name: str) -> N
     assert problem.value.status is Status.UNIMPLEMENTED
 
 
-async def test_health(client: Any) -> None:
+async def test_health(client):
     call: Any = UnaryUnaryMethod(
         client.channel,
         "/grpc.health.v1.Health/Check",
@@ -97,7 +95,7 @@ async def test_health(client: Any) -> None:
     assert response.status == health_pb2.HealthCheckResponse.SERVING
 
 
-async def test_the_streams_stay_open_until_shutdown(start: Any, connect: Any) -> None:
+async def test_the_streams_stay_open_until_shutdown(start, connect):
     async with start() as plugin, connect(plugin) as client:
         assert not (await client.configure()).diagnostics
         stdio: Any = UnaryStreamMethod(
@@ -136,9 +134,7 @@ async def test_the_streams_stay_open_until_shutdown(start: Any, connect: Any) ->
         assert "closed" in await plugin.stderr()
 
 
-async def test_shutdown_does_not_wait_long_for_what_hangs(
-    start: Any, connect: Any, wire: Any
-) -> None:
+async def test_shutdown_does_not_wait_long_for_what_hangs(start, connect, wire):
     async with start(env={"SCRIPTED_PARTIES": "2"}) as plugin, connect(plugin) as client:
         await client.configure()
         hanging = asyncio.create_task(client.call("ApplyResourceChange", **agent(wire, "a")))
@@ -152,7 +148,7 @@ async def test_shutdown_does_not_wait_long_for_what_hangs(
             await hanging
 
 
-async def test_a_console_that_hangs_does_not_hold_up_the_end(start: Any, connect: Any) -> None:
+async def test_a_console_that_hangs_does_not_hold_up_the_end(start, connect):
     async with start(env={"SCRIPTED_PARTING": "3600", "TF_LOG": "warn"}) as plugin:
         async with connect(plugin) as client:
             await client.configure()
@@ -163,7 +159,7 @@ async def test_a_console_that_hangs_does_not_hold_up_the_end(start: Any, connect
         assert not plugin.folder.exists()
 
 
-async def test_unknown_frames_are_passed_over(start: Any, identity: Any) -> None:
+async def test_unknown_frames_are_passed_over(start, identity):
     async with start() as plugin:
         reader, writer = await asyncio.open_unix_connection(
             plugin.path, ssl=plugin.context(identity), server_hostname="localhost"
