@@ -18,11 +18,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 COVERAGE = ROOT / "build" / "coverage"
 IN_PROCESS = (
-    *("acceptance", "backends", "cdktf", "cli", "drift", "emulator", "faults", "language"),
-    *("lifecycle", "native", "reports", "state", "terraform", "v1"),
+    *("acceptance", "adopt", "backends", "cdktf", "cli", "drift", "emulator", "faults"),
+    *("language", "lifecycle", "native", "reports", "state", "terraform", "v1"),
 )
 """Folders of tests that run most of the product in pytest's own processes, where it is traced."""
-TRACED = "not (unmeasured or terraform or cdktf or cdktn)"
+TRACED = "not (unmeasured or real_client or cdktf or cdktn)"
 """Tests that are traced: not those of which most runs elsewhere, or which repeat the same lines."""
 MEMORY = Path("/dev/shm")
 ROOM = 4 * 2**30
@@ -81,7 +81,8 @@ def main(words: list[str]) -> int:
         shutil.rmtree(COVERAGE, ignore_errors=True)
         COVERAGE.mkdir(parents=True)
         folders = words[1:] or [f"tests/{name}" for name in IN_PROCESS]
-        failed = python("coverage", "run", "-m", *pytest, "-m", TRACED, *folders)
+        options = ("--timeout=300", "-m", TRACED, *folders)
+        failed = python("coverage", "run", "-m", *pytest, *options)
     python("coverage", "combine", "--quiet")
     return python("coverage", "report", "--skip-covered", "--show-missing") or failed
 

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 MEASURE = """
 import dataclasses, json
@@ -16,6 +18,7 @@ print(json.dumps([dataclasses.asdict(measured(name, 2_000)) for name in FLEETS])
 MEBIBYTES = 300
 
 
+@pytest.mark.timeout(300)
 def test_two_thousand_resources() -> None:
     done = subprocess.run(
         [sys.executable, "-c", MEASURE],
