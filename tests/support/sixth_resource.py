@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, ClassVar, cast
 
 import pytest
@@ -19,7 +20,7 @@ from opsconsole.emulator.bodies import json_body, not_found
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.document import DOCUMENTED
 from opsconsole.errors import NotFound
-from opsconsole.lifecycle.answers import confirm_deleted, shown
+from opsconsole.lifecycle.answers import confirm_deleted
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.created import create_once
 from opsconsole.lifecycle.interface import (
@@ -32,7 +33,6 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     Seen,
     UpdateRequest,
-    fill_unknown,
     propose_creation,
 )
 from opsconsole.lifecycle.lifecycle import LIFECYCLES
@@ -101,7 +101,7 @@ class ScheduleLifecycle(SingleCreation):
             request,
             {name: request.config[name] for name in ("name", "host_id", "cron")},
             lambda body: self.session.console.call_one(_CREATE, body=body),
-            lambda answer: self._kept(request, answer),
+            partial(self.outcome_of_write, request),
         )
 
     async def _update(self, request: UpdateRequest) -> Outcome:
@@ -111,11 +111,7 @@ class ScheduleLifecycle(SingleCreation):
         answer = await self.session.console.call_one(
             _UPDATE, (schedule_id,), asked=schedule_id, body=body
         )
-        return self._kept(request, answer)
-
-    def _kept(self, request: CreateRequest | UpdateRequest, answer: Any) -> Outcome:
-        state = fill_unknown(self.definition, request.planned, shown(self.answered, answer))
-        return Outcome(state, self.written(request, state, answer))
+        return self.outcome_of_write(request, answer)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         await self.session.before_write("delete", [request])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from opsconsole.compare import changed_fields, unsatisfied_fields
+from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
 from opsconsole.errors import (
@@ -27,7 +27,7 @@ from opsconsole.lifecycle.agent_rules import (
     judge_removal,
     judge_replacement,
 )
-from opsconsole.lifecycle.answers import PrivateState, shown
+from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.created import create_once, settle_by_list
 from opsconsole.lifecycle.doubts import doubts_of_agent
@@ -290,28 +290,17 @@ class AgentLifecycle(SingleCreation):
         self, request: CreateRequest | UpdateRequest, answer: Mapping[str, Any]
     ) -> Outcome:
         """Return the outcome of a write that the console answered with the agent."""
-        answer = _agent_fields(answer)
-        values = shown(self.answered, answer)
-        state = fill_unknown(self.definition, request.planned, values)
-        declared = [a.name for a in self.definition.settable if a.name in values]
-        differing = unsatisfied_fields(state, values, declared)
-        diagnostics = self.kept_otherwise(differing, state, values, creating=request.prior is None)
-        if request.prior is not None:
-            # After an error, state may follow the console: the next plan shows the difference.
-            state |= {name: values[name] for name in differing}
-        private = self.written(request, state, values)
-        if values.get("status") == "archived":
-            name = self.name(state, request.address)
-            private_state = PrivateState.decode(private)
-            if request.prior is None:
-                marked = {**private_state.extra, _CREATED_ARCHIVED: True}
-                private = private_state._replace(extra=marked).encode()
-                diagnostics = (*diagnostics, created_archived(name))
-            elif _was_created_archived(request):
-                diagnostics = (*diagnostics, created_archived(name))
-            else:
-                diagnostics = (*diagnostics, archived(name))
-        return Outcome(state, private, diagnostics)
+        outcome = self.outcome_of_write(request, _agent_fields(answer))
+        if answer.get("status") != "archived":
+            return outcome
+        name = self.name(outcome.state, request.address)
+        if request.prior is None:
+            private_state = PrivateState.decode(outcome.private)
+            marked = {**private_state.extra, _CREATED_ARCHIVED: True}
+            outcome = outcome._replace(private=private_state._replace(extra=marked).encode())
+        elif not _was_created_archived(request):
+            return outcome.with_diagnostics(archived(name))
+        return outcome.with_diagnostics(created_archived(name))
 
     async def _update(self, request: UpdateRequest) -> Outcome:
         prior, planned = request.prior, request.planned

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
-from opsconsole.compare import unsatisfied_fields
+from opsconsole.compare import changed_fields, unsatisfied_fields
 from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import (
@@ -57,6 +58,12 @@ from opsconsole.lifecycle.session import Session, each
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.values import UNKNOWN, Attributes, Value
 
+Send = Callable[[str, Attributes], Awaitable[Mapping[str, Any]]]
+"""Sends changed fields of the object of an id; returns the object."""
+Read = Callable[[str], Awaitable[Mapping[str, Any]]]
+"""Reads the object of an id."""
+
+_NOTHING_KNOWN: Attributes = {}
 _PLANNED_BY = "planned_by"
 """Set only between plan and apply: the run of the command that planned the removal."""
 
@@ -261,30 +268,37 @@ class BaseLifecycle(ABC):
         )
         return self._uncertain(request, sent_now(dry_run_status), diagnostic)
 
-    async def settle_update(
-        self,
-        object_id: str,
-        changes: Attributes,
-        problem: ConsoleError,
-        read: Callable[[str], Awaitable[Mapping[str, Any]]],
+    def changes_to(
+        self, current: Attributes, request: CreateRequest | UpdateRequest, names: Iterable[str]
+    ) -> Attributes:
+        """Return the planned values of those of `names` that differ from an object as it is now."""
+        planned = request.planned
+        changed = changed_fields(current, planned, names)
+        return {name: planned[name] for name in changed if planned[name] is not UNKNOWN}
+
+    async def update_once(
+        self, object_id: str, changes: Attributes, send: Send, read: Read
     ) -> Mapping[str, Any]:
-        """Return what a read shows after an update whose answer was lost, if it shows the update.
+        """Update an object; where the answer is lost, return what a read shows, if the update.
 
         A success without a body says that the update was made. Where no read shows the object, the
         answer counts as one that shows nothing but the id.
 
         Args:
-            read: Reads the object of an id. It is not called where the update certainly had no
-                effect.
+            read: It is not called where the update certainly had no effect.
 
         Raises:
-            ConsoleError: `problem`; the update had no effect, or nothing shows that it had.
+            ConsoleError: The update had no effect, or nothing shows that it had.
         """
-        if problem.safe_to_repeat:
-            raise problem
+        try:
+            return await send(object_id, changes)
+        except ConsoleError as caught:
+            if caught.safe_to_repeat:
+                raise
+            problem = caught
         try:
             answer = await read(object_id)
-            differing = unsatisfied_fields(changes, shown(self.answered, answer), list(changes))
+            differing = unsatisfied_fields(changes, shown(self.answered, answer), changes)
         except ConsoleError:
             if isinstance(problem, UnexpectedAnswer) and problem.without_body:
                 return {"id": object_id}
@@ -311,10 +325,9 @@ class BaseLifecycle(ABC):
                 raise ConsoleError(f"the settings name no {read}")
             return await console.one(read, object_id)
 
-        try:
-            return await console.one(operation, object_id, changes)
-        except ConsoleError as problem:
-            return await self.settle_update(object_id, changes, problem, read_back)
+        return await self.update_once(
+            object_id, changes, partial(console.one, operation), read_back
+        )
 
     def placeholder(self, request: CreateRequest, dry_run_status: str = "") -> Outcome | None:
         """Return the state of a create whose run ended before it knew the outcome.
@@ -334,12 +347,12 @@ class BaseLifecycle(ABC):
         holder = self.session.hold(self.definition.type_name, object_id, request.address)
         if holder is None:
             return None
-        refused = error(
+        problem = error(
             f"{holder or 'Another resource'} holds the {self.definition.title} {object_id} already",
             "One object has one address: removing one of the two would delete what the other "
             "manages. Declare it once.",
         )
-        return Outcome(None, diagnostics=(refused,))
+        return Outcome(None, diagnostics=(problem,))
 
     def log(self, problem: Exception, doing: str) -> None:
         """Note in the log a problem that the outcome does not depend on."""
@@ -456,6 +469,39 @@ class BaseLifecycle(ABC):
             )
             for name in names
         )
+
+    def outcome_of_write(
+        self,
+        request: CreateRequest | UpdateRequest,
+        answer: Mapping[str, Any],
+        names: Iterable[str] | None = None,
+        current: Attributes = _NOTHING_KNOWN,
+        replacing: Sequence[str] = (),
+    ) -> Outcome:
+        """Return the outcome of a write that the console answered with the resource.
+
+        After an update that was kept otherwise, state follows the console: the next plan shows the
+        difference.
+
+        Args:
+            names: The attributes that were asked for; None: all that can be set.
+            current: What is known of the resource where the answer does not show it.
+            replacing: As of `written`.
+        """
+        values = self.values_of(answer)
+        state = fill_unknown(self.definition, request.planned, current | values)
+        if names is None:
+            names = [item.name for item in self.definition.settable if not item.local]
+        differing = unsatisfied_fields(state, values, [name for name in names if name in values])
+        creating = request.prior is None
+        diagnostics = self.kept_otherwise(differing, state, values, creating=creating)
+        if differing and not creating:
+            state |= {name: values[name] for name in unsatisfied_fields(state, values, values)}
+        return Outcome(state, self.written(request, state, values, replacing), diagnostics)
+
+    def values_of(self, answer: Mapping[str, Any]) -> Attributes:
+        """Return the values that an answer about one of them shows."""
+        return shown(self.answered, answer)
 
     def written(
         self,

@@ -6,12 +6,13 @@ Null is a value of `org_id` here ("tenant-wide"), so an omitted one always means
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, TypeGuard
+from functools import partial
+from typing import Any, ClassVar
 
 from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound, UnexpectedAnswer
+from opsconsole.errors import ApiError, Forbidden, NotFound, UnexpectedAnswer
 from opsconsole.lifecycle.answers import demand, shown
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.created import create_once
@@ -27,7 +28,6 @@ from opsconsole.lifecycle.interface import (
     Proposal,
     ReadRequest,
     UpdateRequest,
-    fill_unknown,
     mark_unknown,
     propose_creation,
 )
@@ -128,7 +128,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
         outcome = self.seen(request.prior, request.private, answer)
         assert outcome.state is not None
         state = outcome.state | {"tenant_wide": outcome.state["org_id"] is None}
-        return Outcome(state, outcome.private, unobserved=outcome.unobserved)
+        return outcome._replace(state=state)
 
     async def _create(self, request: CreateRequest) -> Outcome:
         row_id = request.config.get("id")
@@ -146,7 +146,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
             request,
             body,
             lambda body: self.session.console.created("blacklist_create", body),
-            lambda answer: self._outcome_of(request, answer),
+            partial(self.outcome_of_write, request),
         )
 
     async def _update(self, request: UpdateRequest) -> Outcome:
@@ -156,39 +156,26 @@ class BlacklistedCommandLifecycle(SingleCreation):
         self, row_id: str, row: Attributes, request: CreateRequest | UpdateRequest
     ) -> Outcome:
         """Send the fields of a known row that differ from what is planned, if any."""
-        planned = request.planned
-        changed = [
-            name for name in changed_fields(row, planned, _WRITTEN) if planned[name] is not UNKNOWN
-        ]
-        if not changed:
-            return self._outcome_of(request, row)
-        changes = {name: planned[name] for name in changed}
+        changes = self.changes_to(row, request, _WRITTEN)
+        if not changes:
+            return self.outcome_of_write(request, row, _WRITTEN)
         await self.session.before_write("update", [request])
         try:
-            answer = whole_row(
-                await self.session.console.update_blacklisted_command(row_id, changes)
-            )
-        except ConsoleError as problem:
-            if problem.safe_to_repeat and _is_of_access(problem):
-                refused = _scope_refused(problem, self.name(row), row, planned)
-                return Outcome(request.prior, request.private, (refused,))
-            answer = await self.settle_update(row_id, changes, problem, self._get)
-        return self._outcome_of(request, answer)
+            answer = await self.update_once(row_id, changes, self._send, self._get)
+        except Forbidden as problem:
+            if problem.problem.code not in _OF_ACCESS:
+                raise
+            found = _scope_refused(problem, self.name(row), row, request.planned)
+            return Outcome(request.prior, request.private, (found,))
+        return self.outcome_of_write(request, answer, _WRITTEN)
 
-    def _outcome_of(
-        self, request: CreateRequest | UpdateRequest, answer: Mapping[str, Any]
-    ) -> Outcome:
-        values = shown(self.definition.answered, answer)
-        if "org_id" in values:
-            values["tenant_wide"] = values["org_id"] is None
-        state = fill_unknown(self.definition, request.planned, values)
-        private = self.written(request, state, values)
-        differing = changed_fields(state, values, [name for name in _WRITTEN if name in values])
-        if not differing:
-            return Outcome(state, private)
-        diagnostics = self.kept_otherwise(differing, state, values, creating=request.prior is None)
-        kept = state if request.prior is None else state | values
-        return Outcome(kept, private, diagnostics)
+    async def _send(self, row_id: str, changes: Attributes) -> Mapping[str, Any]:
+        return whole_row(await self.session.console.update_blacklisted_command(row_id, changes))
+
+    def values_of(self, answer: Mapping[str, Any]) -> Attributes:
+        """Return the values that an answer shows, the scope in both of its words."""
+        values = super().values_of(answer)
+        return values | {"tenant_wide": values["org_id"] is None} if "org_id" in values else values
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior = request.prior
@@ -291,10 +278,6 @@ def _adopting(row: Attributes, planned: Attributes, changed: Sequence[str]) -> D
         f"Adopting the blacklisted command {row['id']} {does}",
         "\n".join(lines),
     )
-
-
-def _is_of_access(problem: ConsoleError) -> TypeGuard[Forbidden]:
-    return isinstance(problem, Forbidden) and problem.problem.code in _OF_ACCESS
 
 
 def _scope_refused(

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, ConsoleError, Forbidden, NotFound
-from opsconsole.lifecycle.answers import PrivateState, shown
+from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.gone import abandoned, delete_once, missing, refused_read
 from opsconsole.lifecycle.host_creation import HostCreation
 from opsconsole.lifecycle.host_row import REPLACING, UPDATABLE
@@ -92,29 +91,20 @@ class HostLifecycle(HostCreation):
 
     async def _update(self, request: UpdateRequest) -> Outcome:
         prior, planned = request.prior, request.planned
-        changed = changed_fields(prior, planned, UPDATABLE)
-        if not changed:
-            state = fill_unknown(self.definition, planned, prior)
-            private_state = PrivateState.decode(request.private).having_declared(
-                request.config, REPLACING
+        changes = self.changes_to(prior, request, UPDATABLE)
+        if changes:
+            await self.session.before_write("update", [request])
+            answer = await self.update_once(
+                prior["id"], changes, self.session.console.update_host, self._read_back
             )
-            return Outcome(state, _not_keeping(private_state, prior, planned).encode())
-        changes = {name: planned[name] for name in changed}
-        await self.session.before_write("update", [request])
-        answer: Mapping[str, Any]
-        try:
-            answer = await self.session.console.update_host(prior["id"], changes)
-        except ConsoleError as problem:
-            answer = await self.settle_update(prior["id"], changes, problem, self._read_back)
-        values = shown(self.answered, answer)
-        state = fill_unknown(self.definition, planned, prior | values)
-        written = PrivateState.decode(self.written(request, state, values, REPLACING))
-        private = _not_keeping(written, prior, planned).encode()
-        differing = changed_fields(state, values, [name for name in changed if name in values])
-        if not differing:
-            return Outcome(state, private)
-        diagnostics = self.kept_otherwise(differing, state, values, creating=False)
-        return Outcome(state | values, private, diagnostics)
+            outcome = self.outcome_of_write(request, answer, changes, prior, REPLACING)
+        else:
+            before = PrivateState.decode(request.private)
+            declared = before.having_declared(request.config, REPLACING)
+            outcome = Outcome(fill_unknown(self.definition, planned, prior), declared.encode())
+        private_state = PrivateState.decode(outcome.private)
+        private = _not_keeping(private_state, prior, planned).encode()
+        return outcome._replace(private=private)
 
     async def _read_back(self, host_id: str) -> Mapping[str, Any]:
         if not self.session.can_read_hosts:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
-from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import Cause, Conflict, ConsoleError, NotFound, ProblemKind
@@ -34,7 +34,6 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     UpdateRequest,
     creation_fields,
-    fill_unknown,
     propose_change,
     propose_creation,
 )
@@ -154,7 +153,7 @@ class SpecialtyLifecycle(SingleCreation):
             request,
             creation_fields(self.definition, request.planned),
             lambda body: self.session.console.created("specialty_create", body),
-            lambda answer: self._outcome_of(request, answer),
+            partial(self.outcome_of_write, request),
         )
         self.session.specialties_changed()
         return outcome
@@ -164,31 +163,17 @@ class SpecialtyLifecycle(SingleCreation):
 
     async def _write(self, request: CreateRequest | UpdateRequest, row: Attributes) -> Outcome:
         """Send the fields of a known specialty that differ from what is planned, if any."""
-        planned = request.planned
         names = [attribute.name for attribute in self.definition.settable if not attribute.local]
-        changed = [
-            name for name in changed_fields(row, planned, names) if planned[name] is not UNKNOWN
-        ]
-        if not changed:
-            return self._outcome_of(request, row)
+        changes = self.changes_to(row, request, names)
+        if not changes:
+            return self.outcome_of_write(request, row)
         if not self.session.console.has("specialty_update"):
-            refused = self.kept_otherwise(changed, planned, row, creating=False)
-            return Outcome(request.prior, request.private, refused)
-        changes = {name: planned[name] for name in changed}
+            found = self.kept_otherwise(list(changes), request.planned, row, creating=False)
+            return Outcome(request.prior, request.private, found)
         await self.session.before_write("update", [request])
         answer = await self.update_by("specialty_update", row["id"], changes, read="specialty_get")
         self.session.specialties_changed()
-        return self._outcome_of(request, answer)
-
-    def _outcome_of(
-        self, request: CreateRequest | UpdateRequest, answer: Mapping[str, Any]
-    ) -> Outcome:
-        values = shown(self.definition.answered, answer)
-        state = fill_unknown(self.definition, request.planned, values)
-        names = [a.name for a in self.definition.settable if a.name in values]
-        differing = changed_fields(state, values, names)
-        diagnostics = self.kept_otherwise(differing, state, values, creating=request.prior is None)
-        return Outcome(state, self.written(request, state, values), diagnostics)
+        return self.outcome_of_write(request, answer)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior = request.prior
