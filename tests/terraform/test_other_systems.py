@@ -9,9 +9,8 @@ import sys
 
 import pytest
 
-from opsconsole.terraform.certificate import make_certificate
+from opsconsole.terraform.certificate import make_certificate, server_context
 from opsconsole.terraform.serving import wait_for_shutdown
-from opsconsole.terraform.tls import server_context
 from opsconsole.terraform.transport import Activity, PluginServer
 from patience import PATIENCE
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from opsconsole.errors import AnswerLost, NotSent, Stopped, TooManyRequests
-from opsconsole.v1.circuit_breaker import REST
+from opsconsole.v1.retry import REST
 
 ERROR = {"code": "SLOW_DOWN", "message": "no", "request_id": "req_1"}
 GOOD = {"id": "one"}

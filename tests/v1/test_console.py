@@ -10,7 +10,7 @@ import pytest
 from opsconsole.errors import ConfigurationError, NotFound, UnexpectedAnswer, UserError
 from opsconsole.v1 import operations
 from opsconsole.v1.bodies import ImportResult, RowResult
-from opsconsole.v1.listing import Gap, Listing
+from opsconsole.v1.console import Gap, Listing
 from opsconsole.v1.operations import DOCUMENTED, extra_endpoints
 
 EXTRAS = {

@@ -15,9 +15,8 @@ from opsconsole.errors import (
     ServerError,
     Unauthorized,
 )
-from opsconsole.v1.circuit_breaker import REST
 from opsconsole.v1.limiter import HeldBack
-from opsconsole.v1.retry import LONGEST_OBEYED, retry_after
+from opsconsole.v1.retry import LONGEST_OBEYED, REST, retry_after
 
 ERROR = {"code": "ANY", "message": "no", "request_id": "req_1"}
 TRIES = 5

@@ -16,10 +16,8 @@ from opsconsole.clock import timestamp, utc_now
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift import COUNTED, unmanaged_kinds
 from opsconsole.drift.baseline import Baseline
-from opsconsole.drift.buckets import Neighbours, ObjectRead, classify, not_read
+from opsconsole.drift.buckets import Neighbours, ObjectRead, classify, explain_unread, not_read
 from opsconsole.drift.consoles import Consoles, method_of, why_unread
-from opsconsole.drift.declared import Declarations
-from opsconsole.drift.problems import explain_unread
 from opsconsole.drift.report import (
     BaselineProblem,
     DriftReport,
@@ -30,6 +28,7 @@ from opsconsole.drift.report import (
     Share,
 )
 from opsconsole.drift.stack import (
+    Declarations,
     Stack,
     StackState,
     StateObject,

@@ -16,11 +16,10 @@ from grpclib.health.v1 import health_pb2
 from grpclib.server import Stream
 
 from opsconsole.redaction import Redaction
-from opsconsole.terraform.certificate import Certificate
+from opsconsole.terraform.certificate import Certificate, server_context
 from opsconsole.terraform.handshake import SocketListener
 from opsconsole.terraform.logs import set_up_logging
 from opsconsole.terraform.proto import plugin_pb2
-from opsconsole.terraform.tls import server_context
 from opsconsole.terraform.transport import Activity, PluginServer, unary_handlers
 
 _PARTING = 1.0

@@ -34,7 +34,7 @@ from grpclib.server import Stream
 from h2.events import Event
 from h2.settings import SettingCodes
 
-from opsconsole.terraform.tls import refusal
+from opsconsole.terraform.certificate import refusal
 
 LARGEST_MESSAGE: Final = 256 << 20
 """Bytes; as much as Terraform's own plugins take."""

@@ -19,10 +19,17 @@ import opsconsole
 from opsconsole.errors import ConsoleError, Stopped, TooManyRequests, Unauthorized, UserError
 from opsconsole.redaction import Redaction
 from opsconsole.v1.addresses import MOST_HOPS, next_url
-from opsconsole.v1.circuit_breaker import REST, CircuitBreaker
 from opsconsole.v1.exchange import Operation, Reply, WrongShape, decoded, unexpected
 from opsconsole.v1.limiter import HeldBack, Limiter, Turn, shared_limiter
-from opsconsole.v1.retry import LONGEST_OBEYED, NotReachable, OutOfTime, Retry, retry_after
+from opsconsole.v1.retry import (
+    LONGEST_OBEYED,
+    REST,
+    CircuitBreaker,
+    NotReachable,
+    OutOfTime,
+    Retry,
+    retry_after,
+)
 from opsconsole.v1.settings import Settings, tls_context
 
 if TYPE_CHECKING:
