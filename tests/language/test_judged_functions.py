@@ -105,6 +105,13 @@ EXPRESSIONS: dict[str, Sequence[str]] = {
         "1 < 2 == true",
         "true || false && false ? 1 + 2 * 3 - 4 : 5",
         'core::upper("a")',
+        "1.e3",
+        "[1 % 0.1, -1 % 0.1, 1e40 % 0.3, 5.5 % 1e-3]",
+        'csvdecode("a\\rb\\n1")',
+        'csvdecode("a,b\\n1,2\\r\\r\\n\\n,\\r")',
+        'csvdecode("a\\n\\"x\\r\\ny\\rz\\"\\n")',
+        'jsondecode("{\\"\\\\ud800x\\": \\"\\\\udc00\\"}")',
+        'nonsensitive(zipmap([sensitive("a")], ["b"]))',
     ),
     "constructors": (
         '[1, "a", true, null]',

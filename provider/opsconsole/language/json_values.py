@@ -81,7 +81,7 @@ def read_json(path: Path) -> Any:
     text = _read_text(path)
     try:
         found = parse_json(text, _members)
-        return _replacing_surrogates(found) if _SURROGATE.search(text) else found
+        return replace_surrogates(found) if _SURROGATE.search(text) else found
     except json.JSONDecodeError as error:
         raise UserError(
             f"{path}:{error.lineno}:{error.colno}: {error.msg}.",
@@ -162,18 +162,16 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found if len(set(names)) == len(names) else Repeated(pairs)
 
 
-def _replacing_surrogates(value: Any) -> Any:
+def replace_surrogates(value: Any) -> Any:
     """Replace halves of characters, which no text can hold, by the replacement character, as Go."""
     if isinstance(value, str):
         return _LONE.sub("\ufffd", value)
     if isinstance(value, list):
-        return [_replacing_surrogates(item) for item in value]
+        return [replace_surrogates(item) for item in value]
     if not isinstance(value, dict):
         return value
     pairs = value.pairs if isinstance(value, Repeated) else value.items()
-    return _members(
-        [(_LONE.sub("\ufffd", name), _replacing_surrogates(item)) for name, item in pairs]
-    )
+    return _members([(_LONE.sub("\ufffd", name), replace_surrogates(item)) for name, item in pairs])
 
 
 def evaluate_json(value: Any, scope: Scope) -> Any:

@@ -35,7 +35,7 @@ T = TypeVar("T")
 _TOKEN: Final = re.compile(
     r"""(?P<blank>[\ \t\r]+|\#[^\n]*|//[^\n]*|/\*.*?\*/)
     |(?P<newline>\n)
-    |(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
+    |(?P<number>\d(?:[\d.]|[eE][+-]?\d)*(?<!\.))
     |(?P<name>[^\W\d][\w-]*)
     |(?P<heredoc><<-?[^\W\d])
     |(?P<operator>=>|==|!=|<=|>=|&&|\|\||\.\.\.|::|[-+*/%!<>=?:.,()\[\]{}~"])
@@ -288,7 +288,10 @@ class Parser:
             return self._heredoc()
         if kind == "number":
             self.at += len(token)
-            return Literal(parse_number(token))
+            number = parse_number(token)
+            if number is None:
+                raise EvaluationError(f"{token} is not a number")
+            return Literal(number)
         if kind == "name":
             return self._named()
         if token not in ('"', "(", "[", "{"):

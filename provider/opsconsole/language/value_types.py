@@ -215,9 +215,9 @@ def format_number(value: Number) -> str:
 
 
 def remainder(left: Number, right: Number) -> Number:
-    """Return what is left of `left` after taking `right` whole times out, with left's sign."""
-    times = Fraction(left) / Fraction(right)
-    return rounded(Fraction(left) - int(times) * Fraction(right))
+    """Return what `%` comes to in go-cty, which rounds quotient, product and difference."""
+    times = int(rounded(Fraction(left) / Fraction(right)))
+    return rounded(Fraction(left) - Fraction(rounded(times * Fraction(right))))
 
 
 STRING: Final = "string"

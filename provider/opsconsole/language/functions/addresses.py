@@ -30,6 +30,13 @@ def _network(text: str) -> Network:
         raise EvaluationError(f'"{text}" is not an address range') from error
 
 
+def _divisible(text: str) -> Network:
+    network = _network(text)
+    if isinstance(network, IPv6Network) and network.network_address.ipv4_mapped is not None:
+        raise UnsupportedExpression("addresses of IPv4 that are written as IPv6")
+    return network
+
+
 def _subnet(network: Network, bits: int, number: int) -> Network:
     length = network.prefixlen + bits
     if bits < 0:
@@ -44,7 +51,7 @@ def _subnet(network: Network, bits: int, number: int) -> Network:
 
 @Signature("cidrhost", (STRING, NUMBER))
 def _cidrhost(prefix: str, number: Number) -> str:
-    network = _network(prefix)
+    network = _divisible(prefix)
     position = whole(number, large=True)
     size = network.num_addresses
     if not -size <= position < size:
@@ -65,12 +72,12 @@ def _cidrnetmask(prefix: str) -> str:
 
 @Signature("cidrsubnet", (STRING, NUMBER, NUMBER))
 def _cidrsubnet(prefix: str, bits: Number, number: Number) -> str:
-    return str(_subnet(_network(prefix), whole(bits), whole(number, large=True)))
+    return str(_subnet(_divisible(prefix), whole(bits), whole(number, large=True)))
 
 
 @Signature("cidrsubnets", (STRING,), rest=NUMBER)
 def _cidrsubnets(prefix: str, *bits: Number) -> Any:
-    network = _network(prefix)
+    network = _divisible(prefix) if bits else _network(prefix)
     position = int(network.network_address)
     subnets = []
     for extra in map(whole, bits):

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import csv
 import hashlib
-import io
 import json
 import re
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 from typing import Any, Final
@@ -18,7 +16,7 @@ from urllib.parse import quote_plus
 
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.registry import Signature, Unknowns
-from opsconsole.language.json_values import parse_json
+from opsconsole.language.json_values import parse_json, replace_surrogates
 from opsconsole.language.value_types import DYNAMIC, STRING, ListValue, format_number, type_of
 
 _ESCAPED = {
@@ -51,7 +49,7 @@ def to_json(value: Any) -> str:
 @Signature("jsondecode", (STRING,))
 def _jsondecode(text: str) -> Any:
     try:
-        return parse_json(text)
+        return replace_surrogates(parse_json(text))
     except ValueError as error:
         raise EvaluationError(f"this is not JSON: {error}") from error
 
@@ -72,15 +70,35 @@ def _base64decode(text: str) -> str:
 Signature("urlencode", (STRING,))(partial(quote_plus, safe="~"))
 
 
-_FIELD = r'(?:"(?:[^"]|"")*"|[^",\n]*)'
-_CSV = re.compile(rf"{_FIELD}(?:[,\n]{_FIELD})*")
+_FIELD = re.compile(r'"((?:[^"]|"")*)"(?=[,\n]|\Z)|([^",\n]*)(?=[,\n]|\Z)')
+
+
+def _csv_rows(text: str) -> Iterator[list[str]]:
+    """Yield the rows of a text in CSV as Go reads them: a carriage return alone ends no line."""
+    text = text.replace("\r\n", "\n").removesuffix("\r")
+    row: list[str] = []
+    at = 0
+    while at < len(text):
+        if not row and text[at] == "\n":
+            at += 1
+            continue
+        field = _FIELD.match(text, at)
+        if field is None:
+            raise EvaluationError("a quote is in a field without quotes, or is not closed")
+        row.append(field[2] if field[1] is None else field[1].replace('""', '"'))
+        at = field.end() + 1
+        if text[at - 1 : at] == ",":
+            row += [""] * (at == len(text))
+            continue
+        yield row
+        row = []
+    if row:
+        yield row
 
 
 @Signature("csvdecode", (STRING,))
 def _csvdecode(text: str) -> ListValue:
-    if not _CSV.fullmatch(text.replace("\r\n", "\n")):
-        raise EvaluationError("a quote is in a field without quotes, or is not closed")
-    rows = [row for row in csv.reader(io.StringIO(text), strict=True) if row]
+    rows = [*_csv_rows(text)]
     if not rows:
         raise EvaluationError("there is no header line")
     header, *body = rows

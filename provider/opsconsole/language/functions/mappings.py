@@ -15,7 +15,9 @@ from opsconsole.language.value_types import (
     MapValue,
     SetValue,
     describe,
+    mark,
     type_of,
+    unmark_deep,
 )
 from opsconsole.values import UNKNOWN, holds_unknown
 
@@ -79,13 +81,15 @@ def _zipmap(keys: ListValue, values: Any) -> Any:
         raise EvaluationError("the values must be a list or a tuple")
     if len(keys) != len(values):
         raise EvaluationError(f"there are {len(keys)} keys, but {len(values)} values")
+    keys, marks = unmark_deep(keys)
     if holds_unknown(keys):
-        return UNKNOWN
+        return mark(UNKNOWN, marks)
     if None in keys:
         raise EvaluationError("a key must not be null")
     pairs = dict(zip(keys, values, strict=True))
     ordered = {name: pairs[name] for name in sorted(pairs)}
-    return MapValue(ordered, values.element) if isinstance(values, ListValue) else ordered
+    made = MapValue(ordered, values.element) if isinstance(values, ListValue) else ordered
+    return mark(made, marks)
 
 
 @Signature("transpose", (("map", LIST_OF_TEXT),), unknowns=Unknowns.ANY)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from opsconsole.clock import utc_now
-from opsconsole.language.failures import EvaluationError
+from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.functions.registry import Signature
 from opsconsole.language.scopes import FunctionContext
 from opsconsole.language.value_types import STRING
@@ -29,6 +29,8 @@ def stamp(moment: datetime) -> str:
 def _parsed(text: str) -> datetime:
     if not _STAMP.fullmatch(text):
         raise EvaluationError(f'"{text}" is not an RFC 3339 time')
+    if text.startswith("0000"):
+        raise UnsupportedExpression("a time in the year 0")
     try:
         return datetime.fromisoformat(text)
     except ValueError as error:
@@ -60,7 +62,7 @@ def _timeadd(moment: str, duration: str) -> str:
     try:
         return stamp(_parsed(moment) + _duration(duration))
     except OverflowError as error:
-        raise EvaluationError("the result is not a year from 1 to 9999") from error
+        raise UnsupportedExpression("a time outside of the years 1 to 9999") from error
 
 
 @Signature("timecmp", (STRING, STRING))
