@@ -124,7 +124,6 @@ def _added(path: Path, text: str, entries: Sequence[Entry]) -> str:
 
 
 def _last(node: yaml.Node) -> yaml.Node:
-    """Return the last scalar below a node."""
     while node.value and not isinstance(node, yaml.ScalarNode):
         last = node.value[-1]
         node = last[1] if isinstance(node, yaml.MappingNode) else last

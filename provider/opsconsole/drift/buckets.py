@@ -148,7 +148,6 @@ def _unseen_reason(
 
 
 def _with_owner(held: StateObject, neighbours: Neighbours) -> str:
-    """Say that a resource went with its owner, or nothing."""
     definition = RESOURCES[held.known.type_name]
     owner = owner_of(definition)
     owner_id = held.known.before.get(definition.owner) or ""
@@ -176,7 +175,6 @@ def _finding(held: StateObject, bucket: Bucket, **facts: object) -> Finding:
 
 
 def _label_of(type_name: str, values: Mapping[str, object]) -> str:
-    """Return what names a resource to a reader."""
     definition = RESOURCES[type_name]
     names = definition.reported_as or (definition.label,)
     return next(filter(None, (text_of(values, name) for name in names)), "")

@@ -57,7 +57,6 @@ def required_types() -> tuple[str, ...]:
 
 
 def _read_by_lists() -> set[str]:
-    """Return the types that are read by documented lists, or whose plugins are."""
     lists = {item.operations["list"] for item in RESOURCES.values() if "list" in item.operations}
     return {name for name, item in RESOURCES.items() if item.operations.get("read") in lists}
 
@@ -210,7 +209,6 @@ async def _read_inventories(
 
 
 def _classify(objects: Sequence[ObjectRead], consoles: Consoles) -> Iterator[Finding]:
-    """Yield the verdict on each resource in state."""
     addresses: dict[str, dict[tuple[str, str], str]] = {}
     for read in objects:
         own = addresses.setdefault(read.console, {})
@@ -261,7 +259,6 @@ def _lists_were_read(objects: Iterable[ObjectRead]) -> bool:
 def _add_declarations(
     findings: Iterable[Finding], states: Iterable[StackState], root: Path
 ) -> tuple[list[Finding], list[Diagnostic]]:
-    """Add what is declared and not applied yet, and where each resource is declared."""
     declared = {state.stack.name: Declarations(state.stack, root) for state in states}
     pending: list[Finding] = []
     diagnostics: list[Diagnostic] = []

@@ -42,7 +42,6 @@ class Consoles:
     stopped: bool = False
 
     def _open(self, settings: Settings) -> str:
-        """Return the key of the lifecycle under these settings."""
         restricted = for_checking(settings, read_only=self.read_only)
         if restricted not in self.settings:
             self.settings.append(restricted)

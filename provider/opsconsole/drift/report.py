@@ -336,6 +336,5 @@ def _checked(findings: Iterable[Finding]) -> float:
 
 @cache
 def _attributes_of(type_name: str) -> int:
-    """Return how many attributes of a resource are checked for drift."""
     definition = RESOURCES.get(type_name)
     return sum(not item.volatile for item in definition.answered) if definition else 0

@@ -82,7 +82,6 @@ def _is_resolved(
 
 
 def _entries(findings: Iterable[Finding]) -> dict[_Key, DriftEntry]:
-    """Return the drift of findings, one entry for each part."""
     parts = (part for finding in findings if finding.is_drift for part in _parts(finding))
     return {_key(part): part for part in parts}
 
@@ -98,7 +97,6 @@ def _key(part: DriftEntry) -> _Key:
 
 
 def _grouped(parts: Iterable[DriftEntry]) -> tuple[DriftEntry, ...]:
-    """Return one entry for each resource, with all that differs."""
     found: dict[tuple[str, str], DriftEntry] = {}
     for part in parts:
         known = found.get((part.stack, part.address))

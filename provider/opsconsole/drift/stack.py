@@ -188,7 +188,6 @@ def _read_state(stack: Stack) -> tuple[StackState, list[Diagnostic]]:
 
 
 def _empty_file(stack: Stack) -> Path | None:
-    """Return the file of a state that is there and holds nothing."""
     backend = stack.backend
     if isinstance(backend, LocalBackend) and backend.path.exists() and not backend.read().strip():
         return backend.path
@@ -287,7 +286,6 @@ class Declarations:
         return replace(finding, construct_path=origin.path, location=origin.place(self._root))
 
     def _now(self, address: str) -> str:
-        """Return the address after the program's `moved` blocks, without a deposed key."""
         address, _ = instance_and_key(address)
         return _follow_moves(self._moves, address) if self._moves else address
 
@@ -333,7 +331,6 @@ class Declarations:
 
 
 def _follow_moves(moves: Mapping[str, str], text: str) -> str:
-    """Return where chains of `moved` blocks lead from an address, of an instance or a resource."""
     for _ in range(len(moves)):
         if text in moves:
             text = moves[text]

@@ -77,7 +77,6 @@ def stack_names(paths: Sequence[Path]) -> list[str]:
 
 
 def _name(path: Path, depth: int) -> str:
-    """Return a name made of the state's own and `depth - 1` folders above it."""
     folder, own = path.parent, path.name.removesuffix(_SUFFIX)
     if own == "terraform":
         workspace = workspace_of_state(path)

@@ -189,11 +189,9 @@ class AgentLifecycle(SingleCreation):
 
     @property
     def _unread(self) -> tuple[str, ...]:
-        """The attributes that no documented operation reads."""
         return tuple(a.name for a in self.answered if a.name not in ("id", "plugin_ids"))
 
     def _why_not_permitted(self) -> str:
-        """Say which call this key lacks to read an agent, and what helps."""
         if self.session.console.has("agent_get"):
             return f"{NOT_PERMITTED}, agent_get of extra_endpoints; use a key that may make it"
         return (

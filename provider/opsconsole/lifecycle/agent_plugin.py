@@ -373,7 +373,6 @@ def _stays(agent_id: str, plugin_id: str) -> Diagnostic:
 
 
 def _archived(answer: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
-    """Say that the agent in an answer is archived."""
     if answer.get("status") != "archived":
         return ()
     return (

@@ -286,7 +286,6 @@ def _named(observed: object) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def _packed(observed: frozenset[str]) -> str:
-    """Return the bits of `observed` in hexadecimal, and the names that have no bit."""
     bits = {name: 1 << index for index, name in enumerate(_NAMES)}
     number = sum(bits.get(name, 0) for name in observed)
     return " ".join([f"{number:x}", *sorted(observed.difference(bits))])
@@ -294,7 +293,6 @@ def _packed(observed: frozenset[str]) -> str:
 
 @lru_cache(maxsize=1024)
 def _unpacked(text: str) -> frozenset[str]:
-    """Return the names of what `_packed` wrote; a bit without a name says nothing."""
     bits, *names = text.split(" ")
     try:
         number = int(bits, 16)

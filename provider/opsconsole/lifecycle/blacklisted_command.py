@@ -155,7 +155,6 @@ class BlacklistedCommandLifecycle(SingleCreation):
     async def _write(
         self, row_id: str, row: Attributes, request: CreateRequest | UpdateRequest
     ) -> Outcome:
-        """Send the fields of a known row that differ from what is planned, if any."""
         changes = self.changes_to(row, request, _WRITTEN)
         if not changes:
             return self.outcome_of_write(request, row, _WRITTEN)
@@ -220,7 +219,6 @@ _ID_NEEDED = error(
 
 
 def _apply_no_description(planned: Attributes, config: Attributes) -> None:
-    """Plan no description where `no_description = true` says so."""
     if config.get("no_description") is UNKNOWN and config.get("description") is None:
         planned["description"] = UNKNOWN
     elif config.get("no_description") is True:

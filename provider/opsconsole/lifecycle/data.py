@@ -136,7 +136,6 @@ async def _one(
 
 
 def _listing_of(definition: DataSourceDefinition, endpoint: str) -> _Reader:
-    """Return the reader of a data source that is one list of an extra endpoint."""
     entries = definition.attributes[0]
 
     async def read(session: Session, _: Attributes) -> Outcome:

@@ -390,7 +390,6 @@ class GuardedImports:
             await self._end(row, Outcome(None, diagnostics=(diagnostic,)))
 
     async def _end(self, row: HostRow, outcome: Outcome) -> None:
-        """Note the outcome of a row, and report it."""
         outcome = outcome.with_diagnostics(*row.notes) if row.notes else outcome
         if self._rehearsal:
             outcome = created_all_the_same(self._name(row), outcome)

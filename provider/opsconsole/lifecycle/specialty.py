@@ -162,7 +162,6 @@ class SpecialtyLifecycle(SingleCreation):
         return await self._write(request, request.prior)
 
     async def _write(self, request: CreateRequest | UpdateRequest, row: Attributes) -> Outcome:
-        """Send the fields of a known specialty that differ from what is planned, if any."""
         names = [attribute.name for attribute in self.definition.settable if not attribute.local]
         changes = self.changes_to(row, request, names)
         if not changes:
@@ -258,7 +257,6 @@ class SpecialtyLifecycle(SingleCreation):
 
 
 def _delete_timeout(prior: Attributes) -> float:
-    """Return the seconds that `timeouts.delete` allows."""
     declared = (prior.get("timeouts") or {}).get("delete")
     if not isinstance(declared, str):
         return _DEFAULT_DELETE_TIMEOUT

@@ -210,7 +210,6 @@ class Worker:
         return None if outcome is None else self._object(step, outcome, tainted=True)
 
     async def _read(self, step: Step) -> Outcome:
-        """Read a data source that planning put off."""
         change, config = step.change, self.config_of(step)
         unknown = unknown_names(config)
         if unknown:
@@ -275,7 +274,6 @@ class Worker:
         state.put(change.address, self._object(step, outcome, tainted=tainted))
 
     def _object(self, step: Step, outcome: Outcome, *, tainted: bool) -> InstanceObject:
-        """Return an outcome as state holds it."""
         change = step.change
         return InstanceObject(
             provider=self.provider_in_state(change.provider),

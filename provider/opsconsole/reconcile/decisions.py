@@ -142,7 +142,6 @@ def _first_request(wanted: PlanInput, removal_of: RemovalOf) -> PlanRequest:
 
 
 def _replacement(wanted: PlanInput, plan: PlanOutcome) -> str:
-    """Return Terraform's reason why this is a replacement, or nothing."""
     if wanted.prior is None or plan.failed:
         return ""
     if wanted.prior.held.tainted:
@@ -301,7 +300,6 @@ def _changes(change: Change, path: Path) -> bool:
 
 
 def _at(value: object, path: Path) -> object:
-    """Return what is at `path` in a value; None where there is nothing."""
     for step in path:
         if isinstance(value, dict):
             value = value.get(step)

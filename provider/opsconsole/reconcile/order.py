@@ -260,7 +260,6 @@ def object_of(step: Step) -> Identity:
 
 
 def _carried_objects(step: Step) -> Iterator[Identity]:
-    """Yield each object that cannot be deleted before an instance is."""
     change = step.change
     if change.cascade or change.before is None:
         return
@@ -288,7 +287,6 @@ def dropped_objects(step: Step) -> Iterator[Identity]:
 
 
 def _comes_first(deletion: Change, update: Change) -> bool:
-    """Return whether a deletion comes before the creation that an update waits for."""
     replaced = deletion.action is Action.REPLACE and not deletion.create_first
     return replaced and config_address(deletion.address) in update.depends_on
 
@@ -314,7 +312,6 @@ def _outside_of_cycles(
 
 
 def _never_ready(graph: Mapping[Node, set[Node]]) -> set[Node]:
-    """Return the nodes that are in a cycle, or wait for one."""
     sorter = TopologicalSorter(graph)
     with suppress(CycleError):  # It still gives the nodes that do not wait for a cycle.
         sorter.prepare()

@@ -278,7 +278,6 @@ class Planner:
                 yield refusal
 
     def _can_delete(self, item: PriorInstance) -> bool:
-        """Return whether its console deletes an instance without another one's deletion."""
         definition = RESOURCES[item.type_name]
         if "delete" in definition.operations:
             return True
@@ -287,7 +286,6 @@ class Planner:
         return opened is not None and opened.session.console.has(extra)
 
     def _dropped(self, walk: Walk) -> tuple[str, ...]:
-        """Return the data sources in state that are no longer declared, as core drops them."""
         program = self._workspace.program
         held = (
             str(item)
@@ -368,7 +366,6 @@ def _unsettled(known: Mapping[str, PriorInstance], decided: Container[str]) -> I
 
 
 def _in_order(changes: list[Change], console_of: Callable[[str], str]) -> list[Change]:
-    """Return the changes in the order of their first steps, those without a step last."""
     rank: dict[str, int] = {}
     ordered = order(changes, console_of)
     for number in ordered.sequence:

@@ -267,7 +267,6 @@ def _taken_already(item: PriorInstance, holder: str) -> Diagnostic:
 async def _read_import(
     providers: Providers, block: Block, address: Address, import_id: str
 ) -> tuple[PriorInstance | None, list[Diagnostic]]:
-    """Read what an import id names."""
     known, diagnostics = await named_by_import(
         providers, block.provider, str(address), block.type_name, import_id
     )

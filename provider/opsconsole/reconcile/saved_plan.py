@@ -206,7 +206,6 @@ def _to_json(value: Any) -> Any:
 
 
 def _from_json(value: dict[str, Any]) -> Any:
-    """Return the value that an object of JSON stands for: `_to_json` backwards."""
     if UNKNOWN_KEY in value:
         return UNKNOWN
     return base64.b64decode(value[_BYTES_KEY]) if _BYTES_KEY in value else value
@@ -301,7 +300,6 @@ def shown_variables(workspace: Workspace) -> dict[str, Any]:
 
 
 def _secrets(workspace: Workspace) -> set[str]:
-    """Return the credentials that the program's provider blocks come to."""
     evaluator = workspace.evaluator()
     found = set()
     for key in workspace.program.providers:

@@ -12,7 +12,7 @@ no more than the refresh that every plan begins with.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from opsconsole.diagnostics import Diagnostic, error, warning
@@ -137,7 +137,6 @@ def _of_state(item: PriorInstance) -> _Lost:
 
 
 def _verb(call: Intent) -> str:
-    """Return what was done to the resource: `create`, `update` or `delete`."""
     return str(call.details.get("verb", "create"))
 
 
@@ -283,49 +282,44 @@ def _warnings(
     updated: Sequence[str],
 ) -> list[Diagnostic]:
     """Report the outcomes of deletes and updates; `along` counts what was deleted with them."""
-    diagnostics = []
+    beside = f", and {along:,} that went with them" if along else ""
+    why = next(iter(unread.values()), "")
+    outcomes: list[tuple[Collection[str], str, str, str]] = [
+        (
+            gone,
+            "The interrupted run deleted {} and did not learn the outcome",
+            "resource",
+            f"The console does not have them any more: they left the state{beside}.",
+        ),
+        (
+            there,
+            "The interrupted run has not deleted {} so far",
+            "resource",
+            "Their deletion was sent or about to be; the console still has them:",
+        ),
+        (
+            unread,
+            "It is not known whether the interrupted run deleted {}",
+            "resource",
+            f"They cannot be read ({why}), so they stay in state:",
+        ),
+        (
+            updated,
+            "The interrupted run did not learn the outcome of {}",
+            "update",
+            "Reading these resources shows what was changed:",
+        ),
+    ]
+    diagnostics = [
+        warning(summary.format(plural(len(addresses), noun)), f"{detail}\n{_named(addresses)}")
+        for addresses, summary, noun, detail in outcomes
+        if addresses
+    ]
     if along and not gone:
-        diagnostics.append(
-            warning(
-                f"{plural(along, 'resource')} left the state with what the interrupted run deleted",
-                "The console does not have them any more.",
-            )
+        summary = (
+            f"{plural(along, 'resource')} left the state with what the interrupted run deleted"
         )
-    if gone:
-        them = plural(len(gone), "resource")
-        beside = f", and {along:,} that went with them" if along else ""
-        diagnostics.append(
-            warning(
-                f"The interrupted run deleted {them} and did not learn the outcome",
-                f"The console does not have them any more: they left the state{beside}.\n"
-                + _named(gone),
-            )
-        )
-    if there:
-        diagnostics.append(
-            warning(
-                f"The interrupted run has not deleted {plural(len(there), 'resource')} so far",
-                "Their deletion was sent or about to be; the console still has them:\n"
-                + _named(there),
-            )
-        )
-    if unread:
-        them = plural(len(unread), "resource")
-        why = next(iter(unread.values()))
-        diagnostics.append(
-            warning(
-                f"It is not known whether the interrupted run deleted {them}",
-                f"They cannot be read ({why}), so they stay in state:\n{_named(unread)}",
-            )
-        )
-    if updated:
-        updates = plural(len(updated), "update")
-        diagnostics.append(
-            warning(
-                f"The interrupted run did not learn the outcome of {updates}",
-                f"Reading these resources shows what was changed:\n{_named(updated)}",
-            )
-        )
+        diagnostics.insert(0, warning(summary, "The console does not have them any more."))
     return diagnostics
 
 
@@ -346,7 +340,6 @@ def still_unknown(addresses: Sequence[str]) -> list[tuple[str, Diagnostic]]:
 
 
 def _unsettled(address: str, after: str) -> tuple[str, str]:
-    """Return summary and detail of the message about a creation that is not settled."""
     definition = RESOURCES[instance_of(address).type]
     return (
         f"It is not known whether {address} was created",

@@ -50,7 +50,6 @@ def levels(graph: Graph, blocks: Mapping[str, Block]) -> Iterator[list[str]]:
 
 
 def _owner_count(block: Block) -> int:
-    """Return how many owners are above the instances of a block."""
     return 0 if block.mode == "data" else len(owners_above(RESOURCES[block.type_name]))
 
 
@@ -219,7 +218,6 @@ class Walk:
                     self.diagnostics.append((address, prevented(address)))
 
     def _reason(self, item: PriorInstance) -> str:
-        """Return Terraform's reason why an instance is removed."""
         address, deposed = instance_and_key(item.address)
         if deposed:
             return ""
@@ -307,7 +305,6 @@ class Walk:
             self.data.append(DataRead(address, block.type_name, block.provider, found))
 
     def _is_pending(self, resource: str) -> bool:
-        """Return whether any instance of a resource changes, or is no longer declared."""
         if any(change.action is not Action.NO_OP for change in self._of_block.get(resource, ())):
             return True
         return any(

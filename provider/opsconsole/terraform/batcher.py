@@ -69,7 +69,6 @@ class Batcher:
         await self._answer(batch)
 
     async def _wait_for_others(self) -> None:
-        """Wait while more calls keep coming."""
         clock = asyncio.get_running_loop().time
         latest = clock() + _LONGEST_WAIT
         count = 0

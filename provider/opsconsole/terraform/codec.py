@@ -140,8 +140,6 @@ def _at(name: str, convert: _Convert, value: Any) -> Any:
 
 
 def _each(convert: _Convert) -> _Convert:
-    """Return a conversion of lists by their elements."""
-
     def convert_list(value: list[Any]) -> list[Any]:
         if not isinstance(value, list):
             raise TypeError(f"a list was expected, not {type(value).__name__}")
@@ -151,8 +149,6 @@ def _each(convert: _Convert) -> _Convert:
 
 
 def _each_value(convert: _Convert) -> _Convert:
-    """Return a conversion of maps by their values."""
-
     def convert_map(value: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise TypeError(f"a map was expected, not {type(value).__name__}")
@@ -193,7 +189,6 @@ def _flag(value: Any) -> bool:
 
 
 def _set(value: list[Any]) -> list[Any]:
-    """Return the set's members, sorted and once each; what is unknown comes last."""
     members = _each(_text)(value)
     known = sorted({member for member in members if isinstance(member, str)})
     return known + [member for member in members if not isinstance(member, str)]

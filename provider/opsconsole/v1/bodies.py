@@ -35,8 +35,6 @@ _MOST_ENTRIES = 50
 
 
 def _lenient(default: Any) -> WrapValidator:
-    """Take `default` in the place of a value of another type."""
-
     def read(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
         try:
             return validate(value)

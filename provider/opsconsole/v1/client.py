@@ -401,7 +401,6 @@ class Client:
             self._limiter.wake(self)
 
     async def _pause(self, seconds: float) -> None:
-        """Wait some seconds, or until the client is stopped."""
         waits = [
             asyncio.ensure_future(self._shared_limiter().sleep(seconds)),
             asyncio.ensure_future(self._stopped.wait()),
@@ -434,7 +433,6 @@ class Client:
 
 
 def _encoded(body: Mapping[str, Any] | None, csv: str | None) -> tuple[str, bytes | None]:
-    """Return the content type and the bytes of a body; the type is empty where there is none."""
     if csv is not None:
         return "text/csv", csv.encode()
     if body is None:

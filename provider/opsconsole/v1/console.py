@@ -271,7 +271,6 @@ def resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]
 
 
 def _query_of(list_query: Mapping[str, str], operation: str) -> dict[str, str]:
-    """Return the query parameters of `list_query` that are for one list call."""
     found: dict[str, str] = {}
     kinds = operations.kinds_of_lists() if list_query else {}
     for name, value in list_query.items():

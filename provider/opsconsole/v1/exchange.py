@@ -114,7 +114,6 @@ def can_be_id(value: object) -> bool:
 
 @lru_cache(maxsize=64)
 def _parts(path: str) -> tuple[str, ...]:
-    """Return the text around the placeholders of a path."""
     first, *rest = path.split("{")
     return (first, *(part.partition("}")[2] for part in rest))
 
