@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import Any
 
 JOURNAL_SUFFIX = ".opsconsole-journal"
-"""Behind the state file's name: changes that were made and may not be in state yet."""
-
-UNRESOLVED_SUFFIX = ".opsconsole-unresolved"
-"""Behind the state file's name: calls whose outcome nobody knows."""
+"""Behind the state file's name: changes that may not be in state yet, and calls whose outcome
+nobody knows."""
 
 _WORKSPACES = "terraform.tfstate.d"
 
@@ -42,34 +40,20 @@ def journal_of(state: Path) -> Path:
     return state.with_name(state.name + JOURNAL_SUFFIX)
 
 
-def unresolved_of(state: Path) -> Path:
-    """Return where the calls of unknown outcome are kept beside a state file."""
-    return state.with_name(state.name + UNRESOLVED_SUFFIX)
-
-
 def unfolded_journals(directory: Path) -> list[Path]:
     """Return the journals in a working directory, or beside the state it uses.
 
     Looked at are the directory, its workspaces, the place of a local backend that `terraform init`
     noted, and the place where cdktf keeps the state of a stack (`terraform.STACK.tfstate` beside
-    `cdktf.json`). While one of them is there, state lacks changes that the console has: nothing
-    may be planned by another engine before `opsconsole state fold` has added it to the state.
+    `cdktf.json`). While one of them is there, state may lack what the console has: nothing may be
+    planned by another engine before `opsconsole state fold` has added it to the state.
     """
-    return _found(directory, JOURNAL_SUFFIX)
-
-
-def unresolved_calls(directory: Path) -> list[Path]:
-    """Return the lists of calls of unknown outcome, in the places of `unfolded_journals`."""
-    return _found(directory, UNRESOLVED_SUFFIX)
-
-
-def _found(directory: Path, suffix: str) -> list[Path]:
     directory = Path(os.path.realpath(directory))
-    names = {*directory.glob(f"*{suffix}"), *(directory / _WORKSPACES).glob(f"*/*{suffix}")}
+    pattern = f"*{JOURNAL_SUFFIX}"
+    names = {*directory.glob(pattern), *(directory / _WORKSPACES).glob(f"*/{pattern}")}
     for state in _states_of(directory):
         # A link leads to a state whose journal lies beside the file itself.
-        state = Path(os.path.realpath(state))
-        beside = state.with_name(state.name + suffix)
+        beside = journal_of(Path(os.path.realpath(state)))
         if beside.is_file():
             names.add(beside)
     return sorted(names)

@@ -15,7 +15,7 @@ from opsconsole.errors import UserError
 from opsconsole.state.lock import LockInfo
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import backend_for, open_state
-from opsconsole.state.writer import Cadence, StateSession
+from opsconsole.state.session import Cadence, StateSession
 from sampling import EVERYTHING
 from spoilt_places import cells, recording, spoilt
 

@@ -13,9 +13,10 @@ import pytest
 
 from backend_places import FIVE, Place, on
 from opsconsole.errors import UserError
-from opsconsole.state.backends.base import Companion, LockLost
+from opsconsole.state.backends.base import LockLost
 from opsconsole.state.backends.pg import creation_key
 from opsconsole.state.lock import LockHeld, LockInfo
+from opsconsole.state.model import State
 from sampling import EVERYTHING
 
 Make = Callable[[str], Place]
@@ -225,7 +226,7 @@ def test_pg_excludes_the_creation_of_a_state_by_either_engine(place: Place, tabl
         ]
         assert mine.read() == b""
         mine.write(text(1))
-        mine.write_companion(Companion.JOURNAL, b"j")
+        mine.store_journal(b"j")
         mine.unlock()
         other.lock(own())
         assert all(session.execute(taken, [key]).fetchone() == (True,) for key in engines.values())
@@ -234,27 +235,28 @@ def test_pg_excludes_the_creation_of_a_state_by_either_engine(place: Place, tabl
         assert rows == [("default",)]
     other.unlock()
     elsewhere = replace(place, block={**place.block, "table_name": "third"}).storage()
-    assert elsewhere.read_companion(Companion.JOURNAL) == b""
+    assert elsewhere.read_with_journal()[1] == b""
     for storage in (mine, other, elsewhere):
         storage.close()
 
 
 @on(*FIVE)
-def test_companions_are_stored_beside_the_state_and_removed(place: Place) -> None:
+def test_a_journal_is_stored_with_the_state_and_removed(place: Place) -> None:
     first, second = place.storage(), place.storage()
-    if not place.keeps_companions:
-        assert not first.keeps_companions
-        return
     first.lock(own())
-    first.read()
-    assert first.read_companion(Companion.JOURNAL) == b""
-    for data in (b"one\0\xff", b"two" * 100_000):
-        first.write_companion(Companion.JOURNAL, data)
-        assert second.read_companion(Companion.JOURNAL) == data
-    assert second.read_companion(Companion.UNRESOLVED) == b""
-    first.write_companion(Companion.JOURNAL, b"")
-    first.write_companion(Companion.JOURNAL, b"")
-    assert second.read_companion(Companion.JOURNAL) == b""
+    assert first.read_with_journal() == (b"", b"")
+    if place.embeds_journal:
+        first.write(text(1), journal="<&>\u2028 ".encode())
+        assert second.read_with_journal()[1] == "<&>\u2028 ".encode()
+        assert State.parse(second.read()).to_bytes() == State.parse(text(1)).to_bytes()
+        first.write(text(2))
+    else:
+        for data in (b"one\0\xff", b"two" * 100_000):
+            first.store_journal(data)
+            assert second.read_with_journal() == (b"", data)
+        for _ in range(2):
+            first.store_journal(b"")
+    assert second.read_with_journal()[1] == b""
     first.unlock()
     for storage in (first, second):
         storage.close()
@@ -271,8 +273,8 @@ def test_workspaces_hold_states_of_their_own(place: Place) -> None:
         storage.lock(own())
         assert storage.read() == b""
         storage.write(text(serial))
-        if place.keeps_companions:
-            storage.write_companion(Companion.JOURNAL, b"j")
+        if not place.embeds_journal:
+            storage.store_journal(b"j")
         # On pg, who has no row yet keeps everybody else from making one.
         storage.unlock()
     assert states["default"].workspaces() == ["default", "blue", "green"]

@@ -17,7 +17,7 @@ from opsconsole.standin.main import main as standin
 from opsconsole.state.lock import LockHeld
 from opsconsole.state.objects import StateOutput
 from opsconsole.state.opening import Locking, backend_for, open_state
-from opsconsole.state.writer import StateSession
+from opsconsole.state.session import StateSession
 
 pytestmark = pytest.mark.terraform
 
@@ -158,18 +158,20 @@ def test_each_goes_on_with_what_the_other_wrote(
         assert len(session.state) == 2
 
 
-@on("pg")
+@on("http", "pg")
 def test_a_state_begun_natively_is_gone_on_with(
     place: Place, terraform_at: At, tmp_path: Path
 ) -> None:
     with opened(place, tmp_path / "native") as session:
         session.state.set_output("one", StateOutput("x", "string"))
+        session.intend("opsconsole_agent.a", "POST /api/v1/agents", {})
     engine = terraform_at(place, one="x")
     before = engine.outputs()
     assert before == {"one": "x"}
     engine.apply()
     with opened(place, tmp_path / "native") as session:
         assert "terraform_data.one" in session.state
+        assert [call.address for call in session.unresolved] == ["opsconsole_agent.a"]
 
 
 @on("s3-file", among=SEVERAL_OBJECTS)

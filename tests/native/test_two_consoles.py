@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from left_calls import leave_calls
 from opsconsole.emulator import serve
-from opsconsole.journal_files import unresolved_of
-from opsconsole.state.journal import write_unresolved
-from opsconsole.state.records import Intent
+from opsconsole.state import Intent
 
 HOST, AGENT, SPECIALTY = "opsconsole_host", "opsconsole_agent", "opsconsole_specialty"
 
@@ -72,7 +71,7 @@ def test_a_deletion_that_was_cut_off_is_settled_on_its_own_console(native):
         native.run("apply", "-auto-approve")
         details = {"verb": "delete", "id": "hst_a", "provider": PROVIDER}
         call = Intent("1", f"{HOST}.a", "host_delete", details, "2026-01-01")
-        write_unresolved(unresolved_of(native.state_file), [call])
+        leave_calls(native.state_file, [call])
         native.console.delete("hosts", "hst_a")
         write(native, {HOST: {"b": hosts["b"]}}, base_url=other.base_url)
         told = native.run("plan", "-detailed-exitcode")
@@ -88,7 +87,7 @@ def test_a_lost_creation_is_not_what_another_provider_of_its_console_holds(nativ
     native.run("apply", "-auto-approve")
     details = {"verb": "create", "planned": agent, "provider": f"{PROVIDER}.other"}
     call = Intent("1", f"{AGENT}.b", "agent_create", details, "2026-01-01")
-    write_unresolved(unresolved_of(native.state_file), [call])
+    leave_calls(native.state_file, [call])
     write(native, {AGENT: {"a": agent, "b": elsewhere(**agent)}})
     told = native.run("plan").out
     assert f"{AGENT}.b was not created by the run that was interrupted" in told

@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 
+from left_calls import calls_left, leave_calls
 from opsconsole.clock import timestamp, utc_now
-from opsconsole.journal_files import unresolved_of
 from opsconsole.lifecycle.answers import new_sentinel
 from opsconsole.reconcile.prior import holds_unsettled, read_prior
-from opsconsole.state import InstanceObject, State
-from opsconsole.state.journal import read_unresolved, write_unresolved
-from opsconsole.state.records import Intent
+from opsconsole.state import InstanceObject, Intent, State
 
 PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
 HOSTS = {"opsconsole_host": {"a": {"name": "a"}, "b": {"name": "b"}}}
@@ -40,8 +38,7 @@ def leave(
     at: str = "2026-01-01",
 ) -> None:
     """Leave creates of unknown outcome beside the state, sent at this time."""
-    path = unresolved_of(native.state_file)
-    calls = list(read_unresolved(path))
+    calls = []
     for address, planned in creates:
         details = {
             "planned": planned,
@@ -52,11 +49,11 @@ def leave(
             "provider": PROVIDER,
         }
         calls.append(Intent(address, address, "create", details, at))
-    write_unresolved(path, calls)
+    leave_calls(native.state_file, calls)
 
 
 def left(native: Any) -> list[str]:
-    return [call.address for call in read_unresolved(unresolved_of(native.state_file))]
+    return [call.address for call in calls_left(native.state_file)]
 
 
 def test_a_host_that_was_created_comes_into_state(native, crashed):

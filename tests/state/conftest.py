@@ -17,7 +17,7 @@ from opsconsole.state.backend import LocalBackend
 from opsconsole.state.lock import Locking
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import open_state
-from opsconsole.state.writer import StateSession
+from opsconsole.state.session import StateSession
 
 PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
 

@@ -13,19 +13,16 @@ from opsconsole.errors import UserError
 from opsconsole.state.journal import Journal
 from opsconsole.state.objects import StateChange
 from opsconsole.state.records import (
-    Changed,
-    Ended,
+    Base,
     Intent,
+    Outcome,
     Record,
-    Settled,
-    Started,
     Writing,
-    Written,
     changes_of,
     decode_lines,
     encode_line,
-    encode_record,
     encode_records,
+    frame_line,
     open_intents,
 )
 
@@ -40,13 +37,10 @@ CHANGES = st.builds(
     st.none() | TEXT,
 )
 RECORDS: st.SearchStrategy[Record] = st.one_of(
-    st.builds(Started, TEXT, st.integers(0), TEXT, st.booleans(), TEXT),
+    st.builds(Base, TEXT, TEXT, st.integers(0, 2**60), TEXT, st.booleans()),
     st.builds(Intent, TEXT, TEXT, TEXT, st.dictionaries(TEXT, TEXT), TEXT),
-    st.builds(Changed, st.lists(CHANGES).map(tuple), st.lists(TEXT).map(tuple)),
-    st.builds(Settled, TEXT, TEXT),
-    st.builds(Writing, st.integers(0), TEXT),
-    st.builds(Written, st.integers(0), TEXT),
-    st.just(Ended()),
+    st.builds(Outcome, st.lists(CHANGES).map(tuple), st.lists(TEXT).map(tuple)),
+    st.builds(Writing, st.integers(0, 2**60), TEXT),
 )
 
 
@@ -58,8 +52,8 @@ def intent(name: str) -> Intent:
     return Intent(name, f"opsconsole_agent.{name}", "POST /api/v1/agents", {"name": name}, "now")
 
 
-def changed(name: str, *settles: str) -> Changed:
-    return Changed(
+def changed(name: str, *settles: str) -> Outcome:
+    return Outcome(
         (StateChange("instance", f"opsconsole_host.{name}", "{}", "p", "", None),), settles
     )
 
@@ -94,7 +88,7 @@ def lines(*groups: list[Record]) -> list[bytes]:
     written: list[bytes] = []
     for group in groups:
         durable = sum(len(line) for line in written)
-        written += [encode_line(encode_record(record), durable) for record in group]
+        written += [encode_line(record, durable) for record in group]
     return written
 
 
@@ -113,7 +107,7 @@ def test_a_group_that_was_torn_in_its_middle_is_left_out() -> None:
 
 def test_records_of_a_newer_version_are_refused() -> None:
     with pytest.raises(UserError, match="newer opsconsole"):
-        decode_lines(encode_line('["novel",1]', 0), "j")
+        decode_lines(frame_line(b'["novel",1]', 0), "j")
 
 
 def test_an_intent_is_open_until_something_tells_its_outcome() -> None:
@@ -122,10 +116,36 @@ def test_an_intent_is_open_until_something_tells_its_outcome() -> None:
         intent("b"),
         intent("c"),
         changed("a", "a"),
-        Settled("b", "refused"),
+        Outcome((), ("b",)),
     ]
     assert open_intents(records) == [intent("c")]
     assert changes_of(records) == list(changed("a").changes)
+
+
+BASE = Base("run", "lineage", 1, "digest", False)
+
+
+def test_a_restart_keeps_open_intents_and_what_came_later(tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path / "j")
+    for record in (BASE, intent("a"), intent("b"), changed("a", "a")):
+        journal.append(record)
+    journal.flush_now()
+    position = journal.appended
+    for record in (Writing(2, "x"), changed("late"), intent("c")):
+        journal.append(record)
+    journal.flush_now()
+    journal.append(changed("later"))
+    later = Base("run", "lineage", 2, "x", False)
+    journal.restart(later, position)
+    kept = [later, intent("b"), changed("late"), intent("c"), changed("later")]
+    assert decode_lines((tmp_path / "j").read_bytes().rstrip(b"\0"), "j")[0] == kept
+    with pytest.raises(UserError, match="Another run of opsconsole is in progress"):
+        Journal.resume(tmp_path / "j")
+    journal.append(intent("d"))
+    journal.flush_now()
+    journal.close()
+    assert Journal.resume(tmp_path / "j")[1] == [*kept, intent("d")]
+    assert names(tmp_path) == ["j"]
 
 
 async def test_callers_share_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,14 +229,14 @@ def test_on_a_full_disk_intents_fail_and_results_are_still_kept(
     monkeypatch.setattr(os, "posix_fallocate", full.posix_fallocate)
     monkeypatch.setattr(os, "pwrite", full.pwrite)
     big = StateChange("instance", "opsconsole_agent.a", "x" * 600_000)
-    journal.append(Changed((big,), ("a",)))
+    journal.append(Outcome((big,), ("a",)))
     journal.flush_now()
     journal.append(intent("b"))
     with pytest.raises(UserError, match=r"no room .*No further call is made"):
         journal.flush_now()
     journal.close()
     monkeypatch.undo()
-    assert Journal.resume(tmp_path / "j")[1] == [intent("a"), Changed((big,), ("a",))]
+    assert Journal.resume(tmp_path / "j")[1] == [intent("a"), Outcome((big,), ("a",))]
 
 
 async def test_a_flush_right_behind_another_one_is_not_kept_waiting(tmp_path: Path) -> None:
@@ -259,11 +279,11 @@ async def test_a_failed_flush_fails_for_everyone(
 @pytest.mark.parametrize(
     "text",
     [
-        '["started", 1, "2", "x", false, "now"]',
-        '["started", "l", true, "x", false, "now"]',
-        '["changed", [["instance", 5, "x", "", "", null, ""]], []]',
-        '["changed", [["other", "a.b", "x", "", "", null, ""]], []]',
-        '["changed", [], [5]]',
+        '["base", 1, "l", 2, "x", false]',
+        '["base", "r", "l", true, "x", false]',
+        '["outcome", [["instance", 5, "x", "", "", null, ""]], []]',
+        '["outcome", [["other", "a.b", "x", "", "", null, ""]], []]',
+        '["outcome", [], [5]]',
         '["intent", "i", "a.b", "POST", [], "now"]',
         '["nothing"]',
         "5",
@@ -273,11 +293,11 @@ async def test_a_failed_flush_fails_for_everyone(
 )
 def test_a_record_of_another_shape_is_one_error(text: str) -> None:
     with pytest.raises(UserError, match="cannot be read at byte 0"):
-        decode_lines(encode_line(text, 0), "j")
+        decode_lines(frame_line(text.encode(), 0), "j")
 
 
 def test_damage_in_a_journal_that_was_put_in_place_whole_is_no_torn_end() -> None:
-    records = [Settled(f"i{place}", "done") for place in range(5)]
+    records = [Outcome((), (f"i{place}",)) for place in range(5)]
     data = bytearray(encode_records(records))
     data[data.index(b"i1")] ^= 1
     with pytest.raises(UserError, match="good records behind it"):

@@ -8,11 +8,8 @@ import pytest
 
 from opsconsole.journal_files import (
     JOURNAL_SUFFIX,
-    UNRESOLVED_SUFFIX,
     journal_of,
     unfolded_journals,
-    unresolved_calls,
-    unresolved_of,
 )
 
 
@@ -52,9 +49,7 @@ def test_a_journal_is_found_where_a_state_may_lie(stack: Path, place: str) -> No
     state.parent.mkdir(parents=True, exist_ok=True)
     assert unfolded_journals(stack) == []
     journal_of(state).touch()
-    unresolved_of(state).touch()
     assert unfolded_journals(stack) == [state.with_name(state.name + JOURNAL_SUFFIX)]
-    assert unresolved_calls(stack) == [state.with_name(state.name + UNRESOLVED_SUFFIX)]
 
 
 @pytest.mark.parametrize("data_directory", [".terraform", "notes"])

@@ -21,7 +21,7 @@ from opsconsole.state.backend import LocalBackend, SnapshotMeta, local_path, wor
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import backend_for, open_state
-from opsconsole.state.writer import StateSession
+from opsconsole.state.session import StateSession
 
 Host = Callable[..., InstanceObject]
 Open = Callable[..., StateSession]

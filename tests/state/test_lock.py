@@ -12,7 +12,7 @@ import pytest
 from opsconsole.errors import UserError
 from opsconsole.state.lock import LockInfo, info_file
 from opsconsole.state.objects import InstanceObject
-from opsconsole.state.writer import StateSession
+from opsconsole.state.session import StateSession
 from patience import PATIENCE
 
 Host = Callable[..., InstanceObject]

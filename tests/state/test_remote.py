@@ -21,7 +21,7 @@ from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
 from opsconsole.state.opening import backend_for, open_state, read_state
 from opsconsole.state.remote import RemoteBackend
-from opsconsole.state.writer import StateSession
+from opsconsole.state.session import StateSession
 from postgres_server import running_postgres
 
 pytestmark = pytest.mark.terraform

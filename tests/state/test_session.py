@@ -10,14 +10,14 @@ from typing import NoReturn
 import pytest
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import journal_of, unresolved_of
-from opsconsole.state import writer
+from opsconsole.journal_files import journal_of
+from opsconsole.state import session as session_module
 from opsconsole.state.backend import LocalBackend, SnapshotMeta
 from opsconsole.state.lock import info_file
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
 from opsconsole.state.opening import open_state, read_state
-from opsconsole.state.writer import Cadence, StateSession
+from opsconsole.state.session import Cadence, StateSession
 
 Host = Callable[..., InstanceObject]
 Open = Callable[..., StateSession]
@@ -84,11 +84,10 @@ async def test_open_intents_wait_until_the_user_tells(
         refused = opened.intend("opsconsole_agent.b", "POST /api/v1/agents", {"name": "b"})
         made = opened.intend("opsconsole_host.web", "POST /api/v1/hosts/batch", {"row": 0})
         await opened.flush()
-        opened.settle(refused, "refused: 400")
+        opened.record([refused])
         opened.state.put(WEB, host(1))
         opened.record(settles=[made])
-    assert not journal_of(state_path).exists()
-    assert unresolved_of(state_path).stat().st_mode & 0o777 == 0o600
+    assert journal_of(state_path).stat().st_mode & 0o777 == 0o600
     with session() as again:
         (call,) = again.unresolved
         assert (call.id, call.address, call.call) == (
@@ -97,9 +96,9 @@ async def test_open_intents_wait_until_the_user_tells(
             "POST /api/v1/agents",
         )
         assert call.details == {"name": "a"}
-        again.resolve([lost])
+        again.mark_resolved([lost])
         assert again.unresolved == ()
-    assert not unresolved_of(state_path).exists()
+    assert not journal_of(state_path).exists()
 
 
 @pytest.mark.parametrize("times", [1, 2])
@@ -129,14 +128,6 @@ async def test_a_journal_that_lost_its_first_record_is_refused_and_kept(
         with pytest.raises(UserError, match="lost its first record"):
             opening()
         assert journal.read_bytes() == damaged
-
-
-def test_a_damaged_list_of_unknown_outcomes_is_an_error(session: Open, state_path: Path) -> None:
-    unresolved_of(state_path).write_text("[")
-    with pytest.raises(UserError, match="not a list of calls"):
-        session()
-    unresolved_of(state_path).unlink()
-    session().close()
 
 
 def test_closing_twice_is_harmless(session: Open, host: Host, state_path: Path) -> None:
@@ -222,7 +213,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     found = Clock()
-    monkeypatch.setattr(writer, "time", found)
+    monkeypatch.setattr(session_module, "time", found)
     return found
 
 
@@ -235,7 +226,7 @@ class Counting(LocalBackend):
         self.each = each
         self.writes: list[tuple[float, int]] = []
 
-    def write(self, data: bytes, meta: SnapshotMeta) -> SnapshotMeta:
+    def write(self, data: bytes, meta: SnapshotMeta, journal: bytes = b"") -> SnapshotMeta:
         count = data.count(b'"schema_version"')
         self.clock.time += count * self.each
         self.writes.append((self.clock.time, count))

@@ -13,7 +13,7 @@ import pytest
 from opsconsole.errors import UserError
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
-from opsconsole.state.writer import StateSession
+from opsconsole.state.session import StateSession
 from patience import PATIENCE, until
 
 pytestmark = pytest.mark.terraform

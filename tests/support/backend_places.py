@@ -39,7 +39,7 @@ class Place:
         block: The settings, as they stand in a program.
         environment: What Terraform and the native engine need besides.
         steal: Takes the lock away from its holder, as an operator does with the vendor's tools.
-        keeps_companions, has_workspaces: What the kind can do.
+        embeds_journal, has_workspaces: What the kind can do.
         server: The server of the tests, where a test looks at what it holds: `http` only.
     """
 
@@ -47,7 +47,7 @@ class Place:
     block: Mapping[str, Any]
     steal: Callable[[], None]
     environment: Mapping[str, str] = field(default_factory=dict)
-    keeps_companions: bool = True
+    embeds_journal: bool = False
     has_workspaces: bool = True
     server: Any = None
 
@@ -80,7 +80,7 @@ def http_places() -> Iterator[Make]:
                 "password": state.password,
                 "retry_max": 0,
             }
-            able = {"keeps_companions": False, "has_workspaces": False}
+            able = {"embeds_journal": True, "has_workspaces": False}
             return Place("http", block, steal, **able, server=state)
 
         yield make
@@ -293,11 +293,8 @@ KINDS = ("http", "pg", "s3-file", "s3-row", "s3-both", "gcs", "azurerm")
 """The kinds that every promise is tested for; behind the dash, how the lock is held."""
 
 
-ONE_OBJECT = ("http",)
-"""Kinds that store the state and nothing beside it: no workspaces, no journal."""
-
-SEVERAL_OBJECTS = tuple(kind for kind in KINDS if kind not in ONE_OBJECT)
-"""The other kinds."""
+SEVERAL_OBJECTS = tuple(kind for kind in KINDS if kind != "http")
+"""Kinds that store more than one object: they have workspaces, and a journal beside the state."""
 
 FIVE = ("http", "pg", "s3-both", "gcs", "azurerm")
 """Each backend once."""

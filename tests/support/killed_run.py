@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from opsconsole.state import opening
-from opsconsole.state.writer import Cadence
+from opsconsole.state.session import Cadence
 from opsconsole.v1.transport import Reply, Transport
 
 _OPERATIONS = ("fchmod", "fdatasync", "fsync", "ftruncate", "posix_fallocate", "replace", "unlink")

@@ -29,6 +29,7 @@ class Disk:
         self._running = running
         self._synced: dict[int, bytes] = {}
         self._new_names: dict[str, int] = {}
+        self._replaced: dict[str, tuple[int, bytes | None]] = {}
         self._remembers = False
         self._close = os.close
 
@@ -88,12 +89,16 @@ class Disk:
             process.point(name)
             if name in ("ftruncate", "posix_fallocate"):
                 self._remember(args[0])
+            if name == "replace":
+                self._remember_name(Path(args[1]))
             result = real(*args, **named)
             if name in ("fsync", "fdatasync"):
                 inode = os.fstat(args[0]).st_ino
                 self._synced.pop(inode, None)
                 for path in [path for path, place in self._new_names.items() if place == inode]:
                     del self._new_names[path]
+                for path in [path for path, (place, _) in self._replaced.items() if place == inode]:
+                    del self._replaced[path]
             return result
 
         return operation
@@ -109,6 +114,14 @@ class Disk:
         status = os.fstat(descriptor)
         if status.st_ino not in self._synced:
             self._synced[status.st_ino] = os.pread(descriptor, status.st_size, 0)
+
+    def _remember_name(self, path: Path) -> None:
+        """Remember what had a name when its directory was last synced."""
+        if self._remembers and str(path) not in self._replaced:
+            before = path.read_bytes() if path.exists() else None
+            if before is not None:
+                before = self._synced.get(path.stat().st_ino, before)
+            self._replaced[str(path)] = path.parent.stat().st_ino, before
 
     def bury(self, process: Process) -> None:
         """Close the files of a process, and so let go of its locks."""
@@ -128,9 +141,15 @@ class Disk:
         for name in list(self._new_names):
             if chance.random() < 0.5:
                 Path(name).unlink(missing_ok=True)
+        for name, (_, content) in self._replaced.items():
+            if chance.random() < 0.5:
+                Path(name).unlink(missing_ok=True)
+                if content is not None:
+                    Path(name).write_bytes(content)
 
     def forget(self, *, remember: bool) -> None:
         """Take everything as durable; remember what is not from now on."""
         self._remembers = remember
         self._synced.clear()
         self._new_names.clear()
+        self._replaced.clear()

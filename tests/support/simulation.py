@@ -530,7 +530,11 @@ class World:
     def check(self) -> None:
         """The console is as declared, state holds each thing once, and nothing is left over."""
         self.declared.check_rows(self.store, self.named_unknown, BrokenRule)
-        left = [file.name for file in self.folder.iterdir() if "journal" in file.name]
+        left = [
+            file.name
+            for file in self.folder.iterdir()
+            if "-journal" in file.name or file.suffix == ".opsconsole-copy"
+        ]
         if left:
             raise BrokenRule(f"left over: {left}")
         held = Counter((a.partition(".")[0], item["id"]) for a, item in self.instances())

@@ -21,7 +21,7 @@ from opsconsole.reconcile.order import Step
 from opsconsole.reconcile.planner import Planner, Workspace
 from opsconsole.reconcile.runs import Applier
 from opsconsole.state.opening import backend_for, open_state
-from opsconsole.state.writer import StateSession
+from opsconsole.state.session import StateSession
 
 
 class Silent:

@@ -89,17 +89,10 @@ async def test_a_wrong_setting_is_one_diagnostic_at_that_setting(client):
 
 async def test_journals_of_the_native_engine(start, connect, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    unresolved, journal = (
-        tmp_path / f"terraform.tfstate.opsconsole-{what}" for what in ("unresolved", "journal")
-    )
+    journal = tmp_path / "terraform.tfstate.opsconsole-journal"
     async with start() as plugin, connect(plugin) as client:
-        unresolved.write_text("")
-        [found] = (await client.configure()).diagnostics
-        assert found.severity == ERROR
-        assert str(unresolved) in found.detail
-        assert "opsconsole plan" in found.detail
         journal.write_text("")
-        found, _ = (await client.configure()).diagnostics
+        [found] = (await client.configure()).diagnostics
         assert found.severity == ERROR
         assert str(journal) in found.detail
         assert "opsconsole state fold" in found.detail

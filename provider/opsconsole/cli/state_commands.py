@@ -67,7 +67,7 @@ def remove(args: argparse.Namespace) -> int:
         if not args.dry_run:
             done = {str(address) for address in found}
             asyncio.run(session.checkpoint())
-            session.resolve(call.id for call in session.unresolved if call.address in done)
+            session.mark_resolved(call.id for call in session.unresolved if call.address in done)
     verb = "Would remove" if args.dry_run else "Removed"
     count = plural(len(found), "resource instance")
     sys.stdout.write(f"{verb} {count}. The console was not touched.\n")

@@ -214,10 +214,6 @@ class AgentPluginLifecycle(SingleCreation):
             await attaching.ended.wait()
             await report([(request, await self._shown(request, outcome))])
 
-    def placeholder(self, request: CreateRequest, dry_run_status: str = "") -> Outcome | None:
-        """Return None: attaching may be asked for again."""
-        return None
-
     async def settle_creates(
         self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
     ) -> list[SettledCreate]:

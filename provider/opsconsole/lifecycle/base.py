@@ -50,7 +50,6 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.sentinel import (
     outcome_lost,
     replacement_refused,
-    sent_by_a_run_that_ended,
     sent_now,
     still_unsettled,
 )
@@ -328,13 +327,6 @@ class BaseLifecycle(ABC):
         return await self.update_once(
             object_id, changes, partial(console.one, operation), read_back
         )
-
-    def placeholder(self, request: CreateRequest, dry_run_status: str = "") -> Outcome | None:
-        """Return the state of a create whose run ended before it knew the outcome.
-
-        None: it may be asked for again. `dry_run_status` is as of `lost`.
-        """
-        return self._uncertain(request, sent_by_a_run_that_ended(dry_run_status))
 
     def _uncertain(
         self, request: CreateRequest, remembered: Mapping[str, Any], *diagnostics: Diagnostic

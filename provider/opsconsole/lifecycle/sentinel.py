@@ -14,7 +14,7 @@ from typing import Any
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import Cause
 
-_STATUS, _SENT, _NOTED = "dry_run_said", "sent_at", "noted_at"
+_STATUS, _SENT = "dry_run_said", "sent_at"
 _ARRIVES_WITHIN = 900
 """Seconds after which a console no longer carries out what it was sent."""
 
@@ -28,15 +28,6 @@ def sent_now(dry_run_status: str) -> dict[str, Any]:
     return {_STATUS: dry_run_status, _SENT: int(time.time())}
 
 
-def sent_by_a_run_that_ended(dry_run_status: str) -> dict[str, Any]:
-    """Return the record of a create; it matters only if the run ends before the create does.
-
-    Args:
-        dry_run_status: As for `sent_now`.
-    """
-    return {_STATUS: dry_run_status, _SENT: 0, _NOTED: int(time.time())}
-
-
 def dry_run_status_of(remembered: Mapping[str, Any]) -> str:
     """Return the status that a dry run gave such a create before it was sent, or nothing."""
     status = remembered.get(_STATUS)
@@ -47,15 +38,6 @@ def may_still_arrive(remembered: Mapping[str, Any]) -> bool:
     """Return whether such a create was sent so recently that it may still take effect."""
     sent = remembered.get(_SENT)
     return not isinstance(sent, int) or _is_recent(sent)
-
-
-def was_noted_lately(remembered: Mapping[str, Any]) -> bool:
-    """Return whether such a create may still take effect, even after its run has ended.
-
-    The end of a run does not cancel a request that the console has received.
-    """
-    noted = remembered.get(_NOTED)
-    return may_still_arrive(remembered) or (isinstance(noted, int) and _is_recent(noted))
 
 
 def was_sent_lately(at: str) -> bool:

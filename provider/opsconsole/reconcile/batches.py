@@ -184,30 +184,17 @@ class Worker:
             if step is None or request.address in self.intents:
                 continue
             details: dict[str, Any]
-            shown = None
             if isinstance(request, CreateRequest) and verb == "create":
                 status = dry_run_statuses.get(request.address, "")
                 details = lost_create(request, step.change, status)
-                shown = self._placeholder(step, request, status)
             else:
                 details = {"id": (request.prior or {}).get("id")}
             provider = self.provider_in_state(step.change.provider)
             details |= {"verb": verb, "provider": provider}
             call = RESOURCES[step.change.type_name].operations.get(verb, verb)
-            intent = self.session.intend(request.address, call, details, shown)
+            intent = self.session.intend(request.address, call, details)
             self.intents[request.address] = intent
         await self.session.flush()
-
-    def _placeholder(
-        self, step: Step, request: CreateRequest, dry_run_status: str
-    ) -> InstanceObject | None:
-        """Return what the stored state shows of a create that is about to be sent, if anything."""
-        if not self.session.shows_creates:
-            return None
-        change = step.change
-        lifecycle = self.lifecycles[change.provider].resources[change.type_name]
-        outcome = lifecycle.placeholder(request, dry_run_status)
-        return None if outcome is None else self._object(step, outcome, tainted=True)
 
     async def _read(self, step: Step) -> Outcome:
         change, config = step.change, self.config_of(step)

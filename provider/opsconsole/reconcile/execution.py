@@ -31,6 +31,8 @@ from opsconsole.values import Attributes, holds_unknown
 
 _IMPORTS_AT_A_TIME = 2
 """While the hosts of one import are read back, the next is imported. More would only wait."""
+_SAVE_PAUSE = 1.0
+"""Seconds from one look whether state is to be written to the next."""
 
 
 class ApplyListener(Protocol):
@@ -165,6 +167,7 @@ class Execution:
         self._running: set[asyncio.Task[None]] = set()
         self._imports = 0
         self._saving: asyncio.Task[bool] | None = None
+        self._save_timer: asyncio.TimerHandle | None = None
         self._idle = asyncio.Event()
         self._problem: BaseException | None = None
         self._failures = Failures()
@@ -217,10 +220,10 @@ class Execution:
     def _has_room(self) -> bool:
         """Return whether a step may begin.
 
-        More begin than requests may be in flight where several creates wait for one write of state;
+        More begin than requests may be in flight where several calls wait for one write of state;
         the client holds their requests back.
         """
-        return len(self._running) < max(self._limit, self._worker.session.creates_at_once)
+        return len(self._running) < max(self._limit, self._worker.session.calls_at_once)
 
     def _collect(self) -> None:
         """Sort what has become ready, and take what asks nothing of the console at once."""
@@ -312,5 +315,15 @@ class Execution:
         if self._saving is not None and self._saving.done():
             self._problem = self._problem or self._saving.exception()
             self._saving = None
-        if self._saving is None and self._worker.session.is_due():
-            self._saving = asyncio.create_task(self._worker.session.checkpoint_if_due())
+        session = self._worker.session
+        if self._saving is None and session.is_due():
+            self._saving = asyncio.create_task(session.checkpoint_if_due())
+        if self._running and (self._saving is not None or session.has_unwritten_changes):
+            self._save_timer = self._save_timer or asyncio.get_running_loop().call_later(
+                _SAVE_PAUSE, self._save_again
+            )
+
+    def _save_again(self) -> None:
+        """Look again, also while no step ends: another machine may need what is done."""
+        self._save_timer = None
+        self._save_if_due()

@@ -229,7 +229,7 @@ async def import_instance(
     session.state.put(address, kept)
     session.record()
     await session.checkpoint()
-    session.resolve(call.id for call in session.unresolved if call.address == str(address))
+    session.mark_resolved(call.id for call in session.unresolved if call.address == str(address))
     return diagnostics
 
 

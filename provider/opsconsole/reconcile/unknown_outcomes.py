@@ -30,7 +30,6 @@ from opsconsole.lifecycle.sentinel import (
     may_still_arrive,
     remedy,
     sent_now,
-    was_noted_lately,
     was_sent_lately,
 )
 from opsconsole.phrases import plural
@@ -74,7 +73,7 @@ async def _settle_calls(session: StateSession, providers: Providers) -> list[Dia
     providers.check_stopped()
     session.record()
     await session.checkpoint()
-    session.resolve(call.id for call in (*creates, *settled))
+    session.mark_resolved(call.id for call in (*creates, *settled))
     return diagnostics
 
 
@@ -131,9 +130,9 @@ def _of_call(call: Intent) -> _Lost:
 def _of_state(item: PriorInstance) -> _Lost:
     remembered = PrivateState.decode(item.held.private).extra
     planned = {name: value for name, value in item.before.items() if name != "id"}
-    status, lately = dry_run_status_of(remembered), was_noted_lately(remembered)
-    create = LostCreate(planned, item.address, status, lately)
-    return _Lost(create, item.held, None, may_still_arrive(remembered))
+    arrives = may_still_arrive(remembered)
+    create = LostCreate(planned, item.address, dry_run_status_of(remembered), arrives)
+    return _Lost(create, item.held, None, arrives)
 
 
 def _verb(call: Intent) -> str:

@@ -49,7 +49,7 @@ from opsconsole.state.opening import (
 )
 from opsconsole.state.records import Intent
 from opsconsole.state.remote import RemoteBackend
-from opsconsole.state.writer import StateSession
+from opsconsole.state.session import StateSession
 
 __all__ = [
     "DEFAULT_WORKSPACE",

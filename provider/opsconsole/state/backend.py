@@ -14,12 +14,12 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import data_directory, journal_of, unresolved_of
+from opsconsole.journal_files import data_directory, journal_of
 from opsconsole.named_files import check_no_device, file_error
 from opsconsole.phrases import plural
 from opsconsole.state.lock import (
@@ -49,20 +49,19 @@ class Backend:
 
     Attributes:
         journal: The path of the journal of a run on it.
-        unresolved: Where its calls of unknown outcome are listed.
         backup: Where `back_up` copies it; None where the place keeps earlier versions itself.
         name: What to call it in messages.
-        keeps_companions: Whether the journal and the unresolved calls are stored beside it too.
-        shows_creates: Whether the stored state shows each create before it is sent, because nothing
-            can be stored beside it.
+        keeps_journal: Whether a copy of the journal is stored beside it.
+        embeds_journal: Whether each write stores what is left of the journal within the state's own
+            document, because nothing can be stored beside it.
     """
 
     backup: Path | None = None
-    keeps_companions = False
-    shows_creates = False
+    keeps_journal = False
+    embeds_journal = False
 
     def __init__(self, name: str, marker: Path, journal: Path | None = None) -> None:
-        """Set the places of the journal and of the unresolved calls: beside `marker`.
+        """Set the place of the journal: beside `marker`.
 
         Args:
             journal: The journal's own file, where the user named one (`--journal`).
@@ -72,7 +71,6 @@ class Backend:
         """
         self.name = name
         self.journal = journal_of(marker) if journal is None else Path(os.path.realpath(journal))
-        self.unresolved = unresolved_of(marker if journal is None else self.journal)
         check_regular(self.journal, "journal", "Name a file with --journal=FILE.")
 
     def open(self) -> None:
@@ -86,8 +84,12 @@ class Backend:
     def back_up(self) -> None:
         """Copy the state to `backup`, durably, where there is one."""
 
-    def write(self, data: bytes, meta: SnapshotMeta) -> SnapshotMeta:
-        """Replace the state, durably; return what it is stored under, which may differ."""
+    def write(self, data: bytes, meta: SnapshotMeta, journal: bytes = b"") -> SnapshotMeta:
+        """Replace the state, durably; return what it is stored under, which may differ.
+
+        Args:
+            journal: What is left of the journal then, where the document embeds it.
+        """
         raise NotImplementedError
 
     def check_lock(self) -> None:
@@ -104,18 +106,23 @@ class Backend:
         """Say how a state that was kept in another file gets back to its place."""
         return f"Before the next run, put it back: `opsconsole state push {rescued}`."
 
-    def fetch_journal(self) -> bytes:
-        """Return the journal that is stored beside the state; none when there is none."""
-        return b""
+    def read_with_journal(self) -> tuple[bytes, bytes]:
+        """Return the state's bytes, and the journal that is stored with it."""
+        return self.read(), b""
 
     def store_journal(self, data: bytes) -> None:
-        """Replace the journal that is stored beside the state; without bytes, remove it."""
+        """Replace the journal that is stored beside the state; without bytes, remove it.
 
-    def fetch_unresolved(self) -> None:
-        """Bring the list of unresolved calls here, where it is stored beside the state."""
+        Raises:
+            LockLost: This run no longer holds the lock; what is stored is as others left it.
+        """
 
-    def store_unresolved(self) -> None:
-        """Store the list of unresolved calls beside the state."""
+    def read_copy(self) -> bytes:
+        """Return the copy of a write that was cut off, where the state is rewritten in place."""
+        return b""
+
+    def finish_write(self) -> None:
+        """Make the state durable, and remove that copy: a run that died may have done neither."""
 
     def close(self) -> None:
         """Let others in."""
@@ -187,9 +194,9 @@ class LocalBackend(Backend):
         self._operation = operation
         self._locking = locking
         self._descriptor = -1
+        self._copy = self.path.with_name(f"{self.path.name}.opsconsole-copy")
         self._made_file = False
         self._seen: Stamp | None = None
-        self._written: bytes | None = None
 
     def open(self) -> None:
         """Lock the state.
@@ -233,27 +240,60 @@ class LocalBackend(Backend):
         if before:
             replace_durably(self._backup, before)
 
-    def write(self, data: bytes, meta: SnapshotMeta) -> SnapshotMeta:
-        """Rewrite the state in place, durably.
+    def write(self, data: bytes, meta: SnapshotMeta, journal: bytes = b"") -> SnapshotMeta:
+        """Rewrite the state in place, durably, once a copy is.
 
-        Room is reserved before the first byte is overwritten; whatever fails later is undone.
+        Room is reserved before the first byte is overwritten.
 
         Raises:
-            UserError: Another wrote it meanwhile, or there is no room; it is as it was.
+            UserError: Another wrote it meanwhile, or there is no room, and it is as it was; or the
+                disk failed, and the next run takes the copy.
         """
         with self._translated("read"):
             self._check_untouched()
-            before = self._before()
+            size = os.fstat(self._descriptor).st_size
+        with self._translated("write"):
+            os.close(put_in_place(self._copy, data))
+            sync_directory(self.path.parent)
+            try:
+                if len(data) > size:
+                    os.posix_fallocate(self._descriptor, size, len(data) - size)
+            except OSError:
+                os.ftruncate(self._descriptor, size)
+                self._remove_copy()
+                raise
         try:
-            self._reserve(len(data))
-            _rewrite(self._descriptor, data)
-            if not before:
-                sync_directory(self.path.parent)
+            os.ftruncate(self._descriptor, write_at(self._descriptor, data, 0))
+            self.finish_write()
         except OSError as error:
-            raise file_error("write", self.path, error, self._undo(before)) from error
-        self._seen = _stamp(self._descriptor)
-        self._written = data
+            outcome = f"It is whole in {self._copy}: the next run puts it in its place."
+            raise file_error("write", self.path, error, outcome) from error
+        finally:
+            self._seen = _stamp(self._descriptor)
         return meta
+
+    def read_copy(self) -> bytes:
+        """Return the copy of a write that was cut off; none when there is none.
+
+        Raises:
+            UserError: It cannot be read.
+        """
+        return read_file(self._copy)
+
+    def finish_write(self) -> None:
+        """Make the state durable, and remove that copy: a run that died may have done neither.
+
+        Raises:
+            OSError: The disk failed.
+        """
+        if self._descriptor >= 0:
+            os.fsync(self._descriptor)
+        self._remove_copy()
+
+    def _remove_copy(self) -> None:
+        """Remove the copy. One that stays does no harm: no journal names it."""
+        with contextlib.suppress(OSError):
+            self._copy.unlink()
 
     def check_name(self) -> None:
         """Check that the open file still has its name.
@@ -352,23 +392,6 @@ class LocalBackend(Backend):
             "It is as they left it. Run again: what was done here is kept in the journal.",
         )
 
-    def _before(self) -> bytes:
-        return read_all(self._descriptor) if self._written is None else self._written
-
-    def _reserve(self, size: int) -> None:
-        before = os.fstat(self._descriptor).st_size
-        if size > before:
-            os.posix_fallocate(self._descriptor, before, size - before)
-
-    def _undo(self, before: bytes) -> str:
-        """Write what was in the file before; return a sentence that says how that went."""
-        try:
-            _rewrite(self._descriptor, before)
-        except OSError:
-            return f"It could not be restored either: take {self._backup}, and keep the journal."
-        self._seen = _stamp(self._descriptor)
-        return _AS_IT_WAS
-
 
 def check_regular(path: Path, what: str, remedy: str) -> os.stat_result | None:
     """Return what the system says of a file; None: there is none of that name.
@@ -427,9 +450,18 @@ def read_all(descriptor: int) -> bytes:
     return b"".join(pieces)
 
 
-def _rewrite(descriptor: int, data: bytes) -> None:
-    os.ftruncate(descriptor, write_at(descriptor, data, 0))
-    os.fsync(descriptor)
+def read_file(path: Path) -> bytes:
+    """Return what a file holds; nothing where there is none.
+
+    Raises:
+        UserError: It cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise file_error("read", path, error, "Nothing was changed.") from error
 
 
 def write_at(descriptor: int, data: bytes, at: int) -> int:
@@ -449,19 +481,40 @@ def replace_durably(path: Path, content: bytes) -> None:
     Raises:
         UserError: It cannot be written; what was there still is.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        with draft.open("wb") as file:
-            os.fchmod(file.fileno(), 0o600)
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+        os.close(put_in_place(path, content))
         sync_directory(path.parent)
     except OSError as error:
+        raise file_error("write", path, error, "The file is as it was.") from error
+
+
+def put_in_place(
+    path: Path, content: bytes, prepare: Callable[[int], None] = lambda descriptor: None
+) -> int:
+    """Put a file in place of another by rename; return its descriptor.
+
+    Its content is durable, its name is not before the directory is synced.
+
+    Args:
+        prepare: Is called with the descriptor, before anything is written.
+
+    Raises:
+        OSError: It cannot be written; what was there still is.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}.new")
+    descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        os.fchmod(descriptor, 0o600)
+        prepare(descriptor)
+        write_at(descriptor, content, 0)
+        os.fsync(descriptor)
+        draft.replace(path)
+    except BaseException:
+        os.close(descriptor)
         with contextlib.suppress(OSError):
             draft.unlink()
-        raise file_error("write", path, error, "The file is as it was.") from error
+        raise
+    return descriptor
 
 
 def sync_directory(path: Path) -> None:

@@ -1,8 +1,8 @@
-"""The journal's file: appended to, made durable in groups, removed once state holds everything.
+"""The journal's file: appended to, made durable in groups, restarted at each write of the state.
 
-Also here: the part of a journal that is stored with a remote state, and the list of calls of
-unknown outcome, kept until their outcome is known. The modules `records` and `fold` know what the
-records mean.
+So it holds the changes since the last write alone, and does not outgrow the state. It is removed
+once state holds everything; intents whose outcome is not known stay in it, for the next run.
+Where the place of a state can keep it, a copy of the same bytes lies beside the state.
 """
 
 from __future__ import annotations
@@ -10,34 +10,32 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
-import json
 import os
 import re
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from opsconsole.errors import TryLater, UserError
 from opsconsole.named_files import file_error
 from opsconsole.state.backend import (
     Backend,
+    put_in_place,
     read_all,
     removed_error,
-    replace_durably,
     sync_directory,
     write_at,
 )
 from opsconsole.state.lock import is_file
 from opsconsole.state.objects import StateChange
 from opsconsole.state.records import (
+    Base,
     Intent,
     Record,
-    Started,
+    Writing,
     changes_of,
     decode_lines,
     encode_line,
-    encode_record,
     encode_records,
     open_intents,
 )
@@ -48,72 +46,6 @@ _AHEAD = 1 << 20
 _LEAST = 1 << 19
 
 
-class Mirror:
-    """The journal beside a remote state: what the next run needs if this machine is gone.
-
-    The local journal grows for a whole run. The stored one holds only what the stored state lacks:
-    it begins again with each write of state, and keeps the intents that are still open.
-    """
-
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-        self._records: list[Record] = []
-        self._dropped = 0
-        self._waiting = False
-        self._stored = False
-        self._guard = threading.Lock()
-
-    def add(self, records: Sequence[Record]) -> None:
-        """Take records that are durable here; `store` makes them durable there."""
-        with self._guard:
-            self._records += records
-            self._waiting = self._waiting or bool(records)
-
-    def store(self) -> None:
-        """Store what was added, if this run still holds the lock.
-
-        Raises:
-            LockLost: It does not; what is stored is as others left it.
-            UserError: It cannot be stored.
-        """
-        with self._guard:
-            if not self._waiting:
-                return
-            records = list(self._records)
-            self._waiting = False
-        try:
-            self._backend.check_lock()
-            self._backend.store_journal(encode_records(records))
-            self._stored = True
-        except BaseException:
-            self._waiting = True
-            raise
-
-    def restart(self, base: Started, position: int) -> None:
-        """Drop what the stored state holds.
-
-        Args:
-            base: The state that was stored.
-            position: How many records of the run are in it.
-        """
-        with self._guard:
-            cut = position - self._dropped
-            before, after = self._records[:cut], self._records[cut:]
-            kept = [*open_intents(before), *after]
-            self._dropped = position - 1 - (len(kept) - len(after))
-            self._records = [base, *kept]
-
-    def remove(self) -> None:
-        """Remove the stored journal: the stored state holds everything.
-
-        Raises:
-            UserError: It cannot be removed.
-        """
-        if self._stored:
-            self._backend.store_journal(b"")
-            self._stored = False
-
-
 class Journal:
     """An open journal. `append` costs no I/O; `flush` makes all that was appended durable.
 
@@ -121,31 +53,40 @@ class Journal:
     not the record of what a call in flight has done.
 
     Attributes:
-        appended: How many records were appended.
+        size: How many bytes of records the file holds.
     """
 
     def __init__(
-        self, path: Path, descriptor: int, size: int, mirror: Mirror | None = None
+        self,
+        path: Path,
+        descriptor: int,
+        records: Sequence[Record] = (),
+        size: int = 0,
+        copy_to: Backend | None = None,
+        copied: bytes = b"",
     ) -> None:
         self.path = path
-        self.mirror = mirror
+        self.size = size
+        self._copy_to = copy_to
         self._descriptor = descriptor
-        self._size = size
         self._reserved = os.fstat(descriptor).st_size
-        self._waiting: list[Record] = []
-        self.appended = 0
-        self._written = 0
-        self._durable = 0
+        self._records = list(records)
+        self._dropped = 0
+        self._written = len(self._records)
+        self._durable = self._written
+        self._is_named = True
+        self._copied = copied
         self._list_lock = threading.Lock()
         self._file_lock = threading.Lock()
         self._flushing: asyncio.Future[None] | None = None
 
     @classmethod
-    def create(cls, path: Path, mirror: Mirror | None = None) -> Journal:
+    def create(cls, path: Path, copy_to: Backend | None = None, copied: bytes = b"") -> Journal:
         """Create a journal.
 
         Args:
-            mirror: What else must hold a record before it counts as durable.
+            copy_to: Where the copy lies without which a record does not count as durable.
+            copied: What lies there now.
 
         Raises:
             UserError: There is one already, or it cannot be written.
@@ -157,7 +98,7 @@ class Journal:
         except OSError as error:
             raise file_error("write", path, error, "Nothing was changed.") from error
         _claim(path, descriptor)
-        journal = cls(path, descriptor, 0, mirror)
+        journal = cls(path, descriptor, copy_to=copy_to, copied=copied)
         try:
             sync_directory(path.parent)
         except OSError as error:
@@ -168,8 +109,10 @@ class Journal:
         return journal
 
     @classmethod
-    def resume(cls, path: Path) -> tuple[Journal, list[Record]]:
-        """Open the journal that a crash left, cut off its torn end, and return its records.
+    def resume(
+        cls, path: Path, copy_to: Backend | None = None, copied: bytes = b""
+    ) -> tuple[Journal, list[Record]]:
+        """Open the journal that another run left, cut off its torn end, and return its records.
 
         Raises:
             UserError: Another run is writing it, or it is damaged.
@@ -195,26 +138,25 @@ class Journal:
         except UserError:
             os.close(descriptor)
             raise
-        return cls(path, descriptor, size), records
+        return cls(path, descriptor, records, size, copy_to, copied), records
+
+    @property
+    def appended(self) -> int:
+        """How many records were appended so far, those that are dropped by now included."""
+        return self._dropped + len(self._records)
 
     def append(self, record: Record) -> None:
         """Add a record to what the next flush writes."""
         with self._list_lock:
-            self._waiting.append(record)
-            self.appended += 1
+            self._records.append(record)
 
     def waiting_changes(self) -> list[StateChange]:
-        """Return the changes that were appended and are not durable."""
-        return changes_of(self._waiting)
+        """Return the changes that were appended and are not in the file."""
+        return changes_of(self._records[self._written :])
 
     def all_changes(self) -> list[StateChange]:
-        """Return every change that was appended, also where the file has lost its name.
-
-        Raises:
-            OSError, UserError: It cannot be read.
-        """
-        data = read_all(self._descriptor).rstrip(b"\0")
-        return [*changes_of(decode_lines(data, str(self.path))[0]), *self.waiting_changes()]
+        """Return every change since the last write of the state."""
+        return changes_of(self._records)
 
     def check_name(self) -> None:
         """Check that the next run will find it.
@@ -248,47 +190,106 @@ class Journal:
             done.exception()
 
     def flush_now(self) -> None:
-        """Make every record appended so far durable.
+        """Make every record appended so far durable, in the copy too.
 
         Raises:
+            LockLost: This run no longer holds the state; the copy is as others left it.
             UserError: It cannot be written. What was not stays waiting.
         """
         with self._file_lock:
-            with self._list_lock:
-                batch = self._waiting[:]
-            if batch:
-                self._write_here(batch)
-            durable = self._written
-            if self.mirror is not None:
-                self.mirror.store()
-            with self._list_lock:
-                self._durable = durable
+            try:
+                self._write_waiting()
+                if not self._is_named:
+                    sync_directory(self.path.parent)
+                    self._is_named = True
+            except OSError as error:
+                raise file_error("write", self.path, error, "No further call is made.") from error
+            durable = self._dropped + self._written
+            self._store_copy()
+            self._durable = durable
 
-    def _write_here(self, batch: Sequence[Record]) -> None:
-        lines = b"".join([encode_line(encode_record(item), self._size) for item in batch])
-        try:
-            self._make_room(batch, len(lines))
-            write_at(self._descriptor, lines, self._size)
-            os.fdatasync(self._descriptor)
-        except OSError as error:
-            raise file_error("write", self.path, error, "No further call is made.") from error
-        self._size += len(lines)
+    def _write_waiting(self) -> None:
         with self._list_lock:
-            del self._waiting[: len(batch)]
+            batch = self._records[self._written :]
+        if not batch:
+            return
+        lines = b"".join([encode_line(record, self.size) for record in batch])
+        self._make_room(batch, len(lines))
+        write_at(self._descriptor, lines, self.size)
+        os.fdatasync(self._descriptor)
+        self.size += len(lines)
+        with self._list_lock:
             self._written += len(batch)
-        if self.mirror is not None:
-            self.mirror.add(batch)
 
     def _make_room(self, batch: Iterable[Record], length: int) -> None:
-        needed = self._size + length
+        needed = self.size + length
         if needed + _LEAST <= self._reserved:
             return
         try:
-            os.posix_fallocate(self._descriptor, self._size, length + _AHEAD)
+            os.posix_fallocate(self._descriptor, self.size, length + _AHEAD)
             self._reserved = needed + _AHEAD
         except OSError:
             if any(isinstance(record, Intent) for record in batch):
                 raise
+
+    def _store_copy(self) -> None:
+        """Store the bytes of the file beside the state; a base alone says nothing."""
+        if self._copy_to is None:
+            return
+        says_something = any(not isinstance(record, Base) for record in self._records)
+        data = os.pread(self._descriptor, self.size, 0) if says_something else b""
+        if data != self._copied:
+            self._copy_to.store_journal(data)
+            self._copied = data
+
+    def restart(self, base: Base, position: int) -> None:
+        """Begin again from a state that was written: drop what it holds, keep open intents.
+
+        Args:
+            base: The state that was written.
+            position: How many of the records appended are in it.
+
+        Raises:
+            UserError: The journal cannot be written; it is as it was.
+        """
+        with self._file_lock:
+            with self._list_lock:
+                before = self._records[: position - self._dropped]
+                after = self._records[position - self._dropped :]
+            behind = [record for record in after if not isinstance(record, Writing)]
+            self._replace([base, *open_intents(before), *behind], len(before) + len(after))
+
+    def replace(self, records: Sequence[Record]) -> None:
+        """Put these records in the place of all, by one rename.
+
+        Raises:
+            UserError: The journal cannot be written; it is as it was.
+        """
+        with self._file_lock:
+            self._replace(records, len(self._records))
+
+    def _replace(self, records: Sequence[Record], count: int) -> None:
+        """Put these records in the place of the first `count` that are held."""
+        data = encode_records(records)
+
+        def prepare(descriptor: int) -> None:
+            # Before it has the name: nobody else may ever claim what this run writes.
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.posix_fallocate(descriptor, 0, len(data) + _AHEAD)
+
+        try:
+            descriptor = put_in_place(self.path, data, prepare)
+        except OSError as error:
+            raise file_error("write", self.path, error, "It is as it was.") from error
+        os.close(self._descriptor)
+        self._descriptor = descriptor
+        self.size, self._reserved = len(data), len(data) + _AHEAD
+        self._is_named = False
+        with self._list_lock:
+            appended = self.appended
+            self._records[:count] = records
+            self._dropped = appended - len(self._records)
+            self._written = len(records)
 
     def close(self) -> None:
         """Leave the journal where it is; nothing more is written to it."""
@@ -299,12 +300,14 @@ class Journal:
                 os.close(descriptor)
 
     def remove(self) -> None:
-        """Remove the journal: state holds everything.
+        """Remove the journal and its copy: state holds everything.
 
         Raises:
             UserError: It cannot be removed.
         """
         try:
+            if self._copy_to is not None and self._copied:
+                self._copy_to.store_journal(b"")
             if is_file(self._descriptor, self.path):
                 self.path.unlink()
                 sync_directory(self.path.parent)
@@ -315,8 +318,16 @@ class Journal:
 
 
 def _claim(path: Path, descriptor: int) -> None:
+    """Keep every other run from a journal.
+
+    Raises:
+        TryLater: Another run writes it, or has put a new one in its place since it was opened.
+        UserError: The system refuses.
+    """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not is_file(descriptor, path):
+            raise BlockingIOError
     except OSError as error:
         os.close(descriptor)
         if not isinstance(error, BlockingIOError):
@@ -330,35 +341,3 @@ def in_use(path: Path) -> TryLater:
         f"Another run of opsconsole is in progress and writes the journal {path}.",
         "Wait for it to end.",
     )
-
-
-def read_unresolved(path: Path) -> list[Intent]:
-    """Return the listed calls; none when there is no list.
-
-    Raises:
-        UserError: The list cannot be read.
-    """
-    try:
-        return [Intent(**item) for item in json.loads(path.read_bytes())["calls"]]
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise file_error("read", path, error, "Nothing was changed.") from error
-    except (ValueError, LookupError, TypeError) as error:
-        raise UserError(f"{path} is not a list of calls of unknown outcome: {error}.") from error
-
-
-def write_unresolved(path: Path, calls: Iterable[Intent]) -> None:
-    """Write the list, durably; an empty one is not a file.
-
-    Raises:
-        UserError: It cannot be written; it is as it was.
-    """
-    listed = [asdict(call) for call in calls]
-    if listed:
-        replace_durably(path, json.dumps({"version": 1, "calls": listed}, indent=2).encode())
-        return
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise file_error("remove", path, error, "It is as it was.") from error

@@ -22,9 +22,9 @@ from opsconsole.state.objects import (
     StateChange,
     StateOutput,
     inserted,
-    mark,
     object_id,
     read_instance,
+    short_digest,
     with_fields,
     write_instance,
 )
@@ -304,7 +304,13 @@ class State:
         image = None if text is None else text.decode()
         self._tell(
             StateChange(
-                "instance", str(address), image, provider, deposed, object_id(old), mark(old)
+                "instance",
+                str(address),
+                image,
+                provider,
+                deposed,
+                object_id(old),
+                short_digest(old),
             )
         )
 

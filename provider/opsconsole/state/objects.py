@@ -79,7 +79,7 @@ class StateChange(NamedTuple):
         deposed: The deposed key, or empty for the current object.
         image: The object's JSON, or None when it was removed.
         previous_id: The `id` of the object before; empty when it has none; None: no object.
-        previous_mark: What `mark` makes of the JSON before; empty: no object.
+        previous_mark: What `short_digest` makes of the JSON before; empty: no object.
     """
 
     kind: Literal["instance", "output"]
@@ -203,7 +203,7 @@ def object_id(text: bytes | str | None) -> str | None:
     return found if isinstance(found, str) else ""
 
 
-def mark(text: bytes | str | None) -> str:
+def short_digest(text: bytes | str | None) -> str:
     """Return a short digest of an object, to know it again; empty without one."""
     text = text.encode() if isinstance(text, str) else text
     return hashlib.blake2b(text, digest_size=8).hexdigest() if text else ""

@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import re
+import secrets
 import time
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -28,31 +29,19 @@ from opsconsole.state.backend import (
     Backend,
     LastPlace,
     LocalBackend,
-    SnapshotMeta,
     local_path,
-    replace_durably,
+    read_file,
     workspace_of,
 )
 from opsconsole.state.backends.base import Run, SharedBackend
 from opsconsole.state.backends.settings import need_extra
-from opsconsole.state.fold import fold
-from opsconsole.state.journal import Journal, read_unresolved, write_unresolved
+from opsconsole.state.journal import Journal
 from opsconsole.state.lock import DEFAULT_LOCKING, Locking
 from opsconsole.state.model import State
-from opsconsole.state.records import (
-    Ended,
-    Intent,
-    Record,
-    Started,
-    Writing,
-    Written,
-    changes_of,
-    decode_lines,
-    encode_records,
-    open_intents,
-)
+from opsconsole.state.records import decode_lines
+from opsconsole.state.recovery import recover
 from opsconsole.state.remote import RemoteBackend, read_borrowed
-from opsconsole.state.writer import Cadence, StateSession
+from opsconsole.state.session import Cadence, StateSession
 from opsconsole.terraform_binary import engine_of
 
 _PLACE: Final = {
@@ -265,15 +254,47 @@ def open_state(backend: Backend, cadence: Cadence | None = None) -> StateSession
     try:
         backend.open()
         try:
-            backend.fetch_unresolved()
-            state, folded = _load(backend)
             pace = cadence or (Cadence() if backend.backup else Cadence(seconds=4.0, share=0.5))
-            return StateSession(backend, state, pace, folded)
+            return _open_session(backend, pace)
         except BaseException:
             backend.close()
             raise
     except (OSError, MemoryError) as error:
         raise file_error("open", f"the state {backend.name}", error, _UNCHANGED) from error
+
+
+def _open_session(backend: Backend, cadence: Cadence) -> StateSession:
+    """Return a session on a state that is locked, with what journals hold added to it."""
+    run = secrets.token_hex(6)
+    data, stored = backend.read_with_journal()
+    there = decode_lines(stored, backend.name)[0]
+    copy_to = backend if backend.keeps_journal else None
+    if backend.journal.exists():
+        journal, here = Journal.resume(backend.journal, copy_to, stored)
+    elif there:
+        journal, here = Journal.create(backend.journal, copy_to, stored), []
+    else:
+        return StateSession(backend, State.parse(data, backend.name), cadence, run)
+    try:
+        if not here and not there:
+            journal.remove()
+            return StateSession(backend, State.parse(data, backend.name), cadence, run)
+        recovered = recover(
+            here,
+            there,
+            data,
+            backend.read_copy(),
+            backend.name,
+            run=run,
+            keeps_journal=backend.keeps_journal,
+        )
+        journal.replace(recovered.records)
+        session = StateSession(backend, recovered.state, cadence, run, journal, recovered)
+        session.finish_recovery()
+        return session
+    except BaseException:
+        journal.close()
+        raise
 
 
 _UNCHANGED: Final = "Nothing was changed."
@@ -301,13 +322,13 @@ def read_stored(backend: Backend) -> tuple[State, bytes]:
         UserError: As of `read_state`.
     """
     for _ in range(_READ_TRIES - 1):
-        found = _found(backend)
+        found = _read_all(backend)
         try:
-            return _folded(backend, *found), _digest(found)
+            return _recovered(backend, *found), _digest(found)
         except UserError:
             time.sleep(0.05)
-    found = _found(backend)
-    return _folded(backend, *found), _digest(found)
+    found = _read_all(backend)
+    return _recovered(backend, *found), _digest(found)
 
 
 def is_as_stored(backend: Backend, digest: bytes) -> bool:
@@ -316,7 +337,7 @@ def is_as_stored(backend: Backend, digest: bytes) -> bool:
     Raises:
         UserError: They cannot be read.
     """
-    return _digest(_found(backend)) == digest
+    return _digest(_read_all(backend)) == digest
 
 
 def _digest(found: Sequence[bytes]) -> bytes:
@@ -342,123 +363,17 @@ def read_foreign(
     return backend.name, read_state(backend)
 
 
-def _found(backend: Backend) -> tuple[bytes, bytes, bytes]:
-    """Return the local journal, the stored one and the state, which need not fit."""
-    return _bytes_of(backend.journal), backend.fetch_journal(), backend.read()
+def _read_all(backend: Backend) -> tuple[bytes, bytes, bytes]:
+    """Return the local journal, the state and the stored journal, which need not fit.
 
-
-def _folded(backend: Backend, here: bytes, stored: bytes, data: bytes) -> State:
-    records = _journalled(backend, here)
-    if stored and not _same_run(records, stored):
-        records = decode_lines(stored, backend.name)[0]
-    if not records:
-        return State.parse(data, backend.name)
-    return fold(records, data, _backup(backend), backend.name).state
-
-
-def _bytes_of(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except FileNotFoundError:
-        return b""
-    except OSError as error:
-        raise file_error("read", file, error, _UNCHANGED) from error
-
-
-def _journalled(backend: Backend, data: bytes) -> list[Record]:
-    """Return the whole records of a local journal, without claiming it."""
-    return decode_lines(data.rstrip(b"\0"), str(backend.journal))[0]
-
-
-def _same_run(records: Sequence[Record], stored: bytes) -> bool:
-    """Return whether a journal here is of the run whose journal is stored: then it knows more."""
-    here = next((item.at for item in records if isinstance(item, Started)), None)
-    there = decode_lines(stored, "the stored journal")[0]
-    return here is not None and here in [item.at for item in there if isinstance(item, Started)]
-
-
-def _load(backend: Backend) -> tuple[State, int]:
-    stored = backend.fetch_journal()
-    if not backend.keeps_companions or not stored:
-        # A journal that is only here was added elsewhere, or its run ended before it sent anything.
-        return _load_here(backend, listing=not backend.keeps_companions)
-    folded = 0
-    if backend.journal.exists():
-        here = _journalled(backend, _bytes_of(backend.journal))
-        if not _same_run(here, stored):
-            folded = _load_here(backend, listing=False)[1]
-    if not backend.journal.exists():
-        replace_durably(backend.journal, stored)
-    state, count = _load_here(backend, listing=True)
-    backend.store_unresolved()
-    backend.store_journal(b"")
-    return state, folded + count
-
-
-def _load_here(backend: Backend, *, listing: bool) -> tuple[State, int]:
-    """Read the state, and add the journal that is on this machine.
-
-    Args:
-        listing: Whether its open intents are listed as unresolved.
+    The journal is first: what it lacks then is in the state.
     """
-    data = backend.read()
-    if not backend.journal.exists():
-        return State.parse(data, backend.name), 0
-    journal, records = Journal.resume(backend.journal)
-    try:
-        if not records:
-            journal.remove()
-            return State.parse(data, backend.name), 0
-        return _take_in(backend, journal, records, data, listing=listing)
-    except BaseException:
-        journal.close()
-        raise
+    return (read_file(backend.journal), *backend.read_with_journal())
 
 
-def _take_in(
-    backend: Backend, journal: Journal, records: Sequence[Record], data: bytes, *, listing: bool
-) -> tuple[State, int]:
-    folded = fold(records, data, _backup(backend), backend.name)
-    state = folded.state
-    ended = isinstance(records[-1], Ended)
-    if not ended:
-        _update_unresolved(backend, records, listing=listing)
-    backed_up = any(isinstance(record, Writing) for record in records)
-    if folded.rebased is not None:
-        replace_durably(backend.journal, encode_records(folded.rebased))
-        journal.close()
-        journal, records = Journal.resume(backend.journal)
-        backed_up = False
-    if state.changed:
-        if not backed_up:
-            backend.back_up()
-        serial = state.raise_serial()
-        journal.append(Writing(serial, state.digest()))
-        journal.flush_now()
-        wanted = SnapshotMeta(state.lineage, serial)
-        stored = backend.write(state.to_bytes(), wanted)
-        state.lineage, state.serial = stored
-        journal.append(Written(stored.serial, stored.lineage))
-    journal.append(Ended())
-    journal.flush_now()
-    journal.remove()
-    return state, 0 if ended else len(changes_of(records))
-
-
-def _update_unresolved(backend: Backend, records: Sequence[Record], *, listing: bool) -> None:
-    """List the open intents as unresolved, or only strike off what this journal alone knows."""
-    before = {call.id: call for call in read_unresolved(backend.unresolved)}
-    left_open = {call.id: call for call in open_intents(records)}
-    if listing:
-        after = {**before, **left_open}
-    else:
-        settled = {item.id for item in records if isinstance(item, Intent)} - left_open.keys()
-        after = {key: call for key, call in before.items() if key not in settled}
-    if after.keys() != before.keys():
-        write_unresolved(backend.unresolved, after.values())
-        if not listing:
-            backend.store_unresolved()
-
-
-def _backup(backend: Backend) -> bytes | None:
-    return None if backend.backup is None else _bytes_of(backend.backup)
+def _recovered(backend: Backend, here: bytes, data: bytes, stored: bytes) -> State:
+    local = decode_lines(here.rstrip(b"\0"), str(backend.journal))[0]
+    there = decode_lines(stored, backend.name)[0]
+    if not local and not there:
+        return State.parse(data, backend.name)
+    return recover(local, there, data, backend.read_copy(), backend.name).state

@@ -107,7 +107,7 @@ class RemoteBackend(Backend):
         self._stored = SnapshotMeta(state.lineage if found else "", state.serial)
         return found
 
-    def write(self, data: bytes, meta: SnapshotMeta) -> SnapshotMeta:
+    def write(self, data: bytes, meta: SnapshotMeta, journal: bytes = b"") -> SnapshotMeta:
         """Push the state, and return what Terraform stored it under.
 
         It raises the serial by one more where there was a state before, and chooses the lineage

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Iterable
 
 from opsconsole.diagnostics import Diagnostic, error
-from opsconsole.journal_files import unfolded_journals, unresolved_calls
+from opsconsole.journal_files import unfolded_journals
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.resources import RESOURCES
 from opsconsole.terraform_binary import engine_of
@@ -51,30 +50,16 @@ def left_behind(directory: pathlib.Path) -> list[Diagnostic]:
     """Return why nothing may be planned in `directory`, where Terraform runs.
 
     A journal holds changes that the console has and the state lacks: planning on that state would
-    make them again. A call of unknown outcome may have created something that no state knows.
+    make them again. It names calls of unknown outcome too, which may have created something.
     """
-    found = []
     journals = unfolded_journals(directory)
-    if journals:
-        found.append(
-            error(
-                "An interrupted run of opsconsole left changes that are not in the state yet",
-                f"They are recorded in {_listed(journals)}. Run `opsconsole state fold` in this "
-                "folder, then Terraform again.",
-            )
+    if not journals:
+        return []
+    return [
+        error(
+            "An interrupted run of opsconsole left a journal",
+            f"{', '.join(map(str, journals))} may hold changes that are not in the state yet, and "
+            "writes whose outcome is not known: Terraform would make them a second time. Run "
+            "`opsconsole state fold` in this folder, then Terraform again.",
         )
-    calls = unresolved_calls(directory)
-    if calls:
-        found.append(
-            error(
-                "An interrupted run of opsconsole may have created what is not in the state",
-                f"{_listed(calls)} names it, and Terraform would create it a second time. Run "
-                "`opsconsole plan` in this folder, which asks the console and notes in the state "
-                "what cannot be found out; then Terraform again.",
-            )
-        )
-    return found
-
-
-def _listed(files: Iterable[pathlib.Path]) -> str:
-    return ", ".join(map(str, files))
+    ]

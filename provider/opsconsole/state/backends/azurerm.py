@@ -26,7 +26,7 @@ from azure.storage.blob import BlobLeaseClient, ContentSettings
 
 from opsconsole.state.backend import DEFAULT_WORKSPACE
 from opsconsole.state.backends.azurerm_login import service
-from opsconsole.state.backends.base import Companion, LockLost, ObjectBackend, Run, one_line
+from opsconsole.state.backends.base import JOURNAL, LockLost, ObjectBackend, Run, one_line
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockInfo
 
@@ -166,10 +166,10 @@ class AzurermBackend(ObjectBackend):
         super()._delete_all()
         self._info = None  # the lease is gone with the blob
 
-    def _beside(self, which: Companion) -> str:
-        """Return the name of a companion, which Terraform must not take for a workspace."""
+    def _journal_name(self) -> str:
+        """Return a name that Terraform does not take for a workspace."""
         own = "" if self._workspace == DEFAULT_WORKSPACE else f":{self._workspace}"
-        return f"{self._base}.{which}{own}"
+        return f"{self._base}.{JOURNAL}{own}"
 
     def _get(self, name: str) -> tuple[bytes, str]:
         try:

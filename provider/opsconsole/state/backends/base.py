@@ -1,8 +1,8 @@
 """A state that a team shares: locked for the whole run, and fenced at each write.
 
-The journal of a run is a file of this machine. Where a kind of backend holds companions, what the
-journal holds is also stored beside the state, so that the next run on any machine finds it. Every
-lower library's exception becomes a `UserError` in the module of the kind.
+The journal of a run is a file of this machine. A copy is stored beside the state, so that the next
+run on any machine finds it. Every lower library's exception becomes a `UserError` in the module of
+the kind.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -21,20 +20,14 @@ from opsconsole.state.backend import (
     Backend,
     LastPlace,
     SnapshotMeta,
-    replace_durably,
 )
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import DEFAULT_LOCKING, LockHeld, LockInfo, Locking, take_lock
 
 _PAUSES: Final = (0.25, 0.5, 1.0, 2.0)
-_NO_META: Final = SnapshotMeta("", 0)
-
-
-class Companion(StrEnum):
-    """What is stored beside a state, where the backend can hold further objects."""
-
-    JOURNAL = "opsconsole-journal"
-    UNRESOLVED = "opsconsole-unresolved"
+NO_META: Final = SnapshotMeta("", 0)
+JOURNAL: Final = "opsconsole-journal"
+"""What the copy of a journal is called beside a state."""
 
 
 class LockLost(UserError):
@@ -78,11 +71,10 @@ class SharedBackend(Backend, ABC):
 
     Attributes:
         lockable: Whether the settings name a lock at all.
-        keeps_companions: Whether anything can be stored beside the state.
     """
 
     lockable = True
-    keeps_companions = True
+    keeps_journal = True
 
     _errors: tuple[type[Exception], ...] = ()
     """What the library of this kind raises."""
@@ -142,7 +134,9 @@ class SharedBackend(Backend, ABC):
             self._place.check_nothing_here()
         return data
 
-    def write(self, data: bytes, meta: SnapshotMeta = _NO_META) -> SnapshotMeta:
+    def write(
+        self, data: bytes, meta: SnapshotMeta = NO_META, journal: bytes = b""
+    ) -> SnapshotMeta:
         """Replace the state, if this run still holds the lock and nobody else wrote.
 
         Raises:
@@ -200,34 +194,24 @@ class SharedBackend(Backend, ABC):
         with self._translating("read the lock of"):
             return self._holder()
 
-    def read_companion(self, which: Companion) -> bytes:
-        """Return what is stored beside the state; none when there is nothing."""
-        return b""
+    def read_with_journal(self) -> tuple[bytes, bytes]:
+        """Return the state's bytes, and the journal that is stored with it.
 
-    def write_companion(self, which: Companion, data: bytes) -> None:
-        """Replace what is stored beside the state, if it can be; without bytes, remove it."""
-
-    def fetch_journal(self) -> bytes:
-        """Return the journal that is stored beside the state; none when there is none."""
-        return self.read_companion(Companion.JOURNAL)
+        The journal is read first: what it lacks then is in the state.
+        """
+        with self._translating("read the journal of"):
+            journal = self._read_journal()
+        return self.read(), journal
 
     def store_journal(self, data: bytes) -> None:
-        """Replace the journal that is stored beside the state; without bytes, remove it."""
-        self.write_companion(Companion.JOURNAL, data)
+        """Replace the journal that is stored beside the state; without bytes, remove it.
 
-    def fetch_unresolved(self) -> None:
-        """Bring the list of unresolved calls here, where it is stored beside the state."""
-        if not self.keeps_companions:
-            return
-        if data := self.read_companion(Companion.UNRESOLVED):
-            replace_durably(self.unresolved, data)
-        else:
-            self.unresolved.unlink(missing_ok=True)
-
-    def store_unresolved(self) -> None:
-        """Store the list of unresolved calls beside the state."""
-        data = self.unresolved.read_bytes() if self.unresolved.exists() else b""
-        self.write_companion(Companion.UNRESOLVED, data)
+        Raises:
+            LockLost: This run no longer holds the lock; what is stored is as others left it.
+        """
+        self.check_lock()
+        with self._translating("write the journal of"):
+            self._store_journal(data)
 
     def workspaces(self) -> list[str]:
         """Return the names of all workspaces: `default` first, then sorted."""
@@ -235,7 +219,7 @@ class SharedBackend(Backend, ABC):
             return [DEFAULT_WORKSPACE, *sorted(self._workspaces() - {DEFAULT_WORKSPACE})]
 
     def delete(self) -> None:
-        """Delete the state of this workspace, its lock and its companions."""
+        """Delete the state of this workspace, its lock and its journal."""
         with self._translating("delete"):
             self._delete_all()
 
@@ -257,6 +241,12 @@ class SharedBackend(Backend, ABC):
             raise
         finally:
             self._disconnect()
+
+    def _read_journal(self) -> bytes:
+        raise NotImplementedError
+
+    def _store_journal(self, data: bytes) -> None:
+        raise NotImplementedError
 
     @abstractmethod
     def _read(self) -> bytes: ...
@@ -350,26 +340,22 @@ class SharedBackend(Backend, ABC):
 
 
 class ObjectBackend(SharedBackend):
-    """A state that is one object of a store, with its companions as objects beside it."""
+    """A state that is one object of a store, with its journal as another beside it."""
 
     _object: str
     """The name of the state's object."""
 
     _stem: str
-    """What the names of its companions begin with."""
+    """What the name of its journal begins with."""
 
-    def read_companion(self, which: Companion) -> bytes:
-        """Return the object beside the state; none when there is none."""
-        with self._translating("read what is beside"):
-            return self._get(self._beside(which))[0]
+    def _read_journal(self) -> bytes:
+        return self._get(self._journal_name())[0]
 
-    def write_companion(self, which: Companion, data: bytes) -> None:
-        """Replace the object beside the state; without bytes, remove it."""
-        with self._translating("write what is beside"):
-            if data:
-                self._put(self._beside(which), data)
-            else:
-                self._delete(self._beside(which))
+    def _store_journal(self, data: bytes) -> None:
+        if data:
+            self._put(self._journal_name(), data)
+        else:
+            self._delete(self._journal_name())
 
     def _read(self) -> bytes:
         data, self._seen = self._get(self._object)
@@ -387,13 +373,11 @@ class ObjectBackend(SharedBackend):
         return version
 
     def _delete_all(self) -> None:
-        for which in Companion:
-            self._delete(self._beside(which))
+        self._delete(self._journal_name())
         self._delete(self._object)
 
-    def _beside(self, which: Companion) -> str:
-        """Return the name of a companion."""
-        return f"{self._stem}.{which}"
+    def _journal_name(self) -> str:
+        return f"{self._stem}.{JOURNAL}"
 
     @abstractmethod
     def _get(self, name: str) -> tuple[bytes, Any]:

@@ -13,12 +13,15 @@ from typing import Any
 import httpx
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import DEFAULT_WORKSPACE
-from opsconsole.state.backends.base import LockLost, Run, SharedBackend
+from opsconsole.state.backend import DEFAULT_WORKSPACE, SnapshotMeta
+from opsconsole.state.backends.base import NO_META, LockLost, Run, SharedBackend
 from opsconsole.state.backends.settings import BackendSettings
+from opsconsole.state.document import decode, encode, fields_of, lay_out
 from opsconsole.state.lock import LockHeld, LockInfo
 
 _HELD = (409, 423)
+_FIELD = "opsconsole_journal"
+"""The field of the document that embeds the journal."""
 _TIMEOUT = httpx.Timeout(60.0, connect=15.0)
 _LOG_IN = "Check username and password (TF_HTTP_USERNAME, TF_HTTP_PASSWORD)."
 _REMEDIES = {
@@ -37,8 +40,8 @@ class HttpBackend(SharedBackend):
     lock.
     """
 
-    keeps_companions = False
-    shows_creates = True
+    keeps_journal = False
+    embeds_journal = True
 
     def __init__(self, block: Mapping[str, Any], workspace: str, run: Run) -> None:
         if workspace != DEFAULT_WORKSPACE:
@@ -61,6 +64,7 @@ class HttpBackend(SharedBackend):
         )
         self.lockable = bool(self._lock_request[1])
         self._lost: LockLost | None = None
+        self._embedded = b""
         name = str(httpx.URL(self._address).copy_with(username=None, password=None))
         super().__init__(settings, workspace, run, name)
 
@@ -74,9 +78,32 @@ class HttpBackend(SharedBackend):
             raise self._lost
         super().check_lock()
 
+    def read_with_journal(self) -> tuple[bytes, bytes]:
+        """Return the state's bytes, and the journal that its document embeds."""
+        return self.read(), self._embedded
+
+    def write(
+        self, data: bytes, meta: SnapshotMeta = NO_META, journal: bytes = b""
+    ) -> SnapshotMeta:
+        """Replace the state, with what is left of the journal as the last field of its document.
+
+        Terraform reads past a field that it does not know, and drops it when it writes.
+        """
+        if journal:
+            data = lay_out(encode({**fields_of(data), _FIELD: journal.decode()}))
+        return super().write(data, meta)
+
     def _read(self) -> bytes:
         data = self._get()
-        self._seen = _digest(data)
+        self._seen, self._embedded = _digest(data), b""
+        try:
+            fields = fields_of(data)
+            if _FIELD in fields:
+                self._embedded = str(decode(fields.pop(_FIELD))).encode()
+                return encode(fields)
+        except ValueError:
+            # It is no state: whoever reads it says so.
+            pass
         return data
 
     def _write(self, data: bytes) -> None:

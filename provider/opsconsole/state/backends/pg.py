@@ -19,7 +19,7 @@ import psycopg
 from psycopg import sql
 
 from opsconsole.errors import UserError
-from opsconsole.state.backends.base import Companion, LockLost, Run, SharedBackend, one_line
+from opsconsole.state.backends.base import JOURNAL, LockLost, Run, SharedBackend, one_line
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockInfo
 
@@ -70,15 +70,11 @@ class PgBackend(SharedBackend):
         self._prepared = False
         self._keys: Sequence[int] = ()
 
-    def read_companion(self, which: Companion) -> bytes:
-        """Return what is stored beside the state; none when there is nothing."""
-        with self._translating("read"):
-            return self._companion(which)
+    def _read_journal(self) -> bytes:
+        return self._companion(JOURNAL)
 
-    def write_companion(self, which: Companion, data: bytes) -> None:
-        """Replace what is stored beside the state; without bytes, remove it."""
-        with self._translating("write"):
-            self._store(which, data)
+    def _store_journal(self, data: bytes) -> None:
+        self._store(JOURNAL, data)
 
     def _disconnect(self) -> None:
         """Close the connections: a lock that is still held ends with them."""
@@ -180,8 +176,7 @@ class PgBackend(SharedBackend):
 
     def _delete_all(self) -> None:
         self._run("DELETE FROM {states} WHERE name = %s", self._workspace)
-        for which in Companion:
-            self._store(which, b"")
+        self._store(JOURNAL, b"")
 
     def _server(self) -> str:
         """Return host, port and database, as far as the settings name them."""

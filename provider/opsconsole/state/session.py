@@ -1,8 +1,7 @@
 """A session on a state: what is changed, made durable, written and finished, in the right order.
 
 An intent is durable before its call, a completed change before the next step that depends on it,
-the backup before the first write of state, and all of it in state before the journal goes. A
-remote state is also written in the background, a few seconds after a change.
+the backup before the first write of state, and all of it in state before the journal goes.
 """
 
 from __future__ import annotations
@@ -10,40 +9,35 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import secrets
 import threading
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
+
+import msgspec
 
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.errors import UserError
 from opsconsole.held_signals import held_signals
 from opsconsole.named_files import file_error
 from opsconsole.state.backend import Backend, SnapshotMeta
-from opsconsole.state.journal import Journal, Mirror, read_unresolved, write_unresolved
-from opsconsole.state.model import State, new_deposed_key
-from opsconsole.state.objects import InstanceObject, StateChange, object_id
-from opsconsole.state.records import (
-    PLACEHOLDER_DETAIL,
-    Changed,
-    Ended,
-    Intent,
-    Placeholder,
-    Placeholders,
-    Settled,
-    Started,
-    Writing,
-    Written,
-)
+from opsconsole.state.journal import Journal
+from opsconsole.state.model import State
+from opsconsole.state.objects import StateChange, object_id
+from opsconsole.state.records import Base, Intent, Outcome, Writing, encode_records
+from opsconsole.state.recovery import Recovered
 from opsconsole.state.rescue import rescue
 
-_AGAIN: Final = 0.5
-"""Seconds between one try of a background write and the next."""
+_SHARE: Final = 0.25
+"""The share of a session's time that writes may take for which calls wait."""
+_MOST: Final = 256
+"""Calls that share one write at most."""
+_SMALL: Final = 1 << 20
+"""Bytes that a journal may always have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,72 +66,6 @@ class Cadence:
         return pressing and last_cost <= self.share * since
 
 
-class Pacer:
-    """Writes state in the background while changes wait.
-
-    It does nothing for a local state, whose journal is enough.
-
-    Args:
-        write: Writes state if its turn has come.
-        waiting: Returns how many changes wait for a write.
-        cadence: Its seconds are the pause before the first write.
-        backend: One with a backup file is local.
-    """
-
-    def __init__(
-        self,
-        write: Callable[[], Awaitable[bool]],
-        waiting: Callable[[], int],
-        cadence: Cadence,
-        backend: Backend,
-    ) -> None:
-        self._write = write
-        self._waiting = waiting
-        self._seconds = cadence.seconds
-        self._stopped = backend.backup is not None
-        self._task: asyncio.Task[None] | None = None
-        self._problem: UserError | None = None
-
-    def wake(self) -> None:
-        """Note that there is a change; without an event loop there is no background."""
-        if self._stopped or (self._task is not None and not self._task.done()):
-            return
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            return
-        self._task = loop.create_task(self._run())
-
-    def check(self) -> None:
-        """Raise the error of a background write: no further call may be made.
-
-        Raises:
-            UserError: State could not be written.
-        """
-        if self._problem is not None:
-            raise self._problem
-
-    def stop(self) -> None:
-        """Start no further write. The caller of a write that has begun finishes it."""
-        self._stopped = True
-        task, self._task = self._task, None
-        if task is not None and not task.done() and not task.get_loop().is_closed():
-            task.get_loop().call_soon_threadsafe(task.cancel)
-
-    async def _run(self) -> None:
-        pause = self._seconds
-        while not self._stopped:
-            await asyncio.sleep(pause)
-            pause = _AGAIN
-            try:
-                await self._write()
-            except UserError as error:
-                self._problem = error
-                return
-            if not self._waiting():
-                return
-
-
 class StateSession:
     """An open state. Change `state`, `record` what belongs together, `flush` before what depends.
 
@@ -149,34 +77,45 @@ class StateSession:
         folded: How many changes of a run that crashed were added when this session was opened.
     """
 
-    def __init__(self, backend: Backend, state: State, cadence: Cadence, folded: int = 0) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        state: State,
+        cadence: Cadence,
+        run: str,
+        journal: Journal | None = None,
+        recovered: Recovered | None = None,
+    ) -> None:
+        """Go on with a state.
+
+        Args:
+            run: What tells this run from all others.
+            journal: The journal that is there, which holds what was `recovered`.
+        """
         self.state = state
-        self.folded = folded
-        self.unresolved: Sequence[Intent] = tuple(read_unresolved(backend.unresolved))
+        self.folded = recovered.count if recovered else 0
+        self.unresolved: Sequence[Intent] = tuple(recovered.intents) if recovered else ()
         self._backend = backend
         self._cadence = cadence
-        self._base = Started(
-            state.lineage,
-            state.serial,
-            state.digest(),
-            state.empty,
-            timestamp(utc_now()),
-        )
-        self._journal: Journal | None = None
+        self._run = run
+        self._base = recovered.base if recovered else _base_of(run, state)
+        self._first_serial = state.serial
+        self._journal = journal
         self._pending: list[StateChange] = []
         self._intents: dict[str, Intent] = {}
-        self._run, self._numbers = secrets.token_hex(6), itertools.count(1)
+        self._numbers = itertools.count(1)
         self._unsent: set[str] = set()
-        self._placeholders = Placeholders()
+        self._embedded: frozenset[str] = frozenset()
+        self._calls, self._called_first = 0, 0.0
         self._since_write = 0
         self._wrote_at = time.monotonic()
         self._last_cost = 0.0
-        self._backed_up = False
+        self._state_size = 0
+        self._backed_up = recovered is not None and recovered.was_torn
         self._closed = False
         self._released = False
         self._writing = asyncio.Lock()
         self._disk = threading.Lock()
-        self._pacer = Pacer(self.checkpoint_if_due, lambda: self._since_write, cadence, backend)
         state.on_change = self._pending.append
 
     def __enter__(self) -> StateSession:
@@ -197,18 +136,26 @@ class StateSession:
             UserError: The journal cannot be written.
         """
         with held_signals():
-            self._started().flush_now()
+            self._open_journal().flush_now()
 
-    @property
-    def shows_creates(self) -> bool:
-        """Whether `intend` wants to know what the stored state shows of a create."""
-        return self._backend.shows_creates
+    def finish_recovery(self) -> None:
+        """Write what was recovered, and make durable what was written already.
+
+        Raises:
+            UserError: It cannot be written.
+        """
+        assert self._journal is not None
+        self._embedded = frozenset(call.id for call in self.unresolved)
+        self._write(self._take_snapshot())
+        self._first_serial = self.state.serial
+        self._journal.flush_now()
+        self._backend.finish_write()
 
     @property
     def has_done_nothing(self) -> bool:
         """Whether this run changed nothing in state, and made no call of unknown outcome."""
         state = self.state
-        return not (state.changed or state.serial != self._base.serial or self._intents)
+        return not (state.changed or state.serial != self._first_serial or self._intents)
 
     @property
     def unrecorded(self) -> int:
@@ -216,30 +163,22 @@ class StateSession:
         return len(self._pending)
 
     @property
-    def creates_at_once(self) -> int:
-        """How many creates should share one write of the state; 0 where they wait for none."""
-        return self._placeholders.worth(self._last_cost)
+    def calls_at_once(self) -> int:
+        """How many calls should share one write of the state; 0 where they wait for none.
 
-    def intend(
-        self,
-        address: str,
-        call: str,
-        details: Mapping[str, Any],
-        shown: InstanceObject | None = None,
-    ) -> str:
+        So many, at the rate of this session, that writing takes about a quarter of the time, up to
+        a bound: after a crash, the outcome of each of them is unknown.
+        """
+        passed = time.monotonic() - self._called_first
+        if not self._backend.embeds_journal or not self._calls or not passed:
+            return 0
+        return min(_MOST, int(self._calls / passed * self._last_cost / _SHARE))
+
+    def intend(self, address: str, call: str, details: Mapping[str, Any]) -> str:
         """Note that a call is about to be made that cannot safely be repeated; return its id.
 
         It must be flushed before the call. Nothing secret belongs in `details`.
-
-        Args:
-            shown: What the stored state shows at `address` until the outcome is known, where
-                `shows_creates`. What is there now is shown as put aside.
         """
-        placeholder = None
-        if shown is not None and self.shows_creates:
-            aside = new_deposed_key() if address in self.state else ""
-            placeholder = Placeholder(address, shown, aside)
-            details = {**details, PLACEHOLDER_DETAIL: placeholder.detail}
         intent = Intent(
             f"{self._run}-{next(self._numbers)}",
             address,
@@ -248,16 +187,11 @@ class StateSession:
             timestamp(utc_now()),
         )
         self._intents[intent.id] = intent
-        if placeholder is not None:
-            self._placeholders.add(intent.id, placeholder)
         self._unsent.add(intent.id)
-        self._started().append(intent)
+        self._calls += 1
+        self._called_first = self._called_first or time.monotonic()
+        self._open_journal().append(intent)
         return intent.id
-
-    def settle(self, intent: str, outcome: str) -> None:
-        """Note that the outcome of an intent is known and changed nothing: a refusal, say."""
-        if self._close_intent(intent):
-            self._started().append(Settled(intent, outcome))
 
     def record(self, settles: Iterable[str] = ()) -> None:
         """Put what `state` was changed by since the last call into the journal, as one record.
@@ -265,56 +199,65 @@ class StateSession:
         Args:
             settles: The intents whose outcome these changes are.
         """
-        known = [intent for intent in settles if self._close_intent(intent)]
+        known = [intent for intent in settles if self._intents.pop(intent, None) is not None]
         if self._pending or known:
-            self._pacer.wake()
-            self._started().append(Changed(tuple(self._pending), tuple(known)))
+            self._open_journal().append(Outcome(tuple(self._pending), tuple(known)))
             self._since_write += len(self._pending)
             self._pending.clear()
-
-    def _close_intent(self, intent: str) -> bool:
-        """Note that the outcome of an intent is known; return whether it was open."""
-        self._placeholders.drop(intent)
-        return self._intents.pop(intent, None) is not None
 
     async def flush(self) -> None:
         """Return once all that was noted and recorded is durable. Callers share one write.
 
         Raises:
-            UserError: The journal cannot be written, or the state that is to show what may be
-                created: make no further call.
+            UserError: The journal cannot be written, or the state that embeds it: make no
+                further call.
         """
         self.record()
         noted = set(self._unsent)
         try:
-            self._pacer.check()
             if self._journal is not None:
                 await self._journal.flush()
                 self._journal.check_name()
             self._backend.check_name()
-            await self._show_creates()
+            await self._embed(noted)
         except Exception as error:
             # Their calls wait for this flush, so they are not made: nobody has to ask later.
-            for intent in list(self._unsent):
-                self.settle(intent, "not sent")
+            self.record(self._unsent)
             self._unsent.clear()
             raise self._explained(error) from error
         self._unsent -= noted
 
-    async def _show_creates(self) -> None:
-        """Return once the stored state shows every create that was noted. Callers share a write."""
-        noted = self._placeholders.open
-        if not self._placeholders.are_stored(noted):
+    async def _embed(self, noted: Iterable[str]) -> None:
+        """Return once the stored state embeds these intents. Callers share a write."""
+        if not self._embeds(noted):
             async with self._writing:
-                if not self._placeholders.are_stored(noted):
-                    await self._write_draft()
+                if not self._embeds(noted):
+                    await self._write_now()
+
+    def _embeds(self, noted: Iterable[str]) -> bool:
+        waiting = {intent for intent in noted if intent in self._intents} - self._embedded
+        return not waiting or not self._backend.embeds_journal
+
+    @property
+    def has_unwritten_changes(self) -> bool:
+        """Whether the journal holds changes that state does not."""
+        return bool(self._since_write or self._pending)
 
     def is_due(self) -> bool:
-        """Return whether it is time to write state (`Cadence`)."""
+        """Return whether it is time to write state (`Cadence`), or the journal grows too large."""
         since = time.monotonic() - self._wrote_at
         changes = self._since_write + len(self._pending)
         due = self._cadence.due(changes, since, self._last_cost)
-        return due and not self._writing.locked()
+        return (due or self._is_outgrown()) and not self._writing.locked()
+
+    def _is_outgrown(self) -> bool:
+        """Return whether the journal is half as large as it may become.
+
+        The other half is for what comes while state is written. A write costs as much as state is
+        large, so all writes together stay in proportion to what the journal took.
+        """
+        journal = self._journal
+        return journal is not None and journal.size > max(_SMALL, self._state_size) // 2
 
     async def checkpoint_if_due(self) -> bool:
         """Write state if its turn has come (`Cadence`); return whether it was written.
@@ -334,13 +277,13 @@ class StateSession:
             UserError: It cannot be written; everything is in the journal.
         """
         async with self._writing:
-            await self._write_draft()
+            await self._write_now()
 
-    async def _write_draft(self) -> None:
-        draft = self._draft()
-        if draft is None:
+    async def _write_now(self) -> None:
+        snapshot = self._take_snapshot()
+        if snapshot is None and not self._is_outgrown():
             return
-        writing = asyncio.ensure_future(asyncio.to_thread(self._write, draft))
+        writing = asyncio.ensure_future(asyncio.to_thread(self._write, snapshot))
         try:
             await asyncio.shield(writing)
         except asyncio.CancelledError:
@@ -348,21 +291,22 @@ class StateSession:
             await writing
             raise
 
-    def resolve(self, intents: Iterable[str]) -> None:
-        """Remove calls from the list of unknown outcomes: theirs are known now.
+    def mark_resolved(self, intents: Iterable[str]) -> None:
+        """Note that the outcomes of calls of earlier runs are known now.
 
         Raises:
-            UserError: The list cannot be written.
+            UserError: It cannot be made durable.
         """
         done = set(intents)
-        left = tuple(call for call in self.unresolved if call.id not in done)
-        if len(left) != len(self.unresolved):
-            write_unresolved(self._backend.unresolved, left)
-            self._backend.store_unresolved()
-            self.unresolved = left
+        settled = tuple(call.id for call in self.unresolved if call.id in done)
+        if settled:
+            self.unresolved = tuple(call for call in self.unresolved if call.id not in done)
+            journal = self._open_journal()
+            journal.append(Outcome((), settled))
+            journal.flush_now()
 
     def close(self) -> None:
-        """Write state, remove the journal, release the lock. Calls still open become unresolved.
+        """Write state, release the lock, and remove the journal, unless a call is still open.
 
         Raises:
             UserError: State cannot be written. The journal then stays, and the error names what
@@ -378,12 +322,11 @@ class StateSession:
 
     def _save(self) -> None:
         with self._disk:
-            draft = self._draft()
-        if draft is not None:
-            self._write(draft)
+            snapshot = self._take_snapshot()
+        self._write(snapshot)
         if self._journal is not None:
             self._backend.check_name()
-            self._end(self._journal)
+            self._finish_journal(self._journal)
 
     def abandon(self) -> None:
         """Stop now: make the journal durable and leave it for the next run.
@@ -420,74 +363,86 @@ class StateSession:
                     raise
                 problem.message += f" {self._explained(error).message}"
 
-    def _started(self) -> Journal:
+    def _open_journal(self) -> Journal:
+        """Create the journal at the first change, so that a run without changes leaves no file.
+
+        Its first record is the base: without it nobody could tell to which state it belongs.
+        """
         if self._journal is None:
-            mirror = Mirror(self._backend) if self._backend.keeps_companions else None
-            self._journal = Journal.create(self._backend.journal, mirror)
+            copy_to = self._backend if self._backend.keeps_journal else None
+            self._journal = Journal.create(self._backend.journal, copy_to)
             self.state.lineage = self.state.lineage or str(uuid.uuid4())
-            self._base = replace(self._base, lineage=self.state.lineage, at=timestamp(utc_now()))
+            self._base = msgspec.structs.replace(self._base, lineage=self.state.lineage)
             self._journal.append(self._base)
         return self._journal
 
-    def _draft(self) -> _Draft | None:
+    def _take_snapshot(self) -> _Snapshot | None:
         """Take what is to be written out of the state, which may change while it is written."""
         self.record()
-        self.state.changed |= self._placeholders.changed
+        calls = (*self.unresolved, *self._intents.values()) if self._backend.embeds_journal else ()
+        embedded = frozenset(call.id for call in calls)
+        self.state.changed |= embedded != self._embedded
         # A first run that made nothing leaves no state: one would say that it was applied.
         was_stored = self.state.serial or not self._base.empty
-        shows_nothing = self.state.empty and not self._placeholders.open
+        shows_nothing = self.state.empty and not calls
         if not self.state.changed or (shows_nothing and not was_stored):
             return None
         count, self._since_write = self._since_write, 0
         before = self.state.serial
         serial = self.state.raise_serial()
-        journal = self._started()
-        snapshot = self._placeholders.shown_in(self.state).copy()
-        shown = self._placeholders.open
-        return _Draft(journal, snapshot, before, serial, count, journal.appended, shown)
+        journal = self._open_journal()
+        return _Snapshot(journal, self.state.copy(), before, serial, count, journal.appended, calls)
 
-    def _write(self, draft: _Draft) -> None:
+    def _write(self, snapshot: _Snapshot | None) -> None:
         with self._disk:
             if self._released:
                 # It was begun and its turn came too late: the lock is no longer held.
                 return
+            if snapshot is None:
+                self._restart_if_outgrown()
+                return
+            journal, state = snapshot.journal, snapshot.state
             begun = time.monotonic()
+            base = _base_of(self._run, state, serial=snapshot.serial, empty=False)
+            embedded = encode_records((base, *snapshot.calls)) if snapshot.calls else b""
             try:
-                draft.journal.flush_now()
+                journal.flush_now()
                 if not self._backed_up:
                     self._backend.back_up()
                     self._backed_up = True
-                draft.journal.append(Writing(draft.serial, draft.snapshot.digest()))
-                draft.journal.flush_now()
-                wanted = SnapshotMeta(self.state.lineage, draft.serial)
-                stored = self._backend.write(draft.snapshot.to_bytes(), wanted)
+                journal.append(Writing(snapshot.serial, base.digest))
+                journal.flush_now()
+                data = state.to_bytes()
+                wanted = SnapshotMeta(self.state.lineage, snapshot.serial)
+                stored = self._backend.write(data, wanted, embedded)
                 self.state.lineage, self.state.serial = stored
-                self._placeholders.note_stored(draft.shown)
+                self._embedded = frozenset(call.id for call in snapshot.calls)
+                self._state_size = len(data)
             except Exception:
-                self.state.serial, self.state.changed = draft.before, True
-                self._since_write += draft.count
+                self.state.serial, self.state.changed = snapshot.before, True
+                self._since_write += snapshot.count
                 raise
             finally:
                 self._wrote_at = time.monotonic()
                 self._last_cost = self._wrote_at - begun
-            draft.journal.append(Written(stored.serial, stored.lineage))
-            if draft.journal.mirror is not None:
-                digest = draft.snapshot.digest()
-                base = Started(stored.lineage, stored.serial, digest, False, self._base.at)
-                draft.journal.mirror.restart(base, draft.position)
+            lineage, serial = stored
+            self._base = msgspec.structs.replace(base, lineage=lineage, serial=serial)
+            journal.restart(self._base, snapshot.position)
 
-    def _end(self, journal: Journal) -> None:
-        if self._intents:
-            listed = (*self.unresolved, *self._intents.values())
-            write_unresolved(self._backend.unresolved, listed)
-            self._backend.store_unresolved()
-            self.unresolved = listed
-        journal.append(Ended())
+    def _restart_if_outgrown(self) -> None:
+        """Drop what a journal holds without a change of the state: calls that were refused."""
+        if self._journal is not None and self._is_outgrown():
+            self._journal.restart(self._base, self._journal.appended)
+
+    def _finish_journal(self, journal: Journal) -> None:
+        """Remove the journal; where calls are open it stays with them alone, for the next run."""
+        if self.unresolved or self._intents:
+            journal.restart(self._base, journal.appended)
+        # Also before it is removed: it stays where the copy beside the state cannot be removed.
         journal.flush_now()
-        if journal.mirror is not None:
-            journal.mirror.remove()
-        journal.remove()
-        self._journal = None
+        if not self.unresolved and not self._intents:
+            journal.remove()
+            self._journal = None
 
     def _explained(self, error: Exception) -> UserError:
         """Return an error for the user, whatever kept the state or its journal from being kept."""
@@ -502,13 +457,12 @@ class StateSession:
     def _unsaved(self, error: UserError) -> UserError:
         """Say what neither state nor journal holds, and keep the whole state in another file."""
         journal = self._journal
-        is_kept = journal is None or journal.mirror is not None or _passes(journal.check_name)
+        is_kept = journal is None or self._backend.keeps_journal or _passes(journal.check_name)
         lost = [*self._pending]
         if journal is not None and is_kept:
             lost = [*journal.waiting_changes(), *lost]
         elif journal is not None and (self.state.changed or not _passes(self._backend.check_name)):
-            with contextlib.suppress(OSError, UserError):
-                lost = [*journal.all_changes(), *lost]
+            lost = [*journal.all_changes(), *lost]
         calls = [] if is_kept else list(self._intents.values())
         is_gone = self._backend.is_gone() and not self.state.empty
         said, remedies = [], []
@@ -528,7 +482,7 @@ class StateSession:
 
     def _rescue(self) -> Path | None:
         with contextlib.suppress(Exception):
-            twin = self._placeholders.shown_in(self.state).copy()
+            twin = self.state.copy()
             # Newer than anything that the journal notes, so that it is never taken for a torn one.
             twin.serial = self.state.serial + 2
             return rescue(twin.to_bytes(), self._backend.journal.parent)
@@ -536,7 +490,6 @@ class StateSession:
 
     def _release(self) -> None:
         self.state.on_change = None
-        self._pacer.stop()
         with self._disk:
             self._released = True
             try:
@@ -547,16 +500,28 @@ class StateSession:
 
 
 @dataclass(frozen=True, slots=True)
-class _Draft:
-    """What one write of state needs, fixed when it begins."""
+class _Snapshot:
+    """What one write of state needs, fixed when it begins.
+
+    Attributes:
+        before: The serial before it was raised.
+        count: How many changes were made since the last write.
+        position: How many records of the journal are in it.
+        calls: What is embedded of the journal.
+    """
 
     journal: Journal
-    snapshot: State
+    state: State
     before: int
     serial: int
     count: int
     position: int
-    shown: frozenset[str]
+    calls: Sequence[Intent]
+
+
+def _base_of(run: str, state: State, **changes: Any) -> Base:
+    base = Base(run, state.lineage, state.serial, state.digest(), state.empty)
+    return msgspec.structs.replace(base, **changes)
 
 
 def _passes(check: Callable[[], None]) -> bool:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from opsconsole.errors import UserError
-from opsconsole.state.fold import fold
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateChange
-from opsconsole.state.records import Changed, Ended, Record, Started, Writing, Written
+from opsconsole.state.records import Base, Intent, Outcome, Record, Writing
+from opsconsole.state.recovery import recover
 
 Host = Callable[..., InstanceObject]
 A, B, C = "opsconsole_host.a", "opsconsole_host.b", "opsconsole_host.c"
@@ -25,9 +25,7 @@ class Story:
         self.state.put(B, host(2))
         self.state.raise_serial()
         self.before = self.state.to_bytes()
-        self.records: list[Record] = [
-            Started("lineage", 1, self.state.digest(), False, "now"),
-        ]
+        self.records: list[Record] = [Base("run", "lineage", 1, self.state.digest(), False)]
         self.pending: list[StateChange] = []
         self.state.on_change = self.pending.append
 
@@ -36,15 +34,13 @@ class Story:
         self.state.put(A, self.host(1, name="new", **attributes))
         self.state.remove(B)
         self.state.put(C, self.host(3))
-        self.records.append(Changed(tuple(self.pending)))
+        self.records.append(Outcome(tuple(self.pending)))
         self.pending.clear()
         return self
 
-    def write(self, end: bool = True) -> bytes:
+    def write(self) -> bytes:
         serial = self.state.raise_serial()
         self.records.append(Writing(serial, self.state.digest()))
-        if end:
-            self.records.append(Written(serial, self.state.lineage))
         return self.state.to_bytes()
 
 
@@ -53,8 +49,12 @@ def story(host: Host) -> Story:
     return Story(host)
 
 
-def outcome(records: Sequence[Record], data: bytes, backup: bytes | None = b"") -> dict[str, str]:
-    state = fold(records, data, backup, "s").state
+def after(records: Sequence[Record], data: bytes, copy: bytes = b"") -> State:
+    return recover(records, [], data, copy, "s").state
+
+
+def outcome(records: Sequence[Record], data: bytes, copy: bytes = b"") -> dict[str, str]:
+    state = after(records, data, copy)
     items = {str(address): state.get(address) for address in state.addresses()}
     return {address: item.attributes["name"] for address, item in items.items() if item}
 
@@ -67,83 +67,57 @@ def test_changes_are_applied_to_the_state_the_run_began_from(story: Story) -> No
 
 
 def test_changes_are_applied_again_to_a_state_that_has_them(story: Story) -> None:
-    after = story.change().write()
-    assert outcome(story.records, after) == DONE
-    assert not fold(story.records, after, b"", "s").state.changed
-
-
-def test_changes_after_the_last_write_are_applied(story: Story) -> None:
-    after = story.change().write()
+    written = story.change().write()
+    assert outcome(story.records, written) == DONE
+    assert not after(story.records, written).changed
     story.change(tags=["late:1"])
-    state = fold(story.records, after, b"", "s").state
-    item = state.get(A)
+    item = after(story.records, written).get(A)
     assert item is not None
     assert item.attributes["tags"] == ["late:1"]
 
 
 @pytest.mark.parametrize("cut", [0, 1, 300, 700])
-def test_a_write_cut_in_two_is_mended_from_the_backup(story: Story, cut: int) -> None:
-    after = story.change().write(end=False)
-    torn = after[:cut] + story.before[cut:]
-    state = fold(story.records, torn, story.before, "s").state
-    assert outcome(story.records, torn, story.before) == DONE
+def test_a_write_cut_in_two_is_mended_from_the_copy(story: Story, cut: int) -> None:
+    copy = story.change().write()
+    torn = copy[:cut] + story.before[cut:]
+    state = after(story.records, torn, copy)
+    assert outcome(story.records, torn, copy) == DONE
     assert state.lineage == "lineage"
     assert state.raise_serial() >= 2
 
 
 def test_a_mixture_that_reads_well_is_not_believed(story: Story) -> None:
     """Hosts of equal length: half of the new state and half of the old one is a valid state."""
-    after = story.change().write(end=False)
-    mixed = json.loads(after)
+    copy = story.change().write()
+    mixed = json.loads(copy)
     mixed["resources"] = [*mixed["resources"][:1], *json.loads(story.before)["resources"][:1]]
     mixed["resources"][1]["name"] = "zzz"
     torn = (json.dumps(mixed, indent=2) + "\n").encode()
-    assert outcome(story.records, torn, story.before) == DONE
+    assert outcome(story.records, torn, copy) == DONE
 
 
-def test_a_cut_first_write_of_a_new_state_needs_no_backup(host: Host) -> None:
-    state = State.new("lineage")
-    records: list[Record] = [Started("lineage", 0, state.digest(), True, "now")]
-    pending: list[StateChange] = []
-    state.on_change = pending.append
-    state.put(A, host(1))
-    records += [Changed(tuple(pending)), Writing(1, state.digest())]
-    for torn in (b"", b"\0" * 50, state.to_bytes()[:200]):
-        assert outcome(records, torn) == {A: "host-1"}
-        assert fold(records, torn, b"", "s").state.lineage == "lineage"
-
-
-def test_a_cut_state_without_its_backup_is_an_error(story: Story) -> None:
-    after = story.change().write(end=False)
-    for backup in (b"", State.new("lineage").to_bytes()):
-        with pytest.raises(UserError, match=r"truncated the state s, and its backup is not"):
-            fold(story.records, after[:500], backup, "s")
+def test_a_cut_state_without_its_copy_is_an_error(story: Story) -> None:
+    written = story.change().write()
+    for copy in (b"", State.new("lineage").to_bytes()):
+        with pytest.raises(UserError, match=r"state s was damaged, and there is no copy of it"):
+            after(story.records, written[:500], copy)
 
 
 def test_damage_that_no_write_of_ours_made_is_an_error(story: Story) -> None:
-    story.change().write()
     with pytest.raises(UserError, match="cannot be read"):
-        fold(story.records, b"{", story.before, "s")
+        after(story.change().records, b"{", story.before)
 
 
 def test_a_state_that_is_gone_is_an_error(story: Story) -> None:
     with pytest.raises(UserError, match="is gone, but a journal"):
-        fold(story.change().records, b"", b"", "s")
+        after(story.change().records, b"")
 
 
 def test_a_foreign_lineage_is_an_error(story: Story) -> None:
     other = State.parse(story.before)
     other.lineage = "other"
     with pytest.raises(UserError, match="lineage lineage, not other"):
-        fold(story.change().records, other.to_bytes(), b"", "s")
-
-
-def test_a_journal_that_ended_adds_nothing(story: Story) -> None:
-    story.change().write()
-    story.records.append(Ended())
-    moved = State.parse(story.before)
-    moved.remove(A)
-    assert outcome(story.records, moved.to_bytes()) == {B: "host-2"}
+        after(story.change().records, other.to_bytes())
 
 
 def moved_on(story: Story, edit: Callable[[State], None]) -> bytes:
@@ -191,13 +165,11 @@ def test_a_state_that_another_engine_wrote_loses_and_doubles_nothing(
     story.change()
     if not expected:
         with pytest.raises(UserError, match=r"in the state, and a run that crashed made it hst_"):
-            fold(story.records, data, b"", "s")
+            after(story.records, data)
         return
-    folded = fold(story.records, data, b"", "s")
+    recovered = recover(story.records, [], data, b"", "s")
     assert outcome(story.records, data) == expected
-    assert folded.rebased is not None
-    again = fold(folded.rebased, data, b"", "s")
-    assert again.state.digest() == folded.state.digest()
+    assert after(recovered.records, data).digest() == recovered.state.digest()
 
 
 def test_a_replacement_is_not_forgotten_when_the_old_one_was_removed(
@@ -205,20 +177,30 @@ def test_a_replacement_is_not_forgotten_when_the_old_one_was_removed(
 ) -> None:
     data = moved_on(story, lambda state: state.remove(A))
     story.state.put(A, host(5))
-    story.records.append(Changed(tuple(story.pending)))
+    story.records.append(Outcome(tuple(story.pending)))
     assert outcome(story.records, data) == {A: "host-5", B: "host-2"}
 
 
-def test_where_writes_are_whole_a_moved_state_is_merged_and_not_mended(story: Story) -> None:
-    story.change().write(end=False)
-    data = moved_on(story, lambda state: state.remove(B))
-    assert outcome(story.records, data, None) == DONE
+def test_two_journals_are_one_where_a_run_wrote_both(story: Story) -> None:
+    """What is only here, where runs store their journals, was settled elsewhere or never sent."""
+    a, b = (Intent(name, f"opsconsole_agent.{name}", "POST", {}, "now") for name in "ab")
+    other = Base("other", "lineage", 1, story.state.digest(), False)
+    stored = [story.records[0], a]
+    for here, keeps_journal, names in (
+        ([*stored, b], True, [a, b]),
+        ([other, b], True, [a]),
+        ([other, b], False, [a, b]),
+        ([*stored, Outcome((), ("a",))], True, []),
+    ):
+        found = recover(here, stored, story.before, b"", "s", keeps_journal=keeps_journal)
+        assert found.intents == names
+    assert recover([other, b], [], story.before, b"", "s", keeps_journal=True).intents == []
 
 
 def test_a_journal_without_its_first_record_is_refused_and_kept(story: Story) -> None:
     story.change()
     with pytest.raises(UserError) as caught:
-        fold(story.records[1:], story.before, b"", "s")
+        after(story.records[1:], story.before)
     assert "lost its first record" in str(caught.value)
     assert all(address in str(caught.value) for address in (A, B, C))
     assert caught.value.remedy
@@ -227,6 +209,6 @@ def test_a_journal_without_its_first_record_is_refused_and_kept(story: Story) ->
 def test_a_journal_without_its_first_record_names_only_some(story: Story) -> None:
     for place in range(30):
         story.state.put(f"opsconsole_host.h{place}", story.host(place))
-    story.records.append(Changed(tuple(story.pending)))
+    story.records.append(Outcome(tuple(story.pending)))
     with pytest.raises(UserError, match=r"h19, …"):
-        fold(story.records[1:], story.before, b"", "s")
+        after(story.records[1:], story.before)

@@ -1,0 +1,225 @@
+"""Adds what journals hold to a state: which changes still apply, and which calls are open. Pure.
+
+Three cases, distinguished by the digests that a journal noted:
+
+* the state is the one that the run began from, or wrote since: every change is applied again, which
+  is harmless because a change carries the whole object;
+* the run died while it rewrote the state in place: the copy that it made before takes its place,
+  and every change is applied;
+* another engine wrote the state since (it was asked not to): objects are compared by their id, and
+  what both sides touched in different ways is an error rather than a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from opsconsole.errors import UserError
+from opsconsole.state.model import State
+from opsconsole.state.objects import StateChange, object_id, short_digest
+from opsconsole.state.records import (
+    Base,
+    Intent,
+    Outcome,
+    Record,
+    Writing,
+    changes_of,
+    open_intents,
+)
+
+_NAMED = 20
+"""How many addresses an error lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """A state with what journals hold in it.
+
+    Attributes:
+        base: The state before anything was added to it, for a journal of the run that goes on.
+        was_torn: Whether the state's copy took its place.
+        changes: What was added to it.
+        intents: The calls whose outcome is not known.
+        count: How many changes the journals hold.
+    """
+
+    state: State
+    base: Base
+    was_torn: bool
+    changes: Sequence[StateChange]
+    intents: Sequence[Intent]
+    count: int
+
+    @property
+    def records(self) -> list[Record]:
+        """One journal that says the same as those that were read."""
+        writing = [Writing(self.base.serial, self.base.digest)] * self.was_torn
+        outcome = [Outcome(tuple(self.changes))] if self.changes else []
+        return [self.base, *writing, *outcome, *self.intents]
+
+
+def recover(
+    here: Sequence[Record],
+    stored: Sequence[Record],
+    data: bytes,
+    copy: bytes,
+    source: str,
+    *,
+    run: str = "",
+    keeps_journal: bool = False,
+) -> Recovered:
+    """Add what two journals hold to the state they belong to.
+
+    Args:
+        here: The journal on this machine.
+        stored: The one that is stored with the state.
+        data: The state's bytes.
+        copy: The bytes of its copy; none where there is none.
+        source: The state's name in errors.
+        run: The run that goes on with it.
+        keeps_journal: Whether a run on this state stores its journal before it sends a call. What
+            is only here then was settled by a run elsewhere, or never sent.
+
+    Raises:
+        UserError: The state is unreadable and the journal cannot repair it, it is another's
+            (lineage), a journal has lost its first record, or both sides changed one object.
+    """
+    same_run = bool(here and stored) and _base_of(here, source).run == _base_of(stored, source).run
+    journals = [here] if same_run else [records for records in (stored, here) if records]
+    if not journals:
+        raise ValueError("nothing to recover from")
+    first, *older = journals
+    state, was_torn, known = _choose_state(first, data, copy, source)
+    base = Base(run, state.lineage, state.serial, state.digest(), state.empty)
+    if known:
+        changes = changes_of(first)
+        for change in changes:
+            state.apply(change)
+    else:
+        changes = _merge(state, changes_of(first))
+    for records in older:
+        _check_lineage(state, _base_of(records, source), source)
+        changes += _merge(state, changes_of(records))
+    counted = [here] if same_run else [stored, here] if not keeps_journal else [stored]
+    intents = {intent.id: intent for records in counted for intent in open_intents(records)}
+    count = sum(len(changes_of(records)) for records in journals)
+    return Recovered(state, base, was_torn, changes, list(intents.values()), count)
+
+
+def _base_of(records: Sequence[Record], source: str) -> Base:
+    if isinstance(records[0], Base):
+        return records[0]
+    raise _no_base_error(records, source)
+
+
+def _choose_state(
+    records: Sequence[Record], data: bytes, copy: bytes, source: str
+) -> tuple[State, bool, bool]:
+    """Return the state that a journal belongs to, whether it is the copy, and whether it is known.
+
+    A copy counts only where the journal announced its content: then the write was cut off.
+    """
+    base = _base_of(records, source)
+    announced = [record for record in records if isinstance(record, Writing)]
+    digests = {record.digest for record in announced}
+    copied = None
+    if announced and copy:
+        copied = State.parse(copy, f"{source}.opsconsole-copy")
+        copied = copied if copied.digest() in digests else None
+    try:
+        state = State.parse(data, source)
+    except UserError as error:
+        if copied is not None:
+            copied.changed = True
+            return copied, True, True
+        if not announced:
+            raise
+        raise UserError(
+            f"The state {source} was damaged, and there is no copy of it: {error.message}",
+            "Restore the state as it was before that run; the journal will then complete it.",
+        ) from error
+    if data.strip():
+        _check_lineage(state, base, source)
+    elif not base.empty and copied is None:
+        raise _state_missing_error(source)
+    if state.digest() in {base.digest, *digests}:
+        if base.empty and not data.strip():
+            state.lineage = base.lineage
+        return state, False, True
+    if copied is not None and state.serial <= copied.serial:
+        copied.changed = True
+        return copied, True, True
+    return state, False, False
+
+
+def _check_lineage(state: State, base: Base, source: str) -> None:
+    """Refuse a state of another lineage than the run found, or stored.
+
+    A run that found no state made a lineage up, which means nothing until it stored one.
+    """
+    if not base.empty and state.lineage and base.lineage not in ("", state.lineage):
+        raise UserError(
+            f"The journal of {source} belongs to another state: lineage {base.lineage},"
+            f" not {state.lineage}.",
+            "Put the state it belongs to back, or move the journal away.",
+        )
+
+
+def _merge(state: State, changes: Sequence[StateChange]) -> list[StateChange]:
+    """Apply to a state that moved on what it cannot know; return what was applied."""
+    first: dict[tuple[str, ...], StateChange] = {}
+    last: dict[tuple[str, ...], StateChange] = {}
+    for change in changes:
+        place: tuple[str, ...] = (change.kind, change.address, change.deposed)
+        first.setdefault(place, change)
+        last[place] = change
+    applied = []
+    for place, change in last.items():
+        if change.kind == "instance" and _must_apply(state, first[place], change):
+            state.apply(change)
+            applied.append(change)
+    return applied
+
+
+def _must_apply(state: State, first: StateChange, last: StateChange) -> bool:
+    """Return whether an object is to be made what the last change of a crashed run made it.
+
+    Raises:
+        UserError: It is neither what the run found nor what it left.
+    """
+    text = state.image(last.address, last.deposed)
+    now, before, after = object_id(text), first.previous_id, object_id(last.image)
+    if short_digest(text) == first.previous_mark:
+        return True
+    if now == after or after is None:
+        # It knows the object already; or it was removed here, and someone made another since.
+        return now == before and after is None
+    if now is None:
+        # It was there, and someone removed it. A replacement is another object: do not forget it.
+        return after != before
+    raise UserError(
+        f"{last.address} is {now} in the state, and a run that crashed made it {after}.",
+        "Remove one of the two from the console, and the journal, or import the right one.",
+    )
+
+
+def _state_missing_error(source: str) -> UserError:
+    return UserError(
+        f"The state {source} is gone, but a journal with changes to it is beside it.",
+        "Restore the state from its backup, or remove the journal if both are not wanted.",
+    )
+
+
+def _no_base_error(records: Sequence[Record], source: str) -> UserError:
+    changed = dict.fromkeys(change.address for change in changes_of(records))
+    called = dict.fromkeys(intent.address for intent in open_intents(records))
+    named = [*changed, *(address for address in called if address not in changed)]
+    listed = ", ".join(named[:_NAMED]) + (", …" if len(named) > _NAMED else "")
+    return UserError(
+        f"The journal of {source} has lost its first record, which says to which state the other "
+        f"{len(records)} belong. They concern {listed or 'no resource'}. Nothing was changed, and "
+        "the journal is kept.",
+        "Restore the journal. Without one, move it away and check these resources: bring those "
+        "that the console has and the state lacks into state by import.",
+    )
