@@ -329,10 +329,10 @@ def judge(seen: Seen, refresh: Callable[[], int], share: int | None) -> None:
         undo()
 
 
+pytestmark = [pytest.mark.meetings, pytest.mark.timeout(900)]
 SEEDS = [(seed, way) for seed in range(60) for way in WAYS]
 
 
-@pytest.mark.meetings
 @pytest.mark.parametrize(("seed", "way"), sample(SEEDS, 12))
 def test_drift_sees_what_the_provider_sees(seed, way, tmp_path):
     meeting = Meeting(seed, way)
@@ -341,7 +341,6 @@ def test_drift_sees_what_the_provider_sees(seed, way, tmp_path):
         judge(seen, seen.refresh, None if EVERYTHING else 30)
 
 
-@pytest.mark.meetings
 @pytest.mark.terraform
 @pytest.mark.parametrize(("seed", "way"), sample(SEEDS[:40], 1))
 def test_drift_sees_what_terraform_sees(seed, way, tmp_path, terraform):

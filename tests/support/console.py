@@ -113,8 +113,10 @@ class Connections(httpx.AsyncBaseTransport):
 class InProcessConsole(Emulator):
     """A handle whose requests to the control side are calls."""
 
-    def __init__(self, base_url: str, profile: Profile, application: Application) -> None:
-        super().__init__(base_url, API_KEY, profile)
+    def __init__(
+        self, base_url: str, profile: Profile, application: Application, api_key: str = API_KEY
+    ) -> None:
+        super().__init__(base_url, api_key, profile)
         self.application = application
         self.refuses = False
 
@@ -150,7 +152,9 @@ def in_process(profile: str | Profile = "default", **options: Any) -> Iterator[I
     chosen = profiles()[profile] if isinstance(profile, str) else profile
     base_url = f"http://127.0.0.1:{next(_NUMBERS)}"
     application = make_application(chosen, **options)
-    _CONSOLES[base_url] = console = InProcessConsole(base_url, chosen, application)
+    _CONSOLES[base_url] = console = InProcessConsole(
+        base_url, chosen, application, options.get("api_key", API_KEY)
+    )
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(transport, "open_connections", lambda *_: Connections())

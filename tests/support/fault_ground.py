@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,10 +49,10 @@ class Prepared:
 
 
 class Ground:
-    """Every scene that was asked for, for each engine."""
+    """Every scene that was asked for, for each engine; `run` runs its consoles."""
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
-        self._folder, self._stack = folder, stack
+    def __init__(self, folder: Path, stack: ExitStack, run: Callable[..., Any] = serve) -> None:
+        self._folder, self._stack, self._run = folder, stack, run
         self._scenes: dict[tuple[str, str], Prepared] = {}
 
     def scene(self, engine: str, name: str) -> Prepared:
@@ -66,7 +67,7 @@ class Ground:
         folder = self._folder / f"{engine_name}-{name}"
         folder.mkdir()
         seed = self._folder / f"{engine_name}-{name}.json"
-        with serve(scene.profile, api_key=KEY) as starter:
+        with self._run(scene.profile, api_key=KEY) as starter:
             rows = {item: starter.rows(item) for item in _ROWS}
             settings = _settings(starter)
             before = ENGINES[engine_name](folder, starter, settings)
@@ -76,7 +77,7 @@ class Ground:
                 rows = {item: starter.rows(item) for item in _ROWS}
             kept = before.keep()
         seed.write_text(json.dumps(rows))
-        console = self._stack.enter_context(serve(scene.profile, seed=str(seed), api_key=KEY))
+        console = self._stack.enter_context(self._run(scene.profile, seed=str(seed), api_key=KEY))
         engine = ENGINES[engine_name](folder, console, settings)
         found = Prepared(scene, engine, kept, rows)
         found.reset()

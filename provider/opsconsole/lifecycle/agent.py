@@ -130,8 +130,17 @@ class AgentLifecycle(SingleCreation):
         self.session.meet([_known(state, address)])
 
     def take_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> Outcome:
-        """Return an agent with what an attach or a detach shows; archived is no volatile status."""
-        outcome = super().take_answer(request, _agent_fields(answer))
+        """Return an agent with what an attach or a detach shows; archived is no volatile status.
+
+        The list says whether they took place. An answer that is no whole Agent changes nothing.
+        """
+        kept = Outcome(request.prior, request.private)
+        if not all(answer.get(name, "shown") for name in ("host_id", "specialty_id")):
+            return kept
+        try:
+            outcome = super().take_answer(request, _agent_fields(answer))
+        except UnexpectedAnswer:
+            return kept
         if answer.get("status") != "archived" or outcome.state is None:
             return outcome
         return outcome._replace(state=outcome.state | {"status": "archived"})

@@ -1,0 +1,102 @@
+"""Each field of each answer of the documented operations, spoilt: both engines say the same.
+
+A field is dropped, null, empty, or of another type, in the first answer of its operation. What must
+never be is judged by the console's rows, as for every cell of the fault matrix.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from console import in_process
+from fault_ground import Ground, Seen, play
+from fault_scenes import SCENES, TARGETS
+from opsconsole.emulator import application
+from sampling import sample
+
+SPOILT = ("dropped", "null", "empty", "another type")
+DOCUMENTED = [name for name, at in TARGETS.items() if SCENES[at.scene].profile == "default"]
+FIELDS = 26
+"""No answer has more; the numbers beyond are of no field."""
+CELLS = list(itertools.product(DOCUMENTED, range(FIELDS), SPOILT))
+Place = tuple[str | int, ...]
+
+
+def places(value: Any, at: Place = ()) -> Iterator[Place]:
+    """Yield each field of an answer; of its lists, those of the first entry."""
+    pairs = value.items() if isinstance(value, dict) else list(enumerate(value))[:1]
+    for name, item in pairs:
+        if isinstance(value, dict):
+            yield (*at, name)
+        if isinstance(item, dict | list):
+            yield from places(item, (*at, name))
+
+
+def spoil(answer: Any, place: Sequence[str | int], how: str) -> Any:
+    """Return an answer with one field spoilt."""
+    whole = holder = copy.deepcopy(answer)
+    for name in place[:-1]:
+        holder = holder[name]
+    value = holder[place[-1]]
+    if how == "dropped":
+        del holder[place[-1]]
+    elif how == "null":
+        holder[place[-1]] = None
+    elif how == "empty":
+        holder[place[-1]] = type(value)() if value is not None else ""
+    else:
+        holder[place[-1]] = {"x": 1} if isinstance(value, str | bool | int) else "x"
+    return whole
+
+
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
+    """The scenes, on consoles in this process."""
+    with ExitStack() as stack:
+        yield Ground(tmp_path_factory.mktemp("answers"), stack, in_process)
+
+
+def means_so(name: str, wrong: str) -> bool:
+    """Return whether the answer says what is called wrong: state follows an Agent that is shown.
+
+    A deletion that is not confirmed stays in state until the next run.
+    """
+    if name in ("plugin_attach", "plugin_detach"):
+        return "state claims name" in wrong or "the next plan exits with" in wrong
+    return "_delete" in name and wrong.startswith("after the fault: state claims")
+
+
+@pytest.mark.meetings
+@pytest.mark.parametrize(("name", "field", "how"), sample(CELLS, 40))
+def test_a_field_of_an_answer(
+    ground: Ground, name: str, field: int, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    met: list[Place] = []
+
+    def spoilt(console: Any, operation: str, fault: Any, answer: Any) -> Any:
+        fields = list(places(answer))
+        assert len(fields) <= FIELDS
+        met.append([*fields, *[()] * FIELDS][field])
+        return spoil(answer, met[-1], how) if met[-1] else answer
+
+    monkeypatch.setattr(application, "distorted", spoilt)
+    seen: dict[str, Seen] = {}
+    for engine in ("native", "terraform"):
+        seen[engine] = play(
+            ground.scene(engine, TARGETS[name].scene), TARGETS[name], "empty_object"
+        )
+    told = "".join(
+        f"\n===== {engine}: {one.word}, then {one.after}\n{one.first.text}\n----- {one.second.text}"
+        for engine, one in seen.items()
+    )
+    where = f"{name} {met} {how}"
+    for engine, one in seen.items():
+        wrong = [text for text in one.wrong if not means_so(name, text)]
+        assert not wrong, f"{where}: {engine}: {'; '.join(wrong)}{told}"
+    assert len({one.word in ("complete", "warned") for one in seen.values()}) == 1, where + told
