@@ -105,7 +105,7 @@ class StateSession:
         self._intents: dict[str, Intent] = {}
         self._numbers = itertools.count(1)
         self._unsent: set[str] = set()
-        self._embedded: frozenset[str] = frozenset()
+        self._embedded: frozenset[str] | None = frozenset()
         self._calls, self._called_first = 0, 0.0
         self._since_write = 0
         self._wrote_at = time.monotonic()
@@ -145,7 +145,9 @@ class StateSession:
             UserError: It cannot be written.
         """
         assert self._journal is not None
-        self._embedded = frozenset(call.id for call in self.unresolved)
+        if self._backend.embeds_journal:
+            # Another run embedded its journal, or Terraform dropped it: embed that of this run.
+            self._embedded = None
         self._write(self._take_snapshot())
         self._first_serial = self.state.serial
         self._journal.flush_now()
@@ -235,7 +237,9 @@ class StateSession:
                     await self._write_now()
 
     def _embeds(self, noted: Iterable[str]) -> bool:
-        waiting = {intent for intent in noted if intent in self._intents} - self._embedded
+        waiting = {intent for intent in noted if intent in self._intents} - (
+            self._embedded or set()
+        )
         return not waiting or not self._backend.embeds_journal
 
     @property
