@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from backend_places import SEVERAL_OBJECTS, Place, on
-from opsconsole.state.objects import StateOutput
-from opsconsole.state.opening import backend_for, open_state
+from backend_places import Place, on
 
 REFERENCE = "cross-stack-reference-input-first"
 OUTPUT = "cross-stack-output-opsconsole_hosthid"
@@ -56,24 +54,6 @@ def test_every_backend_is_read(place: Place, app: Any, tmp_path: Path) -> None:
     assert behind["jump_host_ids"] == [jump["id"]]
     assert "No changes." in app.run("plan", "--stack=second")
     assert app.run("drift", "--program")
-
-
-@on("pg", among=SEVERAL_OBJECTS)
-def test_both_stacks_are_kept_on_one_kind_of_backend(
-    kind: str, make_place: Callable[[str], Place], app: Any, tmp_path: Path
-) -> None:
-    place, own = make_place(kind), make_place(kind)
-    first(app, place)
-    app.run("apply", "-auto-approve", "--stack=first")
-    for port in (22, 2222):
-        host = {"name": "behind", "jump_host_ids": [VALUE], "target_port": port}
-        second(app, place, own, resource={"opsconsole_host": {"h": host}})
-        app.run("apply", "-auto-approve", "--stack=second")
-    folder = app.folder / "cdktf.out" / "stacks" / "second"
-    killed = open_state(backend_for(folder, {own.kind: own.block}, "apply"))
-    killed.state.set_output("done", StateOutput("x", "string"))
-    killed.abandon()
-    assert "1 change" in app.run("plan", "--stack=second")
 
 
 def test_all_commands_go_on_with_a_local_state(app: Any, tmp_path: Path) -> None:
