@@ -85,7 +85,7 @@ def test_a_field_of_an_answer(
         met.append([*fields, *[()] * FIELDS][field])
         return spoil(answer, met[-1], how) if met[-1] else answer
 
-    monkeypatch.setattr(application, "distorted", spoilt)
+    monkeypatch.setattr(application, "spoil_answer", spoilt)
     seen: dict[str, Seen] = {}
     for engine in ("native", "terraform"):
         seen[engine] = play(
