@@ -84,3 +84,17 @@ def test_the_messages_that_troubleshooting_quotes_are_ours() -> None:
     lost = [part for part in parts if not any(part in text for text in texts)]
     assert parts
     assert lost == []
+
+
+def test_each_test_of_the_track_record_is_there() -> None:
+    page = (ROOT / "docs" / "track-record.md").read_text("utf-8")
+    tests = re.findall(r"`([\w/]+\.py)(?:::(\w+))?`", page)
+    assert len(tests) > 30
+    lost = [
+        f"{file}::{name}"
+        for file, name in tests
+        if not re.search(
+            rf"def {name}\(" if name else "def test_", (ROOT / "tests" / file).read_text("utf-8")
+        )
+    ]
+    assert lost == []
