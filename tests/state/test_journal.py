@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opsconsole.errors import UserError
+from opsconsole.state.backend import put_in_place
 from opsconsole.state.journal import Journal
 from opsconsole.state.objects import StateChange
 from opsconsole.state.records import (
@@ -146,6 +148,32 @@ def test_a_restart_keeps_open_intents_and_what_came_later(tmp_path: Path) -> Non
     journal.close()
     assert Journal.resume(tmp_path / "j")[1] == [*kept, intent("d")]
     assert names(tmp_path) == ["j"]
+
+
+def test_a_restart_under_way_is_no_lost_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal.create(tmp_path / "j")
+    journal.append(BASE)
+    renamed, checked = threading.Event(), threading.Event()
+
+    def put_slowly(*arguments: Any) -> int:
+        descriptor = put_in_place(*arguments)
+        renamed.set()
+        checked.wait(0.2)
+        return descriptor
+
+    monkeypatch.setattr("opsconsole.state.journal.put_in_place", put_slowly)
+    restart = threading.Thread(target=journal.restart, args=(BASE, 1))
+    restart.start()
+    renamed.wait()
+    journal.check_name()
+    checked.set()
+    restart.join()
+    journal.check_name()
+    (tmp_path / "j").unlink()
+    with pytest.raises(UserError, match="removed"):
+        journal.check_name()
 
 
 async def test_callers_share_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -165,7 +165,11 @@ class Journal:
             UserError: It will not: no call may be made whose outcome would be noted there.
         """
         if not is_file(self._descriptor, self.path):
-            raise removed_error("journal", self.path)
+            # A restart that is under way gives the name to the next file.
+            with self._file_lock:
+                is_named = is_file(self._descriptor, self.path)
+            if not is_named:
+                raise removed_error("journal", self.path)
 
     async def flush(self) -> None:
         """Return once every record appended so far is durable; callers share one write.
@@ -281,8 +285,8 @@ class Journal:
             descriptor = put_in_place(self.path, data, prepare)
         except OSError as error:
             raise file_error("write", self.path, error, "It is as it was.") from error
-        os.close(self._descriptor)
-        self._descriptor = descriptor
+        before, self._descriptor = self._descriptor, descriptor
+        os.close(before)
         self.size, self._reserved = len(data), len(data) + _AHEAD
         self._is_named = False
         with self._list_lock:
