@@ -18,7 +18,7 @@ SOURCE = Path(__file__).parents[1] / "support" / "failing_calls.c"
 COMPILER = shutil.which("cc") if sys.platform == "linux" else None
 NAMES = ("a", "b", "c")
 HOWS = ("EIO", "ENOSPC", "EROFS", "ENOSPC from then on", "EROFS from then on", "short", "kill")
-MOST_CALLS = 80
+MOST_CALLS = 40
 """A run that nothing meets makes about so many."""
 CELLS = list(product(("create", "change", "destroy"), HOWS, range(1, MOST_CALLS + 1)))
 
