@@ -65,17 +65,6 @@ async def test_state_is_written_while_changes_go_on(
     assert stored(state_path).serial == 50
 
 
-async def test_a_change_that_nobody_recorded_is_not_lost(
-    session: Open, state_path: Path, host: Host
-) -> None:
-    with session() as opened:
-        opened.state.put(WEB, host(1))
-        await opened.flush()
-        opened.abandon()
-    with session() as again:
-        assert ids(again.state) == {WEB: "hst_0001"}
-
-
 async def test_open_intents_wait_until_the_user_tells(
     session: Open, state_path: Path, host: Host
 ) -> None:
@@ -101,15 +90,19 @@ async def test_open_intents_wait_until_the_user_tells(
     assert not journal_of(state_path).exists()
 
 
-@pytest.mark.parametrize("times", [1, 2])
-async def test_intents_of_a_crash_are_listed_once(session: Open, times: int) -> None:
-    opened = session()
-    opened.intend("opsconsole_agent.a", "POST /api/v1/agents", {})
-    await opened.flush()
-    opened.abandon()
-    for _ in range(times):
-        with session() as again:
-            assert [call.address for call in again.unresolved] == ["opsconsole_agent.a"]
+async def test_the_journal_does_not_outgrow_the_state(
+    session: Open, state_path: Path, host: Host
+) -> None:
+    journal, largest = journal_of(state_path), 0
+    with session() as opened:
+        for number in range(1_500):
+            call = opened.intend(f"opsconsole_host.h{number}", "POST", {"knowledge": "x" * 2_000})
+            opened.state.put(f"opsconsole_host.h{number}", host(number, knowledge="x" * 2_000))
+            opened.record([call])
+            await opened.flush()
+            await opened.checkpoint_if_due()
+            largest = max(largest, len(journal.read_bytes().rstrip(b"\0")))
+    assert largest <= max(1 << 20, len(state_path.read_bytes()))
 
 
 async def test_a_journal_that_lost_its_first_record_is_refused_and_kept(

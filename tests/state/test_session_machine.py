@@ -431,11 +431,6 @@ class Sessions(RuleBasedStateMachine):
         if self.session is not None:
             read_state(self.backend())
 
-    @invariant()
-    def the_journal_does_not_outgrow_the_state(self) -> None:
-        journals = list(self.folder.glob("*.opsconsole-journal"))
-        assert len(journals) <= 1
-
     def teardown(self) -> None:
         if self.session is not None:
             self.run(self.live.close, 0, power=False, elsewhere=True)
