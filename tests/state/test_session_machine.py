@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import random
+import secrets
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -162,6 +164,10 @@ class Sessions(RuleBasedStateMachine):
         self.process: Process | None = None
         self.disk = Disk(lambda: self.process)
         self.stack.enter_context(self.disk.watched())
+        patch = self.stack.enter_context(pytest.MonkeyPatch.context())
+        runs = itertools.count(1)
+        # The ids of calls begin with that of their run: the same steps give the same ids.
+        patch.setattr(secrets, "token_hex", lambda size: f"{next(runs):0{2 * size}x}")
         self.disk.forget(remember=True)
         self.place = Place()
         self.place.point = lambda name: self.process and self.process.point(name)
