@@ -148,10 +148,16 @@ class StateSession:
         if self._backend.embeds_journal:
             # Another run embedded its journal, or Terraform dropped it: embed that of this run.
             self._embedded = None
-        self._write(self._take_snapshot())
+        snapshot = self._take_snapshot()
+        self._write(snapshot)
+        self._backend.finish_write()
+        if snapshot is None:
+            # All of it is in the state. Kept, it would count as what this run found, should another
+            # engine write before this run does.
+            self._base = _base_of(self._run, self.state)
+            self._journal.restart(self._base, self._journal.appended)
         self._first_serial = self.state.serial
         self._journal.flush_now()
-        self._backend.finish_write()
 
     @property
     def has_done_nothing(self) -> bool:
