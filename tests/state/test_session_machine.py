@@ -47,7 +47,11 @@ from virtual_time import VirtualLoop
 PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
 ADDRESSES = [f"opsconsole_host.h{number}" for number in range(4)]
 FOREIGN = "opsconsole_host.foreign"
-STEPS = {"max_examples": 600 if EVERYTHING else 30, "stateful_step_count": 40}
+STEPS = {
+    "max_examples": 600 if EVERYTHING else 30,
+    "stateful_step_count": 40,
+    "derandomize": not EVERYTHING,
+}
 POINTS = st.integers(1, 30)
 """A checkpoint passes about twenty points."""
 
