@@ -102,7 +102,7 @@ def test_without_terraform(tmp_path):
         "It declares 6 agents",
         *(("$ cdktf deploy", "$ cdktf destroy") if node and CDKTF.exists() else ()),
         "$ opsconsole plan",
-        "Plan: 23 to add, 0 to change, 0 to destroy.",
+        "Plan: 1 to adopt, 22 to add, 0 to change, 0 to destroy.",
         "web-north   10.1.0.10  jump-north       web-north  disk, logs",
         "No changes.",
         *NATIVE_REPAIR,
