@@ -24,8 +24,9 @@ import pytest
 
 import rpc_core
 from console import in_process
+from declarations import value_of_kind
 from fault_engines import command
-from opsconsole.definition import Attribute, Kind
+from opsconsole.definition import Attribute
 from opsconsole.emulator import ControlError, Emulator, profiles, serve
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.agent_plugin import PLUGIN_FIELDS
@@ -88,19 +89,9 @@ def value(attribute: Attribute, variant: int) -> Any:
     """Return one of two values of an attribute."""
     if attribute.name in NAMED:
         return NAMED[attribute.name][variant]
-    if attribute.allowed:
-        return attribute.allowed[variant]
-    match attribute.kind:
-        case Kind.INTEGER | Kind.NUMBER:
-            return 40 + variant
-        case Kind.BOOLEAN:
-            return variant == 0
-        case Kind.STRING_SET | Kind.STRING_LIST:
-            return [f"{attribute.name}-{letter}{variant}" for letter in "ba"]
-        case Kind.OBJECT_LIST:
-            return [{a.name: value(a, variant) for a in attribute.attributes}]
-        case _:
-            return f"{attribute.name} {variant}"
+    found = value_of_kind(attribute, variant)
+    # Not in order, so that it shows where a console sorts.
+    return found[::-1] if isinstance(found, list) else found
 
 
 class Meeting:

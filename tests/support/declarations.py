@@ -40,13 +40,14 @@ def value(attribute: Attribute, variant: int) -> Any:
     if attribute.refers_to:
         reference = REFERENCES[attribute.refers_to][variant]
         return [reference] if attribute.kind is Kind.STRING_LIST else reference
+    return value_of_kind(attribute, variant)
+
+
+def value_of_kind(attribute: Attribute, variant: int) -> Any:
+    """Return a value by the attribute's kind alone."""
+    name = attribute.name
     if attribute.allowed:
         return attribute.allowed[variant]
-    return _by_kind(attribute, variant)
-
-
-def _by_kind(attribute: Attribute, variant: int) -> Any:
-    name = attribute.name
     match attribute.kind:
         case Kind.INTEGER | Kind.NUMBER:
             return 40 + variant

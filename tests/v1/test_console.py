@@ -105,7 +105,7 @@ RESOURCE_CALLS = [
         None,
     ),
     (
-        "created",
+        "create",
         (
             "specialty_create",
             {"key": "k"},
@@ -122,7 +122,7 @@ RESOURCE_CALLS = [
         {"prompt": "p"},
     ),
     (
-        "created",
+        "create",
         (
             "blacklist_create",
             {"pattern": "p"},
@@ -146,9 +146,9 @@ RESOURCE_CALLS = [
 LIST_CALLS = [
     ("list_plugins", ("agt_1",), "GET /api/v1/agents/agt_1/plugins"),
     ("search_specialties", (), "GET /api/v1/specialties/search"),
-    ("listed", ("host_list",), "GET /api/v1/hosts"),
-    ("listed", ("agent_list",), "GET /api/v1/agents"),
-    ("listed", ("blacklist_list",), "GET /api/v1/blacklists"),
+    ("list_all", ("host_list",), "GET /api/v1/hosts"),
+    ("list_all", ("agent_list",), "GET /api/v1/agents"),
+    ("list_all", ("blacklist_list",), "GET /api/v1/blacklists"),
 ]
 
 
@@ -474,7 +474,7 @@ async def test_only_named_extra_endpoints_are_called(server, connect, name):
     assert [extra for extra in EXTRAS if console.has(extra)] == [name]
     unnamed = "agent_list" if name in ("host_get", "host_list") else "host_list"
     with pytest.raises(ConfigurationError, match="extra_endpoints"):
-        await console.listed(unnamed)
+        await console.list_all(unnamed)
     assert server.received == []
 
 

@@ -36,7 +36,7 @@ CREATES = {
     "import": lambda console: console.import_hosts([], on_error="stop", dry_run=False),
     "CSV import": lambda console: console.import_hosts_csv("a", dry_run=False),
     "create": lambda console: console.create_agent({}),
-    "extra create": lambda console: console.created("specialty_create", {}),
+    "extra create": lambda console: console.create("specialty_create", {}),
 }
 EXTRAS = {"host_get": "GET /hosts/{id}", "specialty_create": "POST /specialties"}
 GOOD = {"id": "one", "data": [], "results": []}

@@ -137,7 +137,7 @@ def run_stoppable(
     interrupts = Interrupts(promise)
     stdout = output()
 
-    async def watched() -> None:
+    async def run_work() -> None:
         loop = asyncio.get_running_loop()
         before = {number: signal.getsignal(number) for number in SIGNALS}
         task = asyncio.ensure_future(work(interrupts))
@@ -163,7 +163,7 @@ def run_stoppable(
                 signal.signal(number, signal.SIG_IGN if interrupts.stopped else before[number])
 
     try:
-        runner.run(watched())
+        runner.run(run_work())
     finally:
         if stdout is not None:
             stdout.on_failure = None

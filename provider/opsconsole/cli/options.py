@@ -56,10 +56,9 @@ def read_port(text: str) -> int:
     Raises:
         ArgumentTypeError: It is not one.
     """
-    number = int(text)
-    if not 0 <= number <= 65535:
-        raise argparse.ArgumentTypeError(f"{number} is not a port")
-    return number
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port; write a number from 0 to 65535")
+    return int(text)
 
 
 def read_day(text: str) -> date:

@@ -48,7 +48,7 @@ async def read_inventory(
             diagnostics.append(error(f"Unmanaged objects of {type_name} cannot be counted", why))
             continue
         try:
-            listed = session.specialties() if searched else session.console.listed(endpoint)
+            listed = session.specialties() if searched else session.console.list_all(endpoint)
             found[type_name] = await listed
         except ConsoleError as problem:
             what = (

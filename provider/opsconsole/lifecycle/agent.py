@@ -277,7 +277,7 @@ class AgentLifecycle(SingleCreation):
         """
         if not self.session.console.has("agent_list"):
             return await super().settle_creates(lost, existing)
-        listing = await self.session.console.listed("agent_list")
+        listing = await self.session.console.list_all("agent_list")
         return settle_by_list(listing, lost, existing, self._taken)
 
     def _taken(self, item: LostCreate, agent: Mapping[str, Any]) -> Outcome:

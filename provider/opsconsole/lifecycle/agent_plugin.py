@@ -212,7 +212,7 @@ class AgentPluginLifecycle(SingleCreation):
                     bare = outcome._replace(state=self._bare(outcome.state))
                     await report([(request, bare)], last=False)
             await attaching.ended.wait()
-            await report([(request, await self._shown(request, outcome))])
+            await report([(request, await self._read_back(request, outcome))])
 
     async def settle_creates(
         self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
@@ -251,7 +251,7 @@ class AgentPluginLifecycle(SingleCreation):
         )
         return Outcome(planned, private_state.encode(), (*found, *_archived(answer)))
 
-    async def _shown(self, request: CreateRequest, outcome: Outcome) -> Outcome:
+    async def _read_back(self, request: CreateRequest, outcome: Outcome) -> Outcome:
         """Fill what was attached from the agent's list, which decides whether it was."""
         planned = outcome.state
         if planned is None:

@@ -145,7 +145,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
             self,
             request,
             body,
-            lambda body: self.session.console.created("blacklist_create", body),
+            lambda body: self.session.console.create("blacklist_create", body),
             partial(self.outcome_of_write, request),
         )
 

@@ -139,7 +139,7 @@ def _listing_of(definition: DataSourceDefinition, endpoint: str) -> _Reader:
     entries = definition.attributes[0]
 
     async def read(session: Session, _: Attributes) -> Outcome:
-        listing = await session.console.listed(endpoint)
+        listing = await session.console.list_all(endpoint)
         return _list(entries, entries.name.replace("_", " "), listing)
 
     return read

@@ -19,8 +19,8 @@ from opsconsole.lifecycle.host_row import (
     all_created,
     answered_as_dry_run,
     blames_the_rows,
-    guarded,
     halved,
+    send_guarded,
     verdicts,
     was_created,
 )
@@ -200,7 +200,7 @@ class FileImport:
         before: Sequence[RowVerdict] = ()
         console = self.session.console
         try:
-            judged = await guarded(self.session, lambda: rows.send(console, dry_run=True))
+            judged = await send_guarded(self.session, lambda: rows.send(console, dry_run=True))
             if self.dry_run or not judged.dry_run:
                 self._take(rows, start, judged)
                 self.imported_all_the_same = self.imported_all_the_same or not judged.dry_run
@@ -214,11 +214,11 @@ class FileImport:
             if before and isinstance(problem, ConsoleError) and not problem.safe_to_repeat:
                 await self._settle(rows, start, before, problem)
             elif blames_the_rows(problem):
-                await self._refused(rows, start, problem)
+                await self._split_refused(rows, start, problem)
             else:
                 raise
 
-    async def _refused(self, rows: Rows, start: int, problem: OpsconsoleError) -> None:
+    async def _split_refused(self, rows: Rows, start: int, problem: OpsconsoleError) -> None:
         """Halve a chunk that was refused for what it holds; one row alone has its verdict."""
         count = len(rows.names)
         half = halved(self.session, count, problem)
@@ -235,11 +235,13 @@ class FileImport:
     ) -> None:
         """Find the outcome of rows whose import was not answered, by another dry run."""
         unknown = RowVerdict(False, False, "unknown", error=str(problem))
-        created = await self._created(rows, before)
+        created = await self._find_created(rows, before)
         self.counts["created"] += len(created)
         self._report(rows, start, [created.get(index, unknown) for index in range(len(rows.names))])
 
-    async def _created(self, rows: Rows, before: Sequence[RowVerdict]) -> dict[int, RowVerdict]:
+    async def _find_created(
+        self, rows: Rows, before: Sequence[RowVerdict]
+    ) -> dict[int, RowVerdict]:
         """Return the rows that a dry run shows to be there now, by their index, with their ids.
 
         Args:
@@ -248,7 +250,7 @@ class FileImport:
         count = len(rows.names)
         created: dict[int, RowVerdict] = {}
         try:
-            again = await guarded(
+            again = await send_guarded(
                 self.session, lambda: rows.send(self.session.console, dry_run=True)
             )
         except ConsoleError:
@@ -272,7 +274,7 @@ class FileImport:
             for index, item in enumerate(verdicts(result, len(rows.names)))
             if item.id is None and (item.created or not (result.stopped or item.matched))
         }
-        found = await self._created(rows, before) if without else {}
+        found = await self._find_created(rows, before) if without else {}
         return {index: item for index, item in found.items() if index in without}
 
     def _take(

@@ -146,10 +146,10 @@ class GuardedImports:
             await self._fail(rows, _NO_MORE)
             return
         except OpsconsoleError as problem:
-            await self._refused(rows, problem, self._judged_and_imported)
+            await self._split_refused(rows, problem, self._judged_and_imported)
             return
         if not result.dry_run:
-            await self._unguarded(rows, result)
+            await self._take_unguarded(rows, result)
             return
         waiting, ids = await self._judge(rows, result)
         passing = [row for row in rows if row.outcome is None and row not in waiting]
@@ -177,19 +177,19 @@ class GuardedImports:
             result = await send(fields, on_error="continue", dry_run=False)
         except ConsoleError as problem:
             if problem.safe_to_repeat:
-                await self._refused(rows, problem, self._for_real)
+                await self._split_refused(rows, problem, self._for_real)
             else:
                 await self._settle(rows, problem)
         else:
             if result.dry_run:
                 await self._settle(rows, answered_as_dry_run())
             else:
-                await self._imported(rows, result)
+                await self._report_imported(rows, result)
 
     async def _dry_run(self, rows: Sequence[HostRow]) -> ImportResult:
         return await dry_run(self._session, [row.fields for row in rows])
 
-    async def _refused(
+    async def _split_refused(
         self,
         rows: Sequence[HostRow],
         problem: OpsconsoleError,
@@ -263,7 +263,7 @@ class GuardedImports:
         """Whether a host of the same name may be deleted yet: natively it is deleted before."""
         return not (self._session.plans_whole or self._rehearsal or self._session.stopped)
 
-    async def _imported(self, rows: Sequence[HostRow], result: ImportResult) -> None:
+    async def _report_imported(self, rows: Sequence[HostRow], result: ImportResult) -> None:
         """Report rows by the verdicts of a real import."""
         judged = verdicts(result, len(rows))
         passed = all_created(result, len(rows))
@@ -339,7 +339,7 @@ class GuardedImports:
             row.notes = ()
             await self._end(row, self._lost(row, problem))
 
-    async def _unguarded(self, rows: Sequence[HostRow], result: ImportResult) -> None:
+    async def _take_unguarded(self, rows: Sequence[HostRow], result: ImportResult) -> None:
         """Take rows as imported by a console that ignored the dry run; send nothing again.
 
         The one error is on a row that was not created, or on the next that would be sent: on a
@@ -347,7 +347,7 @@ class GuardedImports:
         """
         if not self._rehearsal:
             rows[0].notes = (_KEPT,)
-        await self._imported(rows, result)
+        await self._report_imported(rows, result)
 
     def _lost(self, row: HostRow, problem: ConsoleError) -> Outcome:
         return self._steps.lost(row.request, problem, row.dry_run_status or "")

@@ -133,7 +133,9 @@ class DryRunIgnored(NotSent):
     """Not sent: the console imported what an earlier dry run held."""
 
 
-async def guarded(session: Session, send: Callable[[], Awaitable[ImportResult]]) -> ImportResult:
+async def send_guarded(
+    session: Session, send: Callable[[], Awaitable[ImportResult]]
+) -> ImportResult:
     """Send a dry run, and note by its result's `dry_run` whether it was honoured.
 
     Args:
@@ -153,9 +155,9 @@ async def guarded(session: Session, send: Callable[[], Awaitable[ImportResult]])
 
 
 async def dry_run(session: Session, rows: Sequence[Mapping[str, Any]]) -> ImportResult:
-    """Have rows of hosts judged; raises as `guarded`."""
+    """Have rows of hosts judged; raises as `send_guarded`."""
     console = session.console
-    return await guarded(
+    return await send_guarded(
         session, lambda: console.import_hosts(rows, on_error="continue", dry_run=True)
     )
 
@@ -300,7 +302,7 @@ async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
         item for item in (*UPDATABLE, *REPLACING) if row.request.config.get(item) is not None
     ]
     try:
-        answer, diagnostics = await _held(steps.session, host_id)
+        answer, diagnostics = await _read_held(steps.session, host_id)
         held = shown(HOST.answered, answer)
         differing = changed_fields(held, row.request.planned, declared)
         fixed = [item for item in differing if item in REPLACING and item in held]
@@ -319,7 +321,9 @@ async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
         return Outcome(None, diagnostics=diagnose(problem, f"adopt the {name}", HOST))
 
 
-async def _held(session: Session, host_id: str) -> tuple[Mapping[str, Any], tuple[Diagnostic, ...]]:
+async def _read_held(
+    session: Session, host_id: str
+) -> tuple[Mapping[str, Any], tuple[Diagnostic, ...]]:
     """Read the host, with diagnostics; empty where hosts cannot be read."""
     if not session.can_read_hosts:
         return {}, ()

@@ -61,7 +61,7 @@ async def settle_host_creates(
         vouched = zip(witnesses.items(), judged[len(rows) :], strict=True)
         recognised.update(fields for (fields, (host_id, _)), it in vouched if it.id == host_id)
     return [
-        await _settled(
+        await _settle(
             steps, row, verdict, yes, frozenset(row.fields) in recognised, item.dry_run_status
         )
         for item, row, verdict, yes in zip(lost, rows, judged, exist, strict=False)
@@ -103,7 +103,7 @@ def _witnesses(
     return found
 
 
-async def _settled(
+async def _settle(
     steps: BaseLifecycle,
     row: HostRow,
     verdict: RowVerdict,

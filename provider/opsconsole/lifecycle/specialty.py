@@ -152,7 +152,7 @@ class SpecialtyLifecycle(SingleCreation):
             self,
             request,
             creation_fields(self.definition, request.planned),
-            lambda body: self.session.console.created("specialty_create", body),
+            lambda body: self.session.console.create("specialty_create", body),
             partial(self.outcome_of_write, request),
         )
         self.session.specialties_changed()

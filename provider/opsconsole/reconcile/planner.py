@@ -154,7 +154,7 @@ class Planner:
         by_identity = addresses_by_identity(prior.known.values(), self.providers)
         self._diagnostics += held_twice(by_identity)
         targets = self._targets(prior)
-        known = await self._refreshed(prior, targets)
+        known = await self._refresh_instances(prior, targets)
         self.providers.check_stopped()
         if self._refuse_missing(prior, known):
             return self._result((), known, prior.imports, None)
@@ -294,7 +294,7 @@ class Planner:
         )
         return tuple(item for item in held if item not in walk.declared and item in walk.targets)
 
-    async def _refreshed(self, prior: Prior, targets: Targets) -> dict[str, PriorInstance]:
+    async def _refresh_instances(self, prior: Prior, targets: Targets) -> dict[str, PriorInstance]:
         planned = [item for item in prior.known.values() if item.address in targets]
         wanted = planned
         if not self._options.refresh:

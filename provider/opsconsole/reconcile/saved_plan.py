@@ -388,14 +388,14 @@ async def console_moved(workspace: Workspace, plan: Plan, on_stop: OnStop) -> li
     providers = workspace.providers()
     on_stop(providers.stop)
     try:
-        diagnostics = await _compared(workspace, plan, touched, providers)
+        diagnostics = await _compare(workspace, plan, touched, providers)
         providers.check_stopped()
         return diagnostics
     finally:
         await providers.close()
 
 
-async def _compared(
+async def _compare(
     workspace: Workspace, plan: Plan, touched: list[Change], providers: Providers
 ) -> list[Diagnostic]:
     private = {item.address: item.private for item in plan.refreshed}

@@ -68,7 +68,7 @@ async def _settle_calls(session: StateSession, providers: Providers) -> list[Dia
         for call in creates
         if call.address not in session.state or _stands_aside(session, call)
     ]
-    for create, found in [pair async for pair in _asked(session, providers, lost)]:
+    for create, found in [pair async for pair in _ask_console(session, providers, lost)]:
         diagnostics += _kept(session, create, found)
     providers.check_stopped()
     session.record()
@@ -83,7 +83,9 @@ async def _settle_sentinels(session: StateSession, providers: Providers) -> list
     items = [item for item in known if item.unsettled]
     items.sort(key=lambda item: (item.held.provider, item.type_name))
     diagnostics: list[Diagnostic] = []
-    async for create, found in _asked(session, providers, [_of_state(item) for item in items]):
+    async for create, found in _ask_console(
+        session, providers, [_of_state(item) for item in items]
+    ):
         diagnostics += _kept(session, create, found)
     if diagnostics:
         session.record()
@@ -143,7 +145,7 @@ def _provider(call: Intent) -> str:
     return str(call.details.get("provider", ""))
 
 
-async def _asked(
+async def _ask_console(
     session: StateSession, providers: Providers, creates: Iterable[_Lost]
 ) -> AsyncIterator[tuple[_Lost, SettledCreate]]:
     """Ask the console for the outcomes of creates, all of one provider and type at once.

@@ -136,8 +136,8 @@ async def wait_for_shutdown(
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminated.set)
     reasons = {
         asyncio.create_task(_shut_down(shutdown, activity)): "the client asked for it",
-        asyncio.create_task(_terminated(terminated, server, activity)): "terminated",
-        asyncio.create_task(_ended(parent)): "the client's process ended",
+        asyncio.create_task(_obey_sigterm(terminated, server, activity)): "terminated",
+        asyncio.create_task(_wait_for_parent(parent)): "the client's process ended",
         asyncio.create_task(
             server.wait_until_idle(_FIRST_CONNECTION, _NEXT_CONNECTION)
         ): "no client",
@@ -159,7 +159,9 @@ async def _shut_down(shutdown: asyncio.Event, activity: Activity) -> None:
         log.warning("shut down with calls in flight")
 
 
-async def _terminated(terminated: asyncio.Event, server: PluginServer, activity: Activity) -> None:
+async def _obey_sigterm(
+    terminated: asyncio.Event, server: PluginServer, activity: Activity
+) -> None:
     """Obey SIGTERM, which a whole process group may get, once no answer would be lost by it.
 
     go-plugin cancels its calls when the process ends, also those whose answer has arrived and was
@@ -176,7 +178,7 @@ async def _terminated(terminated: asyncio.Event, server: PluginServer, activity:
                 return None
 
 
-async def _ended(parent: int) -> None:
+async def _wait_for_parent(parent: int) -> None:
     """Wait for the end of the process that started this one."""
     if os.getppid() != parent:
         return

@@ -102,7 +102,7 @@ def _unary(method: Method, activity: Activity) -> StreamMethod:
     return answer
 
 
-async def _unimplemented(stream: Stream[Any, Any]) -> None:
+async def _refuse_call(stream: Stream[Any, Any]) -> None:
     raise GRPCError(Status.UNIMPLEMENTED, "this provider has no such call")
 
 
@@ -113,7 +113,7 @@ class Handlers(dict[str, Handler]):
     taken for a failure.
     """
 
-    _OTHER = Handler(_unimplemented, Cardinality.STREAM_STREAM, Message, Message)
+    _OTHER = Handler(_refuse_call, Cardinality.STREAM_STREAM, Message, Message)
 
     def get(self, path: str, default: Any = None) -> Handler:
         """Return the handler of the call at `path`."""

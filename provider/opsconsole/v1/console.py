@@ -54,11 +54,11 @@ class Console:
         """Read, change or delete one resource by the operation `name`; return its answer."""
         return await self._one(self.operation(name), resource_id, body)
 
-    async def created(self, name: str, body: Mapping[str, Any]) -> Body:
+    async def create(self, name: str, body: Mapping[str, Any]) -> Body:
         """Create one resource by the operation `name`; return it."""
         return await self.call_one(self.operation(name), body=body)
 
-    async def listed(self, name: str) -> Listing:
+    async def list_all(self, name: str) -> Listing:
         """Return what the operation `name` lists."""
         return await self.call_list(self.operation(name))
 

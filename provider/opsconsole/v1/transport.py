@@ -89,7 +89,7 @@ class Transport:
         try:
             response = await self._http.handle_async_request(request)
             status = response.status_code
-            return await self._received(response, turn)
+            return await self._read_body(response, turn)
         except WrongCoding:
             failure = UnexpectedAnswer(
                 f"An answer of {self._origin} is wrongly compressed.", status=status
@@ -129,7 +129,7 @@ class Transport:
         request.read()
         return request
 
-    async def _received(self, response: httpx.Response, turn: Turn) -> Reply:
+    async def _read_body(self, response: httpx.Response, turn: Turn) -> Reply:
         stream = response.stream
         assert isinstance(stream, httpx.AsyncByteStream)
         try:
