@@ -51,17 +51,16 @@ def section(terraform: Path | None, hosts: int = HOSTS) -> Section:
         return Section(title, [], "cdktf or Terraform is missing: nothing was measured.")
     with tempfile.TemporaryDirectory(prefix="opsconsole-bench-") as cache:
         ours = [
-            _deployed(cdktf, "opsconsole-terraform", hosts, cache).wall_seconds
-            for _ in range(ROUNDS)
+            _deploy(cdktf, "opsconsole-terraform", hosts, cache).wall_seconds for _ in range(ROUNDS)
         ]
-        theirs = _deployed(cdktf, str(terraform), hosts, cache).wall_seconds
+        theirs = _deploy(cdktf, str(terraform), hosts, cache).wall_seconds
     figure: Figure = faster(
         "by opsconsole-terraform, beside Terraform", statistics.median(ours), theirs, LEAST
     )
     return Section(title, [figure], "Half of ours is cdktf's own: its start, and synthesis.")
 
 
-def _deployed(cdktf: Path, terraform: str, hosts: int, cache: str) -> Cost:
+def _deploy(cdktf: Path, terraform: str, hosts: int, cache: str) -> Cost:
     """Deploy to an empty console.
 
     Args:

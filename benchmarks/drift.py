@@ -55,7 +55,7 @@ def hosts_only(count: int) -> Iterator[tuple[str, str, dict[str, Any]]]:
         yield "hosts", f"opsconsole_host.web[{number}]", _host(number)
 
 
-def mixed(count: int) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def mixed_resources(count: int) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield a fleet of which a quarter each are hosts and agents, and half are attachments."""
     for number in range(count // 4):
         yield "hosts", f"opsconsole_host.web[{number}]", _host(number)
@@ -103,15 +103,15 @@ def _host(number: int) -> dict[str, Any]:
     }
 
 
-FLEETS = {"hosts": hosts_only, "a quarter hosts, a quarter agents, half plugins": mixed}
+FLEETS = {"hosts": hosts_only, "a quarter hosts, a quarter agents, half plugins": mixed_resources}
 
 
 def rows(count: int = RESOURCES_CHECKED) -> list[Row]:
     """Measure every fleet of `count` resources."""
-    return [measured(name, count) for name in FLEETS]
+    return [measure(name, count) for name in FLEETS]
 
 
-def measured(name: str, count: int) -> Row:
+def measure(name: str, count: int) -> Row:
     """Measure one fleet of `count` resources."""
     with tempfile.TemporaryDirectory() as folder, spawn("default") as console:
         state = Path(folder) / "terraform.tfstate"

@@ -6,7 +6,7 @@ import statistics
 from pathlib import Path
 
 from benchmarks.figures import Figure, Section, seconds
-from benchmarks.native import applied
+from benchmarks.native import apply
 from benchmarks.processes import Cost
 from benchmarks.terraform import floor_program, folder, host_program
 from opsconsole.emulator import spawn
@@ -46,7 +46,7 @@ def _cpu(costs: tuple[Cost, ...]) -> float:
 
 
 def _turn(terraform: Path, count: int) -> tuple[Cost, Cost, Cost, Cost]:
-    native = applied(count)
+    native = apply(count)
     with spawn() as console, folder(terraform, host_program(count), console) as place:
         hosts = place.step("apply")
     with folder(terraform, host_program(count), idle=True) as place:

@@ -45,7 +45,7 @@ def section(terraform: Path | None, *, full: bool = False) -> Section:
 
 
 def _apply(terraform: Path, sizes: Sizes, *, judged: bool) -> Figure:
-    ours = statistics.median(applied(sizes.apply).wall_seconds for _ in range(ROUNDS))
+    ours = statistics.median(apply(sizes.apply).wall_seconds for _ in range(ROUNDS))
     with folder(terraform, floor_program(sizes.apply)) as floor:
         theirs = floor.step("apply").wall_seconds
     subject = f"apply of {sizes.apply:,} hosts, beside Terraform's of terraform_data"
@@ -63,7 +63,7 @@ def _plan(terraform: Path, sizes: Sizes) -> Figure:
 
 
 def _growth(sizes: Sizes) -> list[Figure]:
-    few, many = applied(sizes.few), applied(sizes.many)
+    few, many = apply(sizes.few), apply(sizes.many)
     times = sizes.many // sizes.few
     return [
         slower(
@@ -76,7 +76,7 @@ def _growth(sizes: Sizes) -> list[Figure]:
     ]
 
 
-def applied(count: int) -> Cost:
+def apply(count: int) -> Cost:
     """Apply `count` hosts to an empty console."""
     with spawn() as console, folder(None, host_program(count), console) as place:
         return _native(place, "apply", "-auto-approve")
