@@ -26,7 +26,7 @@ from opsconsole.resources import (
 from opsconsole.values import Attributes
 
 _PREFIX: Final = re.compile(r"(\w+_)…|(\w+=)[A-Z]+")
-"""What an import id begins with, in the form of it that a definition shows."""
+"""The prefix of an import id, as its example in the definition shows it."""
 
 
 class Wanted(NamedTuple):

@@ -102,7 +102,7 @@ class HttpBackend(SharedBackend):
                 self._embedded = str(decode(fields.pop(_FIELD))).encode()
                 return encode(fields)
         except ValueError:
-            # It is no state: whoever reads it says so.
+            # It is no state: reading it is refused in words.
             pass
         return data
 
