@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 MEASURE = """
 import dataclasses, json
-from benchmarks.drift import FLEETS, measured
-print(json.dumps([dataclasses.asdict(measured(name, 2_000)) for name in FLEETS]))
+from benchmarks.drift import FLEETS, measure
+print(json.dumps([dataclasses.asdict(measure(name, 2_000)) for name in FLEETS]))
 """
 MEBIBYTES = 300
 
