@@ -5,15 +5,17 @@ from opsconsole_cdktf.agent import Agent, AgentArguments, AgentCredentialConfig,
 from opsconsole_cdktf.agent_plugin import AgentPlugin
 from opsconsole_cdktf.blacklist_policy import BlacklistPolicy, BlacklistRule
 from opsconsole_cdktf.blacklisted_command import BlacklistedCommand
-from opsconsole_cdktf.data_agent import DataAgent
-from opsconsole_cdktf.data_agent_plugins import DataAgentPlugins
-from opsconsole_cdktf.data_agents import DataAgents
-from opsconsole_cdktf.data_blacklisted_command import DataBlacklistedCommand
-from opsconsole_cdktf.data_blacklisted_commands import DataBlacklistedCommands
-from opsconsole_cdktf.data_host import DataHost
-from opsconsole_cdktf.data_hosts import DataHosts
-from opsconsole_cdktf.data_specialties import DataSpecialties
-from opsconsole_cdktf.data_specialty import DataSpecialty
+from opsconsole_cdktf.data_sources import (
+    DataAgent,
+    DataAgentPlugins,
+    DataAgents,
+    DataBlacklistedCommand,
+    DataBlacklistedCommands,
+    DataHost,
+    DataHosts,
+    DataSpecialties,
+    DataSpecialty,
+)
 from opsconsole_cdktf.fleet import BadRows, Fleet
 from opsconsole_cdktf.host import (
     Host,

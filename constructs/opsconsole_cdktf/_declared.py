@@ -7,14 +7,13 @@ Making a construct costs a single jsii call, which takes its attributes to Node,
 from __future__ import annotations
 
 import functools
-import inspect
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypedDict
 
 import cdktf
 import jsii
@@ -22,7 +21,7 @@ from constructs import Construct
 
 from opsconsole.phrases import did_you_mean
 from opsconsole_cdktf._attributes import Declarable
-from opsconsole_cdktf._elements import NPM_PACKAGE, PROVIDER_NAME, load
+from opsconsole_cdktf._elements import NPM_PACKAGE, load
 from opsconsole_cdktf._trees import Tree, tree_of
 
 Connection: TypeAlias = cdktf.SSHProvisionerConnection | cdktf.WinrmProvisionerConnection
@@ -39,10 +38,25 @@ Provisioners: TypeAlias = Sequence[
 ]
 """What runs when a resource is made."""
 
-load()
 
-_META = ("connection", "count", "depends_on", "for_each", "lifecycle", "provider", "provisioners")
-"""The arguments that every construct of the framework takes; a data source takes five of them."""
+class DataMetaArguments(TypedDict, total=False):
+    """The arguments of every data source."""
+
+    count: Count | None
+    depends_on: Sequence[cdktf.ITerraformDependable] | None
+    for_each: cdktf.ITerraformIterator | None
+    lifecycle: Lifecycle | None
+    provider: cdktf.TerraformProvider | None
+
+
+class MetaArguments(DataMetaArguments, total=False):
+    """The arguments of every resource."""
+
+    connection: Connection | None
+    provisioners: Provisioners | None
+
+
+load()
 
 _OURS = Path(__file__).parent
 _PACKAGE = __name__.partition(".")[0]
@@ -57,20 +71,19 @@ def _no_such_attribute(construct: Declared, name: str) -> str:
     return f"{where}: {type(construct).__name__} has no attribute {name}{hint}"
 
 
-def _naming_what_is_meant(construct: Callable[..., None]) -> Callable[..., None]:
-    """Return a constructor that names the argument which a misspelt one is like."""
-    known = inspect.signature(construct).parameters
-    if any(item.kind is item.VAR_KEYWORD for item in known.values()):
-        return construct
+def _refuse_unknown(kind: type[Declared]) -> Callable[..., None]:
+    """Return the constructor of `kind`; it names the argument which a misspelt one is like."""
+    construct: Callable[..., None] = kind.__init__
+    known = [*kind._arguments, *kind._META]
 
     @functools.wraps(construct)
-    def wrapped(self: Any, *values: Any, **arguments: Any) -> None:
+    def wrapped(self: Any, scope: Construct, id_: str, **arguments: Any) -> None:
         for name in arguments:
             if name not in known:
                 made = f"{type(self).__name__}.__init__()"
-                hint = did_you_mean(name, [item for item in known if item != "self"])
+                hint = did_you_mean(name, known)
                 raise TypeError(f"{made} got an unexpected keyword argument {name!r}. {hint}")
-        construct(self, *values, **arguments)
+        construct(self, scope, id_, **arguments)
 
     return wrapped
 
@@ -113,6 +126,8 @@ class Declared:
     made, which would take longer than the rest of it.
     """
 
+    _META: ClassVar[Collection[str]]
+    """The names of the arguments that every construct of its kind takes."""
     _arguments: ClassVar[dict[str, Declarable[Any]]] = {}
     _scope: Construct
     _tree: Tree
@@ -121,14 +136,14 @@ class Declared:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if "__init__" in vars(cls):
-            cls.__init__ = _naming_what_is_meant(cls.__init__)  # type: ignore[method-assign]
         cls._arguments = {
             name: member
             for parent in reversed(cls.__mro__)
             for name, member in vars(parent).items()
             if isinstance(member, Declarable)
         }
+        if hasattr(cls, "TF_RESOURCE_TYPE") and cls.__module__.startswith(f"{_PACKAGE}."):
+            cls.__init__ = _refuse_unknown(cls)  # type: ignore[method-assign]
 
     def _declare(self, scope: Construct, id_: str, arguments: Mapping[str, Any]) -> None:
         self._scope = scope
@@ -136,10 +151,13 @@ class Declared:
         self._values = {
             name: self._checked(name, arguments[name], id_)
             for name in self._arguments
-            if arguments[name] is not None
+            if arguments.get(name) is not None
         }
         self._tree = tree_of(scope)
         self._tree.revision += 1
+
+    def _meta_of(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: arguments[name] for name in self._META if arguments.get(name) is not None}
 
     def _assign(self, name: str, value: Any) -> None:
         if value is None:
@@ -200,10 +218,6 @@ def _text(value: Any) -> str:
     return json.dumps(value, default=cdktf.Token.as_string)
 
 
-def _meta_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: arguments[name] for name in _META if arguments.get(name) is not None}
-
-
 def _made_with(meta: dict[str, Any]) -> cdktf.TerraformMetaArguments | None:
     return cdktf.TerraformMetaArguments(**meta) if meta else None
 
@@ -213,14 +227,15 @@ class Resource(
 ):
     """A resource of the console."""
 
+    _META = MetaArguments.__annotations__
     TF_RESOURCE_TYPE: ClassVar[str]
     NEEDED: ClassVar[Sequence[str]] = ()
     """Arguments that must be given, and may be None: it was imported, and they were never shown."""
 
-    def __init__(self, scope: Construct, id_: str, arguments: Mapping[str, Any]) -> None:
+    def __init__(self, scope: Construct, id_: str, **arguments: Any) -> None:
         self._declare(scope, id_, arguments)
         self._place = _place()
-        self._meta = _meta_of(arguments)
+        self._meta = self._meta_of(arguments)
         made_of = [self.TF_RESOURCE_TYPE, _text(self._with_nulls()), self._place]
         self._create(Resource, id_, [*made_of, _made_with(self._meta)])
         self._tree.add(self, scope)
@@ -263,11 +278,12 @@ class DataSource(
 ):
     """Something that the console is asked for."""
 
+    _META = DataMetaArguments.__annotations__
     TF_RESOURCE_TYPE: ClassVar[str]
 
-    def __init__(self, scope: Construct, id_: str, arguments: Mapping[str, Any]) -> None:
+    def __init__(self, scope: Construct, id_: str, **arguments: Any) -> None:
         self._declare(scope, id_, arguments)
-        made_of = [self.TF_RESOURCE_TYPE, _text(self._values), _made_with(_meta_of(arguments))]
+        made_of = [self.TF_RESOURCE_TYPE, _text(self._values), _made_with(self._meta_of(arguments))]
         self._create(DataSource, id_, made_of)
 
 
@@ -276,11 +292,12 @@ class Provider(
 ):
     """The provider of a stack; further ones carry an alias."""
 
-    TF_RESOURCE_TYPE: ClassVar[str] = PROVIDER_NAME
+    _META = ("alias",)
+    TF_RESOURCE_TYPE: ClassVar[str]
 
-    def __init__(self, scope: Construct, id_: str, arguments: Mapping[str, Any]) -> None:
+    def __init__(self, scope: Construct, id_: str, **arguments: Any) -> None:
         self._declare(scope, id_, arguments)
-        self._create(Provider, id_, [_text(self._values), arguments["alias"]])
+        self._create(Provider, id_, [_text(self._values), arguments.get("alias")])
 
     @property
     def alias_input(self) -> str | None:

@@ -29,8 +29,8 @@ _LONGEST_CHAIN = 100
 class CarriesSpecialty(Resource):
     """An agent: it joins a host and a specialty."""
 
-    def __init__(self, scope: Construct, id_: str, arguments: Mapping[str, Any]) -> None:
-        super().__init__(scope, id_, arguments)
+    def __init__(self, scope: Construct, id_: str, **arguments: Any) -> None:
+        super().__init__(scope, id_, **arguments)
         self._tree.carriers.append(self)
 
 
@@ -39,8 +39,8 @@ class DestroyedBeforeSpecialties(Resource):
 
     _implied: tuple[str, ...] = ()
 
-    def __init__(self, scope: Construct, id_: str, arguments: Mapping[str, Any]) -> None:
-        super().__init__(scope, id_, arguments)
+    def __init__(self, scope: Construct, id_: str, **arguments: Any) -> None:
+        super().__init__(scope, id_, **arguments)
         stack = _stack_of(self)
         if stack not in self._tree.ordered:
             self._tree.ordered.add(stack)

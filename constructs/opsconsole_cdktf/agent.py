@@ -1,17 +1,17 @@
-"""The construct of `opsconsole_agent`: generated from the definitions, not edited."""
+"""The construct of `opsconsole_agent`: generated, not edited."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias, TypedDict
+from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
 import cdktf
 from constructs import Construct
 
 from opsconsole.bounds import UNBOUNDED, Bounds
 from opsconsole_cdktf import _attributes as attributes
-from opsconsole_cdktf._declared import Connection, Count, Lifecycle, Provisioners
+from opsconsole_cdktf._declared import MetaArguments
 from opsconsole_cdktf._ordering import CarriesSpecialty
 from opsconsole_cdktf._rules import Kind
 
@@ -57,13 +57,11 @@ class AgentCredentialConfigOutputReference(attributes.Fields):
     is_required = attributes.flag_output("Whether the agent cannot run without it.")
 
 
-class AgentArguments(TypedDict, total=False):
-    """The arguments of `Agent`, none of them required."""
+class AgentOptions(MetaArguments, total=False):
+    """The arguments of `Agent` that may be left out."""
 
     org_id: str | None
     name: str | None
-    host_id: str | None
-    specialty_id: str | None
     main_engine: str | None
     secondary_engine: str | None
     remote_execution: bool | cdktf.IResolvable | None
@@ -71,13 +69,13 @@ class AgentArguments(TypedDict, total=False):
     plugin_ids: Sequence[str] | None
     accessible_credential_ids: Sequence[str] | None
     deletion_policy: AgentDeletionPolicy | cdktf.IResolvable | None
-    connection: Connection | None
-    count: Count | None
-    depends_on: Sequence[cdktf.ITerraformDependable] | None
-    for_each: cdktf.ITerraformIterator | None
-    lifecycle: Lifecycle | None
-    provider: cdktf.TerraformProvider | None
-    provisioners: Provisioners | None
+
+
+class AgentArguments(AgentOptions, total=False):
+    """The arguments of `Agent`, none of them required."""
+
+    host_id: str | None
+    specialty_id: str | None
 
 
 class AgentAttributes:
@@ -147,8 +145,6 @@ class Agent(CarriesSpecialty, AgentAttributes):
     agent: it is archived when its host is deleted.
 
     Args:
-        scope: The construct that it belongs to.
-        id_: Its name within `scope`.
         host_id: Id of the host that the agent works on.
         specialty_id: Id of the specialty that the agent carries.
         org_id: The org that the agent belongs to; the provider's `org_id` where none is set.
@@ -164,8 +160,8 @@ class Agent(CarriesSpecialty, AgentAttributes):
         deletion_policy: What removal means: `archive_with_host` (the default), `abandon`, which
             leaves the agent running, or `prevent`, which refuses any removal but by its host's
             deletion.
-        connection, count, depends_on, for_each, lifecycle, provider, provisioners: as in every
-            construct of cdktf.
+        scope, id_, connection, count, depends_on, for_each, lifecycle, provider, provisioners: as
+            in every construct of cdktf.
 
     Raises:
         TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
@@ -181,24 +177,9 @@ class Agent(CarriesSpecialty, AgentAttributes):
         *,
         host_id: str | None,
         specialty_id: str | None,
-        org_id: str | None = None,
-        name: str | None = None,
-        main_engine: str | None = None,
-        secondary_engine: str | None = None,
-        remote_execution: bool | cdktf.IResolvable | None = None,
-        credential_config: AgentCredentialConfigDeclaration | None = None,
-        plugin_ids: Sequence[str] | None = None,
-        accessible_credential_ids: Sequence[str] | None = None,
-        deletion_policy: AgentDeletionPolicy | cdktf.IResolvable | None = None,
-        connection: Connection | None = None,
-        count: Count | None = None,
-        depends_on: Sequence[cdktf.ITerraformDependable] | None = None,
-        for_each: cdktf.ITerraformIterator | None = None,
-        lifecycle: Lifecycle | None = None,
-        provider: cdktf.TerraformProvider | None = None,
-        provisioners: Provisioners | None = None,
+        **others: Unpack[AgentOptions],
     ) -> None:
-        super().__init__(scope, id_, locals())
+        super().__init__(scope, id_, host_id=host_id, specialty_id=specialty_id, **others)
 
     def put_credential_config(self, value: AgentCredentialConfigDeclaration) -> None:
         """Declare `credential_config`."""

@@ -1,15 +1,13 @@
-"""The construct of `opsconsole_agent_plugin`: generated from the definitions, not edited."""
+"""The construct of `opsconsole_agent_plugin`: generated, not edited."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
-import cdktf
 from constructs import Construct
 
 from opsconsole_cdktf import _attributes as attributes
-from opsconsole_cdktf._declared import Connection, Count, Lifecycle, Provisioners, Resource
+from opsconsole_cdktf._declared import MetaArguments, Resource
 
 
 class AgentPluginAttributes:
@@ -31,12 +29,10 @@ class AgentPlugin(Resource, AgentPluginAttributes):
     """One plugin attached to one agent.
 
     Args:
-        scope: The construct that it belongs to.
-        id_: Its name within `scope`.
         agent_id: Id of the agent.
         plugin_id: Id of the plugin.
-        connection, count, depends_on, for_each, lifecycle, provider, provisioners: as in every
-            construct of cdktf.
+        scope, id_, connection, count, depends_on, for_each, lifecycle, provider, provisioners: as
+            in every construct of cdktf.
 
     Raises:
         TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
@@ -51,12 +47,6 @@ class AgentPlugin(Resource, AgentPluginAttributes):
         *,
         agent_id: str,
         plugin_id: str,
-        connection: Connection | None = None,
-        count: Count | None = None,
-        depends_on: Sequence[cdktf.ITerraformDependable] | None = None,
-        for_each: cdktf.ITerraformIterator | None = None,
-        lifecycle: Lifecycle | None = None,
-        provider: cdktf.TerraformProvider | None = None,
-        provisioners: Provisioners | None = None,
+        **others: Unpack[MetaArguments],
     ) -> None:
-        super().__init__(scope, id_, locals())
+        super().__init__(scope, id_, agent_id=agent_id, plugin_id=plugin_id, **others)

@@ -1,16 +1,26 @@
-"""The construct of `opsconsole_blacklisted_command`: generated from the definitions, not edited."""
+"""The construct of `opsconsole_blacklisted_command`: generated, not edited."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 import cdktf
 from constructs import Construct
 
 from opsconsole.bounds import Bounds
 from opsconsole_cdktf import _attributes as attributes
-from opsconsole_cdktf._declared import Connection, Count, Lifecycle, Provisioners, Resource
+from opsconsole_cdktf._declared import MetaArguments, Resource
+
+
+class BlacklistedCommandOptions(MetaArguments, total=False):
+    """The arguments of `BlacklistedCommand` that may be left out."""
+
+    id: str | None
+    pattern: str | None
+    description: str | None
+    no_description: bool | cdktf.IResolvable | None
+    org_id: str | None
+    tenant_wide: bool | cdktf.IResolvable | None
 
 
 class BlacklistedCommandAttributes:
@@ -59,16 +69,14 @@ class BlacklistedCommand(Resource, BlacklistedCommandAttributes):
     the row where it is.
 
     Args:
-        scope: The construct that it belongs to.
-        id_: Its name within `scope`.
         id: The console's id of the row to adopt.
         pattern: The command pattern that is refused, 1 to 200 characters.
         description: Why the command is refused.
         no_description: True writes `description: null`; omitted, it is left as it is.
         org_id: The org that the row governs. Omitted: the scope is left as it is.
         tenant_wide: Whether the row governs every org of the tenant (`org_id` null).
-        connection, count, depends_on, for_each, lifecycle, provider, provisioners: as in every
-            construct of cdktf.
+        scope, id_, connection, count, depends_on, for_each, lifecycle, provider, provisioners: as
+            in every construct of cdktf.
 
     Raises:
         TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
@@ -77,22 +85,6 @@ class BlacklistedCommand(Resource, BlacklistedCommandAttributes):
     TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_blacklisted_command"
 
     def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        id: str | None = None,
-        pattern: str | None = None,
-        description: str | None = None,
-        no_description: bool | cdktf.IResolvable | None = None,
-        org_id: str | None = None,
-        tenant_wide: bool | cdktf.IResolvable | None = None,
-        connection: Connection | None = None,
-        count: Count | None = None,
-        depends_on: Sequence[cdktf.ITerraformDependable] | None = None,
-        for_each: cdktf.ITerraformIterator | None = None,
-        lifecycle: Lifecycle | None = None,
-        provider: cdktf.TerraformProvider | None = None,
-        provisioners: Provisioners | None = None,
+        self, scope: Construct, id_: str, **others: Unpack[BlacklistedCommandOptions]
     ) -> None:
-        super().__init__(scope, id_, locals())
+        super().__init__(scope, id_, **others)

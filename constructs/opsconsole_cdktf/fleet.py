@@ -11,7 +11,7 @@ from constructs import Construct
 from opsconsole_cdktf._placed import BadRows, Columns, Placed
 from opsconsole_cdktf._rules import is_token
 from opsconsole_cdktf.agent_plugin import AgentPlugin
-from opsconsole_cdktf.data_specialty import DataSpecialty
+from opsconsole_cdktf.data_sources import DataSpecialty
 from opsconsole_cdktf.host import HostArguments
 from opsconsole_cdktf.managed_host import ManagedHost
 

@@ -1,16 +1,16 @@
-"""The construct of `opsconsole_host`: generated from the definitions, not edited."""
+"""The construct of `opsconsole_host`: generated, not edited."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal, TypeAlias, TypedDict
+from typing import ClassVar, Literal, TypeAlias, Unpack
 
 import cdktf
 from constructs import Construct
 
 from opsconsole.bounds import Bounds
 from opsconsole_cdktf import _attributes as attributes
-from opsconsole_cdktf._declared import Connection, Count, Lifecycle, Provisioners
+from opsconsole_cdktf._declared import MetaArguments
 from opsconsole_cdktf._ordering import DestroyedBeforeSpecialties
 
 HostIpConnectMode: TypeAlias = Literal["auto", "public", "private"]
@@ -23,10 +23,9 @@ HostDeletionPolicy: TypeAlias = Literal["delete", "abandon"]
 """What `deletion_policy` of `Host` may be."""
 
 
-class HostArguments(TypedDict, total=False):
-    """The arguments of `Host`, none of them required."""
+class HostOptions(MetaArguments, total=False):
+    """The arguments of `Host` that may be left out."""
 
-    name: str | None
     org_id: str | None
     public_ip: str | None
     private_ip: str | None
@@ -46,13 +45,12 @@ class HostArguments(TypedDict, total=False):
     unique_id: str | None
     mac: str | None
     deletion_policy: HostDeletionPolicy | cdktf.IResolvable | None
-    connection: Connection | None
-    count: Count | None
-    depends_on: Sequence[cdktf.ITerraformDependable] | None
-    for_each: cdktf.ITerraformIterator | None
-    lifecycle: Lifecycle | None
-    provider: cdktf.TerraformProvider | None
-    provisioners: Provisioners | None
+
+
+class HostArguments(HostOptions, total=False):
+    """The arguments of `Host`, none of them required."""
+
+    name: str | None
 
 
 class HostAttributes:
@@ -161,8 +159,6 @@ class Host(DestroyedBeforeSpecialties, HostAttributes):
     in one transaction.
 
     Args:
-        scope: The construct that it belongs to.
-        id_: Its name within `scope`.
         name: The host's name.
         org_id: The org that the host belongs to; the provider's `org_id` where none is set. Set at
             creation only.
@@ -187,8 +183,8 @@ class Host(DestroyedBeforeSpecialties, HostAttributes):
         mac: The console's `mac`; the API document does not say what it means. Set at creation only.
         deletion_policy: What removal does: `delete` (the default) deletes the host and archives its
             agents; `abandon` leaves it on the console.
-        connection, count, depends_on, for_each, lifecycle, provider, provisioners: as in every
-            construct of cdktf.
+        scope, id_, connection, count, depends_on, for_each, lifecycle, provider, provisioners: as
+            in every construct of cdktf.
 
     Raises:
         TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
@@ -197,36 +193,6 @@ class Host(DestroyedBeforeSpecialties, HostAttributes):
     TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_host"
 
     def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        name: str,
-        org_id: str | None = None,
-        public_ip: str | None = None,
-        private_ip: str | None = None,
-        ip_connect_mode: HostIpConnectMode | cdktf.IResolvable | None = None,
-        target_type: HostTargetType | cdktf.IResolvable | None = None,
-        target_port: int | cdktf.IResolvable | None = None,
-        skip_tls_verify: bool | cdktf.IResolvable | None = None,
-        additional_names: Sequence[str] | None = None,
-        tags: Sequence[str] | None = None,
-        knowledge: str | None = None,
-        is_jump_host: bool | cdktf.IResolvable | None = None,
-        jump_host_ids: Sequence[str] | None = None,
-        jump_host_username_credential_id: str | None = None,
-        jump_host_secret_credential_id: str | None = None,
-        eligible_subnets: Sequence[str] | None = None,
-        external_id: str | None = None,
-        unique_id: str | None = None,
-        mac: str | None = None,
-        deletion_policy: HostDeletionPolicy | cdktf.IResolvable | None = None,
-        connection: Connection | None = None,
-        count: Count | None = None,
-        depends_on: Sequence[cdktf.ITerraformDependable] | None = None,
-        for_each: cdktf.ITerraformIterator | None = None,
-        lifecycle: Lifecycle | None = None,
-        provider: cdktf.TerraformProvider | None = None,
-        provisioners: Provisioners | None = None,
+        self, scope: Construct, id_: str, *, name: str, **others: Unpack[HostOptions]
     ) -> None:
-        super().__init__(scope, id_, locals())
+        super().__init__(scope, id_, name=name, **others)

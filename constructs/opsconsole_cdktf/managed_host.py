@@ -10,7 +10,7 @@ from constructs import Construct
 
 from opsconsole_cdktf._rules import is_token
 from opsconsole_cdktf.agent import Agent, AgentArguments, AgentCredentialConfig
-from opsconsole_cdktf.data_specialty import DataSpecialty
+from opsconsole_cdktf.data_sources import DataSpecialty
 from opsconsole_cdktf.host import Host, HostArguments
 from opsconsole_cdktf.specialty import Specialty
 

@@ -1,9 +1,9 @@
-"""The construct of the provider: generated from the definitions, not edited."""
+"""The construct of the provider: generated, not edited."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias, TypedDict, Unpack
 
 import cdktf
 from constructs import Construct
@@ -23,6 +23,36 @@ OpsconsoleProviderOnMissing: TypeAlias = Literal["remove", "error"]
 
 OpsconsoleProviderOnMissingHost: TypeAlias = Literal["remove", "error"]
 """What `on_missing_host` of `OpsconsoleProvider` may be."""
+
+
+class OpsconsoleProviderOptions(TypedDict, total=False):
+    """The arguments of `OpsconsoleProvider` that may be left out."""
+
+    base_url: str | None
+    api_key: str | None
+    session_cookie: str | None
+    org_id: str | None
+    request_timeout: int | float | None
+    max_retries: int | cdktf.IResolvable | None
+    max_concurrency: int | cdktf.IResolvable | None
+    max_requests_per_second: int | float | None
+    rate_limit_patience: int | float | None
+    max_response_bytes: int | cdktf.IResolvable | None
+    ca_file: str | None
+    insecure_skip_verify: bool | cdktf.IResolvable | None
+    allow_http: bool | cdktf.IResolvable | None
+    max_deletions: int | cdktf.IResolvable | None
+    import_chunk_size: int | cdktf.IResolvable | None
+    host_read: OpsconsoleProviderHostRead | cdktf.IResolvable | None
+    on_existing_host: OpsconsoleProviderOnExistingHost | cdktf.IResolvable | None
+    on_missing: OpsconsoleProviderOnMissing | cdktf.IResolvable | None
+    on_missing_host: OpsconsoleProviderOnMissingHost | cdktf.IResolvable | None
+    list_query: Mapping[str, str] | None
+    list_query_narrows: bool | cdktf.IResolvable | None
+    cursor_parameter: str | None
+    cursor_field: str | None
+    extra_endpoints: Mapping[str, str] | None
+    alias: str | None
 
 
 class OpsconsoleProviderAttributes:
@@ -173,8 +203,6 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
     """Keeps the resources of an operations console as declared.
 
     Args:
-        scope: The construct that it belongs to.
-        id_: Its name within `scope`.
         base_url: Base address of the console; https, except on loopback. Default: the environment's
             OPSCONSOLE_BASE_URL.
         api_key: API key, `svc_ak_…`. Default: the environment's OPSCONSOLE_API_KEY.
@@ -219,41 +247,16 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         cursor_field: Field of a list envelope that holds the next page's cursor, where it is known.
         extra_endpoints: Operations beyond the documented ones, by name, as "METHOD /path/{id}"; the
             page of the provider lists the names.
+        scope, id_: as in every construct of cdktf.
         alias: The name of a further provider, for resources to choose it.
 
     Raises:
         TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
     """
 
+    TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole"
+
     def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        session_cookie: str | None = None,
-        org_id: str | None = None,
-        request_timeout: int | float | None = None,
-        max_retries: int | cdktf.IResolvable | None = None,
-        max_concurrency: int | cdktf.IResolvable | None = None,
-        max_requests_per_second: int | float | None = None,
-        rate_limit_patience: int | float | None = None,
-        max_response_bytes: int | cdktf.IResolvable | None = None,
-        ca_file: str | None = None,
-        insecure_skip_verify: bool | cdktf.IResolvable | None = None,
-        allow_http: bool | cdktf.IResolvable | None = None,
-        max_deletions: int | cdktf.IResolvable | None = None,
-        import_chunk_size: int | cdktf.IResolvable | None = None,
-        host_read: OpsconsoleProviderHostRead | cdktf.IResolvable | None = None,
-        on_existing_host: OpsconsoleProviderOnExistingHost | cdktf.IResolvable | None = None,
-        on_missing: OpsconsoleProviderOnMissing | cdktf.IResolvable | None = None,
-        on_missing_host: OpsconsoleProviderOnMissingHost | cdktf.IResolvable | None = None,
-        list_query: Mapping[str, str] | None = None,
-        list_query_narrows: bool | cdktf.IResolvable | None = None,
-        cursor_parameter: str | None = None,
-        cursor_field: str | None = None,
-        extra_endpoints: Mapping[str, str] | None = None,
-        alias: str | None = None,
+        self, scope: Construct, id_: str, **others: Unpack[OpsconsoleProviderOptions]
     ) -> None:
-        super().__init__(scope, id_, locals())
+        super().__init__(scope, id_, **others)

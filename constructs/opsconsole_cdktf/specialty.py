@@ -1,17 +1,17 @@
-"""The construct of `opsconsole_specialty`: generated from the definitions, not edited."""
+"""The construct of `opsconsole_specialty`: generated, not edited."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 
 import cdktf
 from constructs import Construct
 
 from opsconsole.bounds import Bounds
 from opsconsole_cdktf import _attributes as attributes
-from opsconsole_cdktf._declared import Connection, Count, Lifecycle, Provisioners
+from opsconsole_cdktf._declared import MetaArguments
 from opsconsole_cdktf._ordering import Carried
 from opsconsole_cdktf._rules import Kind
 
@@ -48,6 +48,20 @@ class SpecialtyTimeoutsOutputReference(attributes.Fields):
         "How long a delete may wait for the agents that carry the specialty to be archived, such "
         "as `2m`; 2 minutes where none is set."
     )
+
+
+class SpecialtyOptions(MetaArguments, total=False):
+    """The arguments of `Specialty` that may be left out."""
+
+    id: str | None
+    key: str | None
+    name: str | None
+    prompt: str | None
+    description: str | None
+    execution_mode: str | None
+    org_id: str | None
+    deletion_policy: SpecialtyDeletionPolicy | cdktf.IResolvable | None
+    timeouts: SpecialtyTimeoutsDeclaration | None
 
 
 class SpecialtyAttributes:
@@ -98,8 +112,6 @@ class Specialty(Carried, SpecialtyAttributes):
     otherwise; deleting it is refused while an agent carries it.
 
     Args:
-        scope: The construct that it belongs to.
-        id_: Its name within `scope`.
         id: The console's id of the specialty; it may be declared instead of `key`.
         key: The key that the specialty is looked up by.
         name: The specialty's name.
@@ -110,8 +122,8 @@ class Specialty(Carried, SpecialtyAttributes):
         deletion_policy: What removal does: `abandon` (the default) leaves the specialty on the
             console; `delete` deletes it, and the console cannot create it again.
         timeouts: How long to wait.
-        connection, count, depends_on, for_each, lifecycle, provider, provisioners: as in every
-            construct of cdktf.
+        scope, id_, connection, count, depends_on, for_each, lifecycle, provider, provisioners: as
+            in every construct of cdktf.
 
     Raises:
         TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
@@ -119,29 +131,8 @@ class Specialty(Carried, SpecialtyAttributes):
 
     TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_specialty"
 
-    def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        id: str | None = None,
-        key: str | None = None,
-        name: str | None = None,
-        prompt: str | None = None,
-        description: str | None = None,
-        execution_mode: str | None = None,
-        org_id: str | None = None,
-        deletion_policy: SpecialtyDeletionPolicy | cdktf.IResolvable | None = None,
-        timeouts: SpecialtyTimeoutsDeclaration | None = None,
-        connection: Connection | None = None,
-        count: Count | None = None,
-        depends_on: Sequence[cdktf.ITerraformDependable] | None = None,
-        for_each: cdktf.ITerraformIterator | None = None,
-        lifecycle: Lifecycle | None = None,
-        provider: cdktf.TerraformProvider | None = None,
-        provisioners: Provisioners | None = None,
-    ) -> None:
-        super().__init__(scope, id_, locals())
+    def __init__(self, scope: Construct, id_: str, **others: Unpack[SpecialtyOptions]) -> None:
+        super().__init__(scope, id_, **others)
 
     def put_timeouts(self, *, delete: str | None = None) -> None:
         """Declare `timeouts`."""

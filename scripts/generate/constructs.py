@@ -1,13 +1,13 @@
-"""The constructs for cdktf: one module a resource, data source and the provider."""
+"""The constructs for cdktf: a module for each resource, for the data sources, the provider."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from scripts.cdktn_twin import SOURCE
 from scripts.generate import attributes as words
 from scripts.generate.layout import TEMPLATES, format_modules
-from scripts.generate.modules import Module, every_module
+from scripts.generate.modules import Module, all_outputs, every_module
 
 from opsconsole.definition import Attribute
 
@@ -31,10 +31,16 @@ def construct_files() -> dict[str, str]:
     """Return every generated file of the constructs: path in the checkout to content."""
     modules = every_module()
     made = {
-        f"{name}.py": _render("module", module=module, composed=module.class_name in _COMPOSED)
-        for name, module in modules.items()
+        f"{name}.py": _render(
+            "module",
+            name=name,
+            modules=held,
+            composed=_COMPOSED,
+            outputs=all_outputs() if name == "data_sources" else {},
+        )
+        for name, held in modules.items()
     }
-    models = {name: _row_attributes(modules[name.lower()]) for name in ("Host", "Agent")}
+    models = {name: _row_attributes(modules[name.lower()][0]) for name in ("Host", "Agent")}
     made["row_values.py"] = _render("row_values", models=models)
     made["__init__.py"] = _render("package", exported=_exported(modules))
     return {f"{SOURCE}/{name}": text for name, text in format_modules(made).items()}
@@ -52,15 +58,17 @@ def _row_attributes(module: Module) -> list[Attribute]:
     ]
 
 
-def _exported(modules: Mapping[str, Module]) -> dict[str, list[str]]:
+def _exported(modules: Mapping[str, Sequence[Module]]) -> dict[str, list[str]]:
     """Return what the package shows of each of its modules."""
     exported = dict(_COMPOSITIONS)
-    for name, module in modules.items():
-        types = (
-            words.type_name(module.class_name, attribute)
-            for attribute in module.arguments
-            if attribute.kind.is_nested or attribute.allowed
-        )
-        arguments = [f"{module.class_name}Arguments"] if module.class_name in _COMPOSED else []
-        exported[name] = [module.class_name, *arguments, *types]
+    for name, held in modules.items():
+        exported[name] = []
+        for module in held:
+            types = (
+                words.type_name(module.class_name, attribute)
+                for attribute in module.arguments
+                if attribute.kind.is_nested or attribute.allowed
+            )
+            arguments = [f"{module.class_name}Arguments"] if module.class_name in _COMPOSED else []
+            exported[name] += [module.class_name, *arguments, *types]
     return exported

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from scripts.generate.attributes import camel
@@ -16,21 +16,27 @@ from opsconsole.resources import (
     owners_above,
 )
 
-_META = {
-    "connection": "Connection",
-    "count": "Count",
-    "depends_on": "Sequence[cdktf.ITerraformDependable]",
-    "for_each": "cdktf.ITerraformIterator",
-    "lifecycle": "Lifecycle",
-    "provider": "cdktf.TerraformProvider",
-    "provisioners": "Provisioners",
-}
+_META = ("connection", "count", "depends_on", "for_each", "lifecycle", "provider", "provisioners")
 _NOT_OF_DATA = ("connection", "provisioners")
 
 
 @dataclass(frozen=True)
+class Outputs:
+    """Attributes that several data sources show, as the class that they inherit."""
+
+    class_name: str = ""
+    description: str = ""
+    attributes: tuple[Attribute, ...] = ()
+
+    def lacking(self, attributes: Iterable[Attribute]) -> list[Attribute]:
+        """Return the attributes that a class must declare itself."""
+        names = {attribute.name for attribute in self.attributes}
+        return [attribute for attribute in attributes if attribute.name not in names]
+
+
+@dataclass(frozen=True)
 class Module:
-    """What one generated module is made of."""
+    """What one generated construct is made of."""
 
     class_name: str
     base: str
@@ -38,24 +44,24 @@ class Module:
     type_name: str | None
     description: str
     attributes: tuple[Attribute, ...]
-    meta: Mapping[str, str]
-    """The arguments of every construct of its kind: name to type."""
-
-    @property
-    def title(self) -> str:
-        """What the module's first line says of it."""
-        if self.type_name is None:
-            return "the provider: generated from the definitions"
-        origin = " from the definitions" if len(self.type_name) <= 30 else ""
-        return f"`{self.type_name}`: generated{origin}"
+    meta: str
+    """The type of the arguments of every construct of its kind."""
+    meta_names: Sequence[str] = ()
+    inherited: Outputs = Outputs()
+    of_entries: Outputs = Outputs()
+    """What the entries of a list inherit."""
 
     @property
     def arguments(self) -> list[Attribute]:
         return [attribute for attribute in self.attributes if attribute.settable]
 
     @property
-    def demanded_first(self) -> list[Attribute]:
-        return sorted(self.arguments, key=_rank)
+    def demanded(self) -> list[Attribute]:
+        return [item for item in self.arguments if item.required or item.needed_to_create]
+
+    @property
+    def options(self) -> list[Attribute]:
+        return [item for item in self.arguments if item not in self.demanded]
 
     @property
     def needed(self) -> list[str]:
@@ -65,10 +71,6 @@ class Module:
     @property
     def nested(self) -> list[Attribute]:
         return [attribute for attribute in self.attributes if attribute.kind.is_nested]
-
-
-def _rank(attribute: Attribute) -> int:
-    return 0 if attribute.required else 1 if attribute.needed_to_create else 2
 
 
 def _base_in_order(definition: ResourceDefinition) -> str:
@@ -92,11 +94,13 @@ def _resource(definition: ResourceDefinition) -> Module:
         type_name=definition.type_name,
         description=definition.description,
         attributes=definition.attributes,
-        meta=_META,
+        meta="MetaArguments",
+        meta_names=_META,
     )
 
 
 def _data_source(definition: DataSourceDefinition) -> Module:
+    fields = _fields_of(definition.resource)
     return Module(
         class_name=f"Data{camel(definition.name)}",
         base="DataSource",
@@ -104,8 +108,38 @@ def _data_source(definition: DataSourceDefinition) -> Module:
         type_name=definition.type_name,
         description=definition.description,
         attributes=definition.attributes,
-        meta={name: kind for name, kind in _META.items() if name not in _NOT_OF_DATA},
+        meta="DataMetaArguments",
+        meta_names=[name for name in _META if name not in _NOT_OF_DATA],
+        inherited=_about_lists() if _is_list(definition) else fields,
+        of_entries=fields,
     )
+
+
+def _is_list(definition: DataSourceDefinition) -> bool:
+    return "complete" in definition.by_name
+
+
+def _about_lists() -> Outputs:
+    """Return what every data source shows of its list, beside the entries."""
+    source = next(filter(_is_list, DATA_SOURCES.values()))
+    shown = (item for item in source if not item.settable and not item.kind.is_nested)
+    return Outputs("ListAttributes", "What a data source says of its list.", tuple(shown))
+
+
+def _fields_of(resource: str) -> Outputs:
+    """Return what the data sources of a resource show of one object, and of a list's entry."""
+    for source in DATA_SOURCES.values():
+        if source.resource == resource and not _is_list(source):
+            shown = tuple(attribute for attribute in source if not attribute.settable)
+            title = RESOURCES[f"opsconsole_{resource}"].title
+            return Outputs(f"{camel(resource)}Fields", f"What is shown of one {title}.", shown)
+    return Outputs()
+
+
+def all_outputs() -> Mapping[str, Outputs]:
+    """Return the classes that data sources inherit, each by the resource or list that it is of."""
+    fields = {camel(item.name): _fields_of(item.name) for item in RESOURCES.values()}
+    return {"": _about_lists(), **{name: item for name, item in fields.items() if item.class_name}}
 
 
 def _provider() -> Module:
@@ -116,14 +150,14 @@ def _provider() -> Module:
         type_name=None,
         description=PROVIDER.description,
         attributes=PROVIDER.attributes,
-        meta={"alias": "str"},
+        meta="",
     )
 
 
-def every_module() -> Mapping[str, Module]:
-    """Return what every module is made of, by the module's name."""
+def every_module() -> Mapping[str, Sequence[Module]]:
+    """Return the constructs of every module, by the module's name."""
     return {
-        "provider": _provider(),
-        **{definition.name: _resource(definition) for definition in RESOURCES.values()},
-        **{f"data_{item.name}": _data_source(item) for item in DATA_SOURCES.values()},
+        "provider": [_provider()],
+        **{definition.name: [_resource(definition)] for definition in RESOURCES.values()},
+        "data_sources": [_data_source(item) for item in DATA_SOURCES.values()],
     }

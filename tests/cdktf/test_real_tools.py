@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -86,7 +86,8 @@ def _parameters(node: ast.ClassDef) -> set[str]:
 def _own_parameters(own: Any) -> set[str]:
     names = list(inspect.signature(own.__init__).parameters)
     assert names[:3] == ["self", "scope", "id_"]
-    return set(names[3:])
+    [others] = get_args(get_type_hints(own.__init__)["others"])
+    return {*names[3:-1], *others.__annotations__}
 
 
 def _members(node: ast.ClassDef) -> set[str]:
