@@ -4,8 +4,6 @@ A test marked `terraform` or `cdktf` runs the real program. Where that is missin
 skipped, and a line at the end says so; with CI=true it fails.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import os

@@ -4,8 +4,6 @@ Terraform attaches to the provider, and `terraform init` is never run: what init
 the command line.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -78,6 +76,18 @@ def project(
         profile: Profile | None = getattr(console, "profile", None)
         made.settings = {**(profile.provider_settings if profile else {}), **(settings or {})}
         made.write(program)
+        return made
+
+    return make
+
+
+@pytest.fixture
+def applied(project: Project) -> Project:
+    """Make a folder as `project` does, and apply its program."""
+
+    def make(*args: Any, **variables: str) -> Terraform:
+        made = project(*args, **variables)
+        made.apply()
         return made
 
     return make

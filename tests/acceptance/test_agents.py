@@ -1,7 +1,5 @@
 """What may become of an agent, which the API can create and never delete."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -36,9 +34,8 @@ def warnings(run: Run, words: str) -> list[str]:
 
 
 @ON_TERRAFORM
-def test_a_removal_says_what_stays_behind(project, console):
-    engine = project(declared(), console)
-    engine.apply()
+def test_a_removal_says_what_stays_behind(applied, console):
+    engine = applied(declared(), console)
     agent_id = held(engine)[ADDRESS]["id"]
     host_id = held(engine)["opsconsole_host.web"]["id"]
 
@@ -59,10 +56,9 @@ def test_a_removal_says_what_stays_behind(project, console):
 
 
 @ON_TERRAFORM
-def test_prevent_refuses_every_removal_and_replacement(project, console):
+def test_prevent_refuses_every_removal_and_replacement(applied, console):
     kept = {"deletion_policy": "prevent"}
-    engine = project(declared(**kept), console)
-    engine.apply()
+    engine = applied(declared(**kept), console)
     agent_id = held(engine)[ADDRESS]["id"]
     console.reset_log()
 
@@ -88,9 +84,8 @@ def test_prevent_refuses_every_removal_and_replacement(project, console):
 
 
 @ON_TERRAFORM
-def test_a_replacement_beside_the_old_one_is_refused_and_where_it_is_let_through(project, console):
-    engine = project(declared(), console)
-    engine.apply()
+def test_a_replacement_beside_the_old_one_is_refused_and_where_it_is_let_through(applied, console):
+    engine = applied(declared(), console)
     first = held(engine)[ADDRESS]["id"]
 
     engine.write(declared(host_id="${opsconsole_host.other.id}"))
@@ -123,12 +118,11 @@ def test_a_replacement_beside_the_old_one_is_refused_and_where_it_is_let_through
     engine.plan_run(expect={0})
 
 
-def test_a_host_that_is_replaced_takes_its_agent_along(project, console):
+def test_a_host_that_is_replaced_takes_its_agent_along(applied, console):
     before, after = declared(), declared()
     for number, either in enumerate((before, after)):
         either["resource"]["opsconsole_host"]["web"]["external_id"] = f"ext-{number}"
-    engine = project(before, console)
-    engine.apply()
+    engine = applied(before, console)
     old = held(engine)
 
     engine.write(after)
@@ -149,9 +143,8 @@ def test_a_host_that_is_replaced_takes_its_agent_along(project, console):
 
 
 @ON_TERRAFORM
-def test_a_failed_host_delete_lists_the_agents_it_leaves(project, console):
-    engine = project(declared(), console)
-    engine.apply()
+def test_a_failed_host_delete_lists_the_agents_it_leaves(applied, console):
+    engine = applied(declared(), console)
     state = held(engine)
     console.fault(method="DELETE", path=f"/hosts/{state['opsconsole_host.web']['id']}$", status=409)
 
@@ -177,14 +170,13 @@ def test_what_an_agent_needs(project, console):
     ]
 
 
-def test_the_full_set_of_plugins(project, console):
+def test_the_full_set_of_plugins(applied, console):
     """Null leaves plugins alone; a set keeps them; an attachment beside it is told."""
     attached = {
         name: {"agent_id": f"${{{ADDRESS}.id}}", "plugin_id": name}
         for name in ("plg_disk", "plg_logs")
     }
-    engine = project(declared(), console)
-    engine.apply()
+    engine = applied(declared(), console)
     agent_id = held(engine)[ADDRESS]["id"]
     console.create("attachments", agent_id=agent_id, plugin_id="plg_backup")
     engine.plan_run(expect={0})
@@ -218,10 +210,9 @@ def plugins(console: Emulator) -> list[str]:
 
 
 @pytest.mark.parametrize("profile", ["extended", "archiving"])
-def test_extra_endpoints_lift_the_limits(profile, project, console_of):
+def test_extra_endpoints_lift_the_limits(profile, applied, console_of):
     console = console_of(profile)
-    engine = project(declared(), console)
-    engine.apply()
+    engine = applied(declared(), console)
     agent_id = held(engine)[ADDRESS]["id"]
     assert {name for name in AGENT.names if held(engine)[ADDRESS][name] is None} <= {
         "deletion_policy",

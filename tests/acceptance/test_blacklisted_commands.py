@@ -1,7 +1,5 @@
 """Blacklisted commands: adopted by id, scoped, and left on the console."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from declarations import attribute_at, foresee, held, program
@@ -117,9 +115,8 @@ def test_a_scope_that_the_key_may_see_and_not_write(project, console):
     assert console.row("blacklists", "blk_wipe")["pattern"] == "rm -rf /"
 
 
-def test_a_row_becomes_invisible(project, console):
-    engine = project(entries(format={"id": "blk_format"}), console)
-    engine.apply()
+def test_a_row_becomes_invisible(applied, console):
+    engine = applied(entries(format={"id": "blk_format"}), console)
     hidden, lab = "svc_ak_lab", ["org_lab"]
     console.create("keys", secret=hidden, org_id="org_lab", read_orgs=lab, write_orgs=lab)
     plan = foresee(engine, "-refresh-only", OPSCONSOLE_API_KEY=hidden)
@@ -127,12 +124,11 @@ def test_a_row_becomes_invisible(project, console):
     assert any("or not visible to this key" in item["summary"] for item in plan.run.warnings)
 
 
-def test_extra_endpoints_create_and_delete(project, console_of):
+def test_extra_endpoints_create_and_delete(applied, console_of):
     console = console_of("extended")
-    engine = project(
+    engine = applied(
         entries(new={"pattern": "dd *"}, wide={"pattern": "wipefs*", "tenant_wide": True}), console
     )
-    engine.apply()
     engine.plan_run(expect={0})
     state = held(engine)
     new, wide = (state[f"opsconsole_blacklisted_command.{name}"] for name in ("new", "wide"))

@@ -1,7 +1,5 @@
 """How many requests a run costs: counted exactly, never timed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -51,10 +49,9 @@ def estate(plugins: tuple[str, ...] = PLUGINS) -> dict[str, Any]:
 
 @ON_TERRAFORM
 @pytest.mark.parametrize("profile", PAGES)
-def test_refresh_and_destroy_cost_what_they_must(profile, project, console_of):
+def test_refresh_and_destroy_cost_what_they_must(profile, applied, console_of):
     console = console_of(profile)
-    engine = project(estate(), console)
-    engine.apply()
+    engine = applied(estate(), console)
 
     refresh = {
         "host_update": HOSTS,
@@ -76,10 +73,9 @@ def test_refresh_and_destroy_cost_what_they_must(profile, project, console_of):
     }
 
 
-def test_attachments_cost_no_reads_and_a_gone_host_none_for_its_agents(project, console):
+def test_attachments_cost_no_reads_and_a_gone_host_none_for_its_agents(applied, console):
     many = (*PLUGINS, "plg_metrics", "plg_backup", "plg_packages")
-    engine = project(estate(many), console)
-    engine.apply()
+    engine = applied(estate(many), console)
     gone = held(engine)["opsconsole_host.h0"]["id"]
     console.delete("hosts", gone)
 
@@ -95,9 +91,8 @@ def test_attachments_cost_no_reads_and_a_gone_host_none_for_its_agents(project, 
     assert len(plan.drift) == 1 + 2 + 2 * len(many)
 
 
-def test_nothing_is_called_after_the_first_401(project, console):
-    engine = project(estate(), console)
-    engine.apply()
+def test_nothing_is_called_after_the_first_401(applied, console):
+    engine = applied(estate(), console)
     console.change("keys", "key_main", status="revoked")
     console.reset_log()
 

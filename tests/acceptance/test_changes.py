@@ -4,8 +4,6 @@ Driven by the definitions: an attribute is covered by being defined. Each gets a
 own, so that a request carries that one attribute alone.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -148,9 +146,8 @@ def scenario(request: pytest.FixtureRequest, console_of: Callable[[str], Emulato
 
 
 @ON_TERRAFORM
-def test_each_attribute_is_created_changed_and_repaired(scenario, project):
-    engine = project(scenario.program({}), scenario.console)
-    engine.apply()
+def test_each_attribute_is_created_changed_and_repaired(scenario, applied):
+    engine = applied(scenario.program({}), scenario.console)
     scenario.check(engine, {})
 
     variants = {attribute.name: 1 for attribute in scenario.attributes}

@@ -1,7 +1,5 @@
 """What a program may say: bounds, values that are not known yet, data sources."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -137,7 +135,7 @@ def test_values_that_are_known_only_after_apply(project, console):
     assert len(console.rows("agents")) == 2
 
 
-def test_data_sources(project, console):
+def test_data_sources(applied, console):
     agent = console.create("agents", name="a", status="idle", specialty_id="spc_linux")
     console.create("attachments", agent_id=agent["id"], plugin_id="plg_logs")
     outputs = {
@@ -165,8 +163,7 @@ def test_data_sources(project, console):
         },
         "output": {name: {"value": expression} for name, expression in outputs.items()},
     }
-    engine = project(declared, console)
-    engine.apply()
+    engine = applied(declared, console)
 
     found = engine.outputs()
     assert found["ids"] == ["spc_linux", "spc_database", "spc_network"]
@@ -206,7 +203,7 @@ def test_data_sources_that_find_nothing(project, console):
         assert "request id req_" in told[f"data.opsconsole_{name}.none"]["detail"]
 
 
-def test_passing_faults_are_waited_out(project, console):
+def test_passing_faults_are_waited_out(applied, console):
     """Safe calls are repeated after anything that passes, creates after 429 only."""
     wait = {"status": 429, "code": "SLOW_DOWN", "headers": {"Retry-After": "0"}}
     console.fault(path="/hosts/batch", **wait)
@@ -222,8 +219,7 @@ def test_passing_faults_are_waited_out(project, console):
         agent_plugin={"p": {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}},
         specialty={"linux": {"key": "linux-server"}},
     )
-    engine = project(declared, console)
-    engine.apply()
+    engine = applied(declared, console)
     assert console.waiting_faults() == []
     assert len(console.rows("hosts")) == 2 and len(console.rows("agents")) == 1
     console.fault(path="/hosts/", status=504, times=2)

@@ -1,7 +1,5 @@
 """What was deleted behind Terraform's back is found, and made anew where the API can."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from declarations import foresee, held, program
@@ -49,9 +47,8 @@ GONE_FOR_GOOD = {"opsconsole_specialty.gone", "opsconsole_blacklisted_command.go
 
 
 @ON_TERRAFORM
-def test_what_is_gone_is_found_and_made_again(project, console):
-    engine = project(program(**REMAKEABLE, **ADOPTED), console)
-    engine.apply()
+def test_what_is_gone_is_found_and_made_again(applied, console):
+    engine = applied(program(**REMAKEABLE, **ADOPTED), console)
     take_away(held(engine), console)
 
     console.reset_log()
@@ -98,13 +95,12 @@ def take_away(state: dict[str, dict[str, Any]], console: Emulator) -> None:
     console.delete("blacklists", "blk_format")
 
 
-def test_an_agent_of_a_host_outside_costs_one_list(project, console):
+def test_an_agent_of_a_host_outside_costs_one_list(applied, console):
     host = console.create("hosts", name="theirs")
     declared = agent("orphan", "none") | {"host_id": host["id"]}
-    engine = project(
+    engine = applied(
         program(agent={"orphan": declared}, agent_plugin={"disk": attachment("orphan")}), console
     )
-    engine.apply()
     console.delete("hosts", host["id"])
     console.change("agents", held(engine)["opsconsole_agent.orphan"]["id"], status="archived")
 

@@ -1,7 +1,5 @@
 """What can only be adopted and is gone from the console, and what destroys everything else."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -27,9 +25,8 @@ def declared() -> dict[str, Any]:
 
 
 @ON_TERRAFORM
-def test_a_gone_specialty_forbids_no_destroy(project, console):
-    engine = project(declared(), console, {"max_retries": 0})
-    engine.apply()
+def test_a_gone_specialty_forbids_no_destroy(applied, console):
+    engine = applied(declared(), console, {"max_retries": 0})
     console.delete("specialties", "spc_linux")
     console.delete("blacklists", "blk_format")
     plan = engine.plan_run(expect={2})
@@ -40,10 +37,9 @@ def test_a_gone_specialty_forbids_no_destroy(project, console):
 
 
 @pytest.mark.parametrize("seen", [True, False])
-def test_a_lost_answer_to_its_deletion_ends_in_a_destroy(project, console, seen):
+def test_a_lost_answer_to_its_deletion_ends_in_a_destroy(applied, console, seen):
     """A search settles it; where that fails too, the next destroy does."""
-    engine = project(declared(), console, {"max_retries": 0})
-    engine.apply()
+    engine = applied(declared(), console, {"max_retries": 0})
     console.fault(kind="reset_after", operation="specialty_delete")
     if not seen:
         # The refresh and its plan search once.

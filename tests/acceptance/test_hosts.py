@@ -1,7 +1,5 @@
 """Hosts: adopted, missing, abandoned, refused row by row, reached through each other."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -67,10 +65,9 @@ def test_one_bad_row_fails_alone(project, console):
     assert len(held(engine)) == 4
 
 
-def test_a_missing_host_is_removed_or_an_error(project, console):
+def test_a_missing_host_is_removed_or_an_error(applied, console):
     declared = program(host={"web": {"name": "web"}})
-    engine = project(declared, console, {"on_missing_host": "error"})
-    engine.apply()
+    engine = applied(declared, console, {"on_missing_host": "error"})
     console.delete("hosts", held(engine)["opsconsole_host.web"]["id"])
 
     [error] = engine.plan_run(expect={1}).errors
@@ -87,13 +84,12 @@ def test_a_missing_host_is_removed_or_an_error(project, console):
     assert "with those of its agents and plugins that state holds" in gone
 
 
-def test_an_abandoned_host_stays_on_the_console(project, console):
+def test_an_abandoned_host_stays_on_the_console(applied, console):
     kept = {"deletion_policy": "abandon"}
-    engine = project(
+    engine = applied(
         program(host={"web": {"name": "web"} | kept}, specialty={"s": {"key": "database"} | kept}),
         console,
     )
-    engine.apply()
     console.reset_log()
     plan = foresee(engine, "-destroy")
     run = engine.apply(plan.saved)
@@ -122,10 +118,9 @@ def chain() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("profile", ["strict", "rerouting"])
-def test_jump_hosts(profile, project, console_of):
+def test_jump_hosts(profile, applied, console_of):
     console = console_of(profile)
-    engine = project(chain(), console)
-    engine.apply()
+    engine = applied(chain(), console)
     state = held(engine)
     ids = {name: state[f"opsconsole_host.{name}"]["id"] for name in ("gate", "inner", "web")}
     # Not a set: the order of the ways is the user's.
@@ -149,10 +144,9 @@ def test_jump_hosts(profile, project, console_of):
 
 
 @ON_TERRAFORM
-def test_rerouted_hosts_are_named_and_seen_at_the_next_refresh(project, console_of):
+def test_rerouted_hosts_are_named_and_seen_at_the_next_refresh(applied, console_of):
     console = console_of("rerouting")
-    engine = project(chain(), console)
-    engine.apply()
+    engine = applied(chain(), console)
     state = held(engine)
     web = state["opsconsole_host.web"]["id"]
     engine.write(program(host={"web": {"name": "web"}}))
@@ -164,11 +158,10 @@ def test_rerouted_hosts_are_named_and_seen_at_the_next_refresh(project, console_
     assert foresee(engine, "-refresh-only").drift == {"opsconsole_host.web": ["update"]}
 
 
-def test_what_cannot_be_read_is_left_as_it_is(project, console_of):
+def test_what_cannot_be_read_is_left_as_it_is(applied, console_of):
     console = console_of("blind")
     hosts = {name: {"name": name, "knowledge": "k"} for name in ("a", "b", "c")}
-    engine = project(program(host=hosts), console, {"max_concurrency": 1})
-    engine.apply()
+    engine = applied(program(host=hosts), console, {"max_concurrency": 1})
     console.reset_log()
     plan = foresee(engine, "-parallelism=1")
     assert plan.run.code == 0
@@ -215,7 +208,7 @@ def test_what_the_console_keeps_otherwise_is_reported(project, console_of):
 
 @ON_TERRAFORM
 @pytest.mark.parametrize("policy", ["fail", "adopt"])
-def test_a_host_of_one_name_at_another_address_comes_after_the_old_one(policy, project, console):
+def test_a_host_of_one_name_at_another_address_comes_after_the_old_one(policy, applied, console):
     def named(address: str) -> dict[str, Any]:
         agent = {"name": "ops", "specialty_id": "spc_linux"}
         host_id = f"${{opsconsole_host.{address}.id}}"
@@ -224,8 +217,7 @@ def test_a_host_of_one_name_at_another_address_comes_after_the_old_one(policy, p
             agent={f"{address}_agent": agent | {"host_id": host_id}},
         )
 
-    engine = project(named("old"), console, {"on_existing_host": policy})
-    engine.apply()
+    engine = applied(named("old"), console, {"on_existing_host": policy})
     engine.write(named("new"))
     [moved] = warned(engine.plan_run(expect={2}), "look like one host that moved")
     assert "declare a moved block" in moved

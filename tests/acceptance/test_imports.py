@@ -1,7 +1,5 @@
 """Import round trips: the command and import blocks, and an empty plan after them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -102,10 +100,9 @@ def check_round_trip(engine: Terraform, console: Emulator) -> None:
     no_writes(console)
 
 
-def test_import_blocks_beside_declarations(project, console, rows):
+def test_import_blocks_beside_declarations(applied, console, rows):
     blocks = [{"to": address, "id": identity} for address, identity in identities(rows).items()]
-    engine = project(declared(rows) | {"import": blocks}, console)
-    engine.apply()
+    engine = applied(declared(rows) | {"import": blocks}, console)
     engine.plan_run(expect={0})
     engine.plan_run("-refresh-only", expect={0})
     no_writes(console)

@@ -1,15 +1,12 @@
 """Data sources of what somebody else manages."""
 
-from __future__ import annotations
-
 from looked_up import DATA, EXPECTED, OUTPUT, create_others
 
 
-def test_what_others_manage_is_looked_up(project, console_of):
+def test_what_others_manage_is_looked_up(applied, console_of):
     console = console_of("extended")
     create_others(console)
-    engine = project({"data": DATA, "output": OUTPUT}, console)
-    engine.apply()
+    engine = applied({"data": DATA, "output": OUTPUT}, console)
     outputs = engine.state()["outputs"]
     assert {name: item["value"] for name, item in outputs.items()} == EXPECTED
 

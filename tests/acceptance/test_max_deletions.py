@@ -1,7 +1,5 @@
 """`max_deletions`: Terraform plans one resource a call, and the provider counts."""
 
-from __future__ import annotations
-
 from declarations import program
 from engines import ON_TERRAFORM
 
@@ -9,11 +7,10 @@ NAMES = ("a", "b", "c")
 
 
 @ON_TERRAFORM
-def test_no_more_is_deleted_than_the_setting_allows(project, console):
+def test_no_more_is_deleted_than_the_setting_allows(applied, console):
     hosts = {name: {"name": name} for name in NAMES}
     kept = {"d": {"name": "d", "deletion_policy": "abandon"}}
-    engine = project(program(host=hosts | kept), console, {"max_deletions": 1})
-    engine.apply()
+    engine = applied(program(host=hosts | kept), console, {"max_deletions": 1})
     replaced = {name: {"name": name, "external_id": "new"} for name in NAMES[:2]}
 
     engine.write(program(host=replaced | {"c": hosts["c"]} | kept))

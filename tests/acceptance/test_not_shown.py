@@ -1,7 +1,5 @@
 """What is missing is warned of or refused; a list that may not be whole proves no absence."""
 
-from __future__ import annotations
-
 import pytest
 
 from declarations import held, program
@@ -10,9 +8,8 @@ from hidden import AWAY, HIDDEN, hide
 SPECIALTIES = {"linux": {"key": "linux-server"}, "network": {"key": "network"}}
 
 
-def test_every_kind_that_is_missing_leaves_state_with_a_warning_or_stays(project, console):
-    engine = project({"resource": HIDDEN}, console)
-    engine.apply()
+def test_every_kind_that_is_missing_leaves_state_with_a_warning_or_stays(applied, console):
+    engine = applied({"resource": HIDDEN}, console)
     hide(console)
 
     found = engine.plan_run("-refresh-only", expect={2})
@@ -51,10 +48,9 @@ def test_every_kind_that_is_missing_leaves_state_with_a_warning_or_stays(project
     ],
 )
 def test_a_list_that_may_not_be_whole_lets_nothing_leave_state(
-    switches, settings, why, project, console
+    switches, settings, why, applied, console
 ):
-    engine = project(program(specialty=SPECIALTIES), console)
-    engine.apply()
+    engine = applied(program(specialty=SPECIALTIES), console)
     console.switch(**switches)
     console.delete("specialties", "spc_network")
     engine.settings = settings

@@ -4,8 +4,6 @@ All profiles run with OPSCONSOLE_TEST_EVERYTHING=1 (`make profiles`), else those
 differs, and a few that OPSCONSOLE_SEED chooses; the end of a test run prints it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

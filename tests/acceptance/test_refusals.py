@@ -3,8 +3,6 @@
 The document: Errors. One run meets every refusal at once, each on a resource of its own.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from declarations import attribute_at, held, program
@@ -84,13 +82,12 @@ def hosts(version: str) -> dict[str, Any]:
 
 
 @ON_TERRAFORM
-def test_refused_writes(project, console):
+def test_refused_writes(applied, console):
     base = {"name": "base", "main_engine": "engine-a", "specialty_id": "spc_linux"}
     agent = base | {"host_id": "${opsconsole_host.base.id}"}
     console.create_many("blacklists", [{"id": f"row_{n}", "pattern": "old"} for n in REFUSALS])
     console.create_many("plugins", [{"id": f"plg_{n}", "name": n} for n in REFUSALS])
-    engine = project(program(host=hosts("1"), agent={"base": agent}), console)
-    engine.apply()
+    engine = applied(program(host=hosts("1"), agent={"base": agent}), console)
     ids = {address: values["id"] for address, values in held(engine).items()}
 
     for name in REFUSALS:
@@ -141,13 +138,13 @@ def test_refused_imports(project, console):
 
 
 @ON_TERRAFORM
-def test_refused_deletes(project, console):
+def test_refused_deletes(applied, console):
     refused = [name for name in REFUSALS if REFUSALS[name]["status"] != 404]
     for name in refused:
         console.create("specialties", id=f"spc_{name}", key=f"key_{name}")
     host = {"name": "base"}
     agent = {"name": "a", "host_id": "${opsconsole_host.base.id}", "specialty_id": "spc_linux"}
-    engine = project(
+    engine = applied(
         program(
             host={name: {"name": name} for name in refused} | {"base": host},
             agent={"base": agent},
@@ -160,7 +157,6 @@ def test_refused_deletes(project, console):
         ),
         console,
     )
-    engine.apply()
     state = held(engine)
     for name in refused:
         path = f"/hosts/{state[f'opsconsole_host.{name}']['id']}$"
@@ -181,9 +177,9 @@ def test_refused_deletes(project, console):
     assert set(held(engine)) == set(state)
 
 
-def test_refused_reads(project, console):
+def test_refused_reads(applied, console):
     base = {"main_engine": "engine-a", "specialty_id": "spc_linux"}
-    engine = project(
+    engine = applied(
         program(
             host={"base": {"name": "base"}},
             agent={"base": base | {"name": "a", "host_id": "${opsconsole_host.base.id}"}},
@@ -192,7 +188,6 @@ def test_refused_reads(project, console):
         ),
         console,
     )
-    engine.apply()
     host_id = held(engine)["opsconsole_host.base"]["id"]
     console.fault(path="/plugins$|/search$|/blacklists/", status=403, code="FORBIDDEN", times=None)
     console.fault(path=f"/hosts/{host_id}$", status=403, code="FORBIDDEN", times=None)

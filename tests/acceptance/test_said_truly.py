@@ -1,7 +1,5 @@
 """What the document leaves open is written, refused and explained for what it is."""
 
-from __future__ import annotations
-
 import pytest
 
 from declarations import foresee, held, program
@@ -41,9 +39,8 @@ def test_a_license_is_no_matter_of_scopes(state, said, project, console):
     assert "scope" not in error["detail"]
 
 
-def test_a_key_that_may_not_write_hosts_learns_what_reading_needs(project, console):
-    engine = project(program(host={"web": {"name": "web"}}), console)
-    engine.apply()
+def test_a_key_that_may_not_write_hosts_learns_what_reading_needs(applied, console):
+    engine = applied(program(host={"web": {"name": "web"}}), console)
     console.change("keys", "key_main", write_orgs=["org_lab"], read_orgs=["org_main"])
     run = engine.plan_run(expect={0})
     [told] = [item for item in run.warnings if "was not checked" in item["summary"]]
@@ -51,10 +48,9 @@ def test_a_key_that_may_not_write_hosts_learns_what_reading_needs(project, conso
     assert "host_get" in told["detail"]
 
 
-def test_one_refused_empty_update_leaves_the_other_hosts_read(project, console):
+def test_one_refused_empty_update_leaves_the_other_hosts_read(applied, console):
     hosts = {f"h{number}": {"name": f"h{number}", "knowledge": "old"} for number in range(4)}
-    engine = project(program(host=hosts), console)
-    engine.apply()
+    engine = applied(program(host=hosts), console)
     for row in console.rows("hosts"):
         console.change("hosts", row["id"], knowledge="changed")
     for skip in (0, 2):

@@ -1,7 +1,5 @@
 """The key shows up nowhere: not in the log, the state, a plan file, or what Terraform prints."""
 
-from __future__ import annotations
-
 import base64
 import zipfile
 from pathlib import Path

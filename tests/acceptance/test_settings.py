@@ -1,12 +1,7 @@
 """Settings that are wrong, and a console that cannot be reached: one clear error with a remedy."""
 
-from __future__ import annotations
-
-import socket
 from collections.abc import Iterator
 from http.client import HTTPConnection
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,6 +9,7 @@ import pytest
 
 from declarations import attribute_at, program
 from engines import ON_TERRAFORM, Run
+from loopback import Handler, closed_address, serve_handler
 from opsconsole.emulator import Emulator
 
 PROGRAM = program(specialty={"linux": {"key": "linux-server"}})
@@ -69,19 +65,17 @@ def test_a_wrong_setting_is_an_error_at_that_setting(
         ({"OPSCONSOLE_BASE_URL": ""}, "No base address", "Set base_url"),
         ({"OPSCONSOLE_API_KEY": KEY}, "code UNAUTHORIZED", "Check the API key"),
         ({"OPSCONSOLE_BASE_URL": "https://console.invalid"}, '"console.invalid"', "Check base_url"),
-        ({"OPSCONSOLE_BASE_URL": "http://127.0.0.1:REFUSED"}, "cannot be reached", "port of base"),
-        ({"OPSCONSOLE_BASE_URL": "https://127.0.0.1:CONSOLE"}, "No TLS connection", "https"),
+        ({"OPSCONSOLE_BASE_URL": "http://REFUSED"}, "cannot be reached", "port of base"),
+        ({"OPSCONSOLE_BASE_URL": "https://CONSOLE"}, "No TLS connection", "https"),
     ],
     ids=["no-key", "no-address", "wrong-key", "unknown-host", "refused", "no-tls"],
 )
 def test_a_console_that_cannot_be_used_is_one_error(project, console, variables, told, remedy):
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        ports = {"REFUSED": closed.getsockname()[1], "CONSOLE": urlsplit(console.base_url).port}
-        for name, port in ports.items():
-            variables = {key: text.replace(name, str(port)) for key, text in variables.items()}
-        engine = project(PROGRAM, console, {"max_retries": 1}, **variables)
-        error = the_error(engine.plan_run(expect={1}))
+    hosts = {"REFUSED": closed_address(), "CONSOLE": urlsplit(console.base_url).netloc}
+    for name, host in hosts.items():
+        variables = {key: text.replace(name, host) for key, text in variables.items()}
+    engine = project(PROGRAM, console, {"max_retries": 1}, **variables)
+    error = the_error(engine.plan_run(expect={1}))
     assert told in error["detail"] and remedy in error["detail"]
 
 
@@ -108,45 +102,32 @@ def behind_a_path(console: Emulator) -> Iterator[str]:
     """The address of a server that has the console under /ops/console, and nothing else."""
     address = urlsplit(console.base_url).netloc
 
-    class Front(BaseHTTPRequestHandler):
+    class Front(Handler):
         protocol_version = "HTTP/1.1"
 
         def forward(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            body = self.body()
             if not self.path.startswith("/ops/console/api/"):
-                self.send_error(404)
+                self.answer(404)
                 return
             connection = HTTPConnection(address, timeout=300)
             path = self.path.removeprefix("/ops/console")
             connection.request(self.command, path, body, dict(self.headers))
             answer = connection.getresponse()
-            content = answer.read()
+            kind = answer.headers["Content-Type"]
+            self.answer(answer.status, answer.read(), Content_Type=kind)
             connection.close()
-            self.send_response(answer.status)
-            self.send_header("Content-Type", answer.headers["Content-Type"])
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
 
         do_GET = do_POST = do_DELETE = forward
 
-        def log_message(self, *words: Any) -> None:
-            """Keep the test's output clean."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Front) as server:
-        server.daemon_threads = True
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/ops/console"
-        server.shutdown()
-        thread.join()
+    with serve_handler(Front) as front:
+        yield f"{front}/ops/console"
 
 
 @pytest.mark.parametrize("ending", ["", "/"])
-def test_a_base_url_with_a_path_and_one_with_a_slash(project, console, behind_a_path, ending):
+def test_a_base_url_with_a_path_and_one_with_a_slash(applied, console, behind_a_path, ending):
     declared = program(host={"web": {"name": "web"}}, specialty={"linux": {"key": "linux-server"}})
-    engine = project(declared, console, {"base_url": behind_a_path + ending})
-    engine.apply()
+    engine = applied(declared, console, {"base_url": behind_a_path + ending})
     engine.write(declared | {"provider": {"opsconsole": {"base_url": console.base_url + "/"}}})
     engine.plan_run(expect={0})
 
@@ -168,7 +149,7 @@ def test_settings_that_are_known_only_after_apply_are_one_error(project, console
     engine.plan_run(expect={0})
 
 
-def test_two_consoles_in_one_program(project, console_of):
+def test_two_consoles_in_one_program(applied, console_of):
     consoles = [console_of("default"), console_of("sorted")]
     blocks = [{"base_url": console.base_url} for console in consoles]
     hosts = {
@@ -178,8 +159,7 @@ def test_two_consoles_in_one_program(project, console_of):
     declared = program(host=hosts) | {
         "provider": {"opsconsole": [blocks[0], blocks[1] | {"alias": "there"}]}
     }
-    engine = project(declared, consoles[0], OPSCONSOLE_BASE_URL="")
-    engine.apply()
+    engine = applied(declared, consoles[0], OPSCONSOLE_BASE_URL="")
     engine.plan_run(expect={0})
     assert [[row["name"] for row in console.rows("hosts")] for console in consoles] == [
         ["here"],

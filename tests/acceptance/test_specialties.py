@@ -1,7 +1,5 @@
 """Specialties: found by one search, and deleted once no agent carries them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from declarations import attribute_at, foresee, held, program
@@ -37,9 +35,8 @@ def deletes(console: Emulator) -> list[tuple[str, int]]:
 
 
 @ON_TERRAFORM
-def test_a_delete_waits_for_the_hosts_of_released_agents(project, console):
-    engine = project(declared(), console)
-    engine.apply()
+def test_a_delete_waits_for_the_hosts_of_released_agents(applied, console):
+    engine = applied(declared(), console)
     console.fault(method="DELETE", path="/hosts/", delay=5, times=None)
 
     plan = foresee(engine, "-destroy")
@@ -51,21 +48,19 @@ def test_a_delete_waits_for_the_hosts_of_released_agents(project, console):
     assert held(engine) == {}
 
 
-def test_the_declared_order_needs_no_waiting(project, console):
+def test_the_declared_order_needs_no_waiting(applied, console):
     ordered = declared()
     for host in ordered["resource"]["opsconsole_host"].values():
         host["depends_on"] = [ADDRESS]
-    engine = project(ordered, console)
-    engine.apply()
+    engine = applied(ordered, console)
     engine.destroy()
     assert deletes(console)[-1] == ("specialty_delete", 200)
     assert ("specialty_delete", 409) not in deletes(console)
 
 
 @ON_TERRAFORM
-def test_a_wait_ends_with_its_timeout(project, console):
-    engine = project(declared(1, timeouts={"delete": "300ms"}), console)
-    engine.apply()
+def test_a_wait_ends_with_its_timeout(applied, console):
+    engine = applied(declared(1, timeouts={"delete": "300ms"}), console)
     agent_id = held(engine)["opsconsole_agent.a0"]["id"]
     console.fault(method="DELETE", path="/hosts/", delay=2)
 
@@ -79,10 +74,9 @@ def test_a_wait_ends_with_its_timeout(project, console):
     engine.destroy()
 
 
-def test_an_agent_outside_is_no_reason_to_wait(project, console):
+def test_an_agent_outside_is_no_reason_to_wait(applied, console):
     console.create("agents", name="theirs", specialty_id="spc_linux", status="idle")
-    engine = project(declared(0), console)
-    engine.apply()
+    engine = applied(declared(0), console)
     run = engine.destroy(expect={1})
     [error] = run.errors
     assert "outside this configuration" in error["detail"]
@@ -91,9 +85,8 @@ def test_an_agent_outside_is_no_reason_to_wait(project, console):
 
 
 @ON_TERRAFORM
-def test_an_agent_that_stays_keeps_its_specialty(project, console):
-    engine = project(declared(1), console)
-    engine.apply()
+def test_an_agent_that_stays_keeps_its_specialty(applied, console):
+    engine = applied(declared(1), console)
     kept = declared(1)
     del kept["resource"]["opsconsole_specialty"]
     kept["resource"]["opsconsole_agent"]["a0"]["specialty_id"] = "spc_linux"

@@ -1,7 +1,5 @@
 """Creates whose answer was lost: settled where the API can tell, never sent twice where not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -100,15 +98,13 @@ def test_the_user_says_that_it_was_never_created(lost, console):
 
 
 @pytest.mark.parametrize("way", [{"cut": "after"}, {"status": 503, "handled": True}])
-def test_a_host_and_an_attachment_are_settled_without_the_user(way, project, console):
+def test_a_host_and_an_attachment_are_settled_without_the_user(way, applied, console):
     console.fault(method="POST", path="/hosts/batch", holds='"dry_run":false', **way)
     console.fault(method="POST", path="/plugins$", **way)
     attached = {"agent_id": "${opsconsole_agent.fine.id}", "plugin_id": "plg_disk"}
     program = declared()
     program["resource"]["opsconsole_agent_plugin"] = {"disk": attached}
-    engine = project(program, console, SETTINGS)
-
-    engine.apply()
+    engine = applied(program, console, SETTINGS)
     engine.plan_run(expect={0})
     assert [row["name"] for row in console.rows("hosts")] == ["web"]
     assert len(console.rows("attachments")) == 1

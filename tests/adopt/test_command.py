@@ -1,7 +1,5 @@
 """What is adopted and what is left out, what cannot be read, and what is wrong with the command."""
 
-from __future__ import annotations
-
 import json
 import os
 

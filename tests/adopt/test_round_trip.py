@@ -1,7 +1,5 @@
 """Random consoles, adopted: the plan imports everything and changes nothing, in both engines."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

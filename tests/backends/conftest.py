@@ -1,9 +1,6 @@
 """Places to keep state in, and the real Terraform in folders that use them."""
 
-from __future__ import annotations
-
 import contextlib
-import io
 import json
 import os
 import subprocess
@@ -17,8 +14,8 @@ from typing import Any
 import pytest
 
 from backend_places import MAKERS, Make, Place
+from commands import run_command, write_stacks
 from engines import Terraform, quiet_environment
-from opsconsole.cli.main import main
 from opsconsole.emulator import Emulator
 
 
@@ -98,46 +95,19 @@ class App:
         """Write a stack whose state lies at `place`, or in a local file."""
         local = isinstance(place, Path)
         block = {"local": {"path": str(place)}} if local else {place.kind: place.block}
-        wanted = {
-            name: value
-            for name, value in self.console.provider_settings.items()
-            if name not in ("base_url", "api_key")
-        }
-        program = {
-            "terraform": {
-                "required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}},
-                "backend": block,
-            },
-            "provider": {"opsconsole": [wanted]},
+        self.stacks[stack] = {
+            "terraform": {"backend": block},
+            "provider": {"opsconsole": [dict(self.console.profile.provider_settings)]},
             **blocks,
         }
-        where = self.folder / "cdktf.out" / "stacks" / stack
-        where.mkdir(parents=True, exist_ok=True)
-        (where / "cdk.tf.json").write_text(json.dumps(program))
-        self.stacks[stack] = {
-            "name": stack,
-            "synthesizedStackPath": f"stacks/{stack}/cdk.tf.json",
-            "workingDirectory": f"stacks/{stack}",
-            "constructPath": stack,
-            "annotations": [],
-        }
-        manifest = {"version": "0.21.0", "stacks": self.stacks}
-        (self.folder / "cdktf.out" / "manifest.json").write_text(json.dumps(manifest))
+        write_stacks(self.folder, self.stacks)
 
     def run(self, *words: str, expect: int | None = 0) -> str:
         """Run `opsconsole`; return everything it wrote."""
-        out = io.StringIO()
-        with pytest.MonkeyPatch.context() as patch:
-            patch.chdir(self.folder)
-            for name, value in self.console.environment.items():
-                patch.setenv(name, value)
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-                try:
-                    code: Any = main(words)
-                except SystemExit as exit:
-                    code = exit.code
-        assert expect in (None, code), out.getvalue()
-        return out.getvalue()
+        environment = self.console.environment
+        ended = run_command(*words, folder=self.folder, environment=environment, together=True)
+        assert expect in (None, ended.code), ended.out
+        return ended.out
 
     @contextlib.contextmanager
     def started(self, *words: str) -> Iterator[subprocess.Popen[bytes]]:

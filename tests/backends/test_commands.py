@@ -1,7 +1,5 @@
 """The commands on remote states: locks, workspaces, settings from outside, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The ways in which Terraform's users have credentials, each to a pretended cloud on loopback."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

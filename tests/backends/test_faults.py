@@ -1,7 +1,5 @@
 """What a run says where its state cannot be reached, and that it loses nothing by that."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

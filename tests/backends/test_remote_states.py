@@ -1,7 +1,5 @@
 """A stack that refers to another: `terraform_remote_state`, as cdktf writes it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

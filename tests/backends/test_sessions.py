@@ -1,7 +1,5 @@
 """A session on a remote state: persisted while it runs, fenced, and found again from elsewhere."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -2,8 +2,6 @@
 some of them killed. Nothing is created twice, nothing is lost, and each run ends where it should.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import random

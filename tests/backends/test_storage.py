@@ -1,10 +1,7 @@
 """What every kind of backend promises, each on a real server."""
 
-from __future__ import annotations
-
 import json
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -18,8 +15,6 @@ from opsconsole.state.backends.pg import creation_key
 from opsconsole.state.lock import LockHeld, LockInfo
 from opsconsole.state.model import State
 from sampling import EVERYTHING
-
-Make = Callable[[str], Place]
 
 
 def text(serial: int = 1, lineage: str = "l") -> bytes:

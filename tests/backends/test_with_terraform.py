@@ -1,7 +1,5 @@
 """Terraform and the native engine on one state: who holds it, what each reads of the other."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

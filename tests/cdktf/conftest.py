@@ -1,7 +1,5 @@
 """A stack to declare in, and what it synthesises to."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Every attribute of every definition: declared, referred to, changed and taken back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import cdktf

@@ -1,7 +1,5 @@
 """A wrong value is refused where it is written, with the construct's path; tokens always pass."""
 
-from __future__ import annotations
-
 import cdktf
 import pytest
 from constructs import Construct

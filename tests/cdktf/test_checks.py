@@ -1,7 +1,5 @@
 """What is wrong with a stack as a whole: all problems in one error, each with path and line."""
 
-from __future__ import annotations
-
 import json
 import re
 

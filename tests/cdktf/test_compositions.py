@@ -1,7 +1,5 @@
 """Hosts with their agents, jump hosts in chains, policies and tags; and each example deployed."""
 
-from __future__ import annotations
-
 import functools
 import json
 import runpy

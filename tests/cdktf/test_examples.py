@@ -1,7 +1,5 @@
 """Every example runs, and the fleet synthesises to what is committed beside this file."""
 
-from __future__ import annotations
-
 import functools
 import json
 import os

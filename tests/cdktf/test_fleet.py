@@ -1,7 +1,5 @@
 """Fleets from data: every bad row in one error, addresses by key, the same from each format."""
 
-from __future__ import annotations
-
 import json
 
 import cdktf

@@ -1,7 +1,5 @@
 """What is generated is what is committed, and does not shadow what it builds on."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import shutil

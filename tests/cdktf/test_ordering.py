@@ -1,7 +1,5 @@
 """A host depends on the specialties that its agents carry, and nothing becomes a cycle."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Synthesis says where each resource is declared, the same on every machine."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The real programs: Terraform accepts the examples; `cdktf get` makes what we stand beside."""
 
-from __future__ import annotations
-
 import ast
 import fcntl
 import inspect

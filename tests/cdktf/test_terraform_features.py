@@ -1,7 +1,5 @@
 """What users of cdktf's generated bindings rely on: counts, iterators, imports, moves, aspects."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The testing kit: assertions that fail with what is there, snapshots, native deployment."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Texts of the frameworks' own grammars: what is declared is the text itself, or refused."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What a type checker says of programs that use the constructs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

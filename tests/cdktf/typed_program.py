@@ -1,7 +1,5 @@
 """A program that a strict type checker accepts, and lines that it must refuse. Not run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, assert_type
 

@@ -1,7 +1,5 @@
 """The constructs for cdktn: the whole suite of those for cdktf, run on them, and their types."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

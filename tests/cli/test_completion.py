@@ -1,7 +1,5 @@
 """The completion scripts, and what bash, zsh and fish make of them."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

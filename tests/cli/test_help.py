@@ -1,7 +1,5 @@
 """Help, the two spellings of an option, and the near names in usage errors."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Iterator

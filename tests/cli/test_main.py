@@ -1,7 +1,5 @@
 """The frame of the command: help, usage errors, and what becomes of an error."""
 
-from __future__ import annotations
-
 import argparse
 import errno
 import os

@@ -1,7 +1,5 @@
 """The mirror that `provider install` writes, its launcher, and what the user is told."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """`terraform init` finds the installed provider without a registry, and it serves."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

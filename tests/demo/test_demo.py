@@ -1,7 +1,5 @@
 """`make demo` tells its story, with Terraform and without, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

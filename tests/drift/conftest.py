@@ -1,9 +1,5 @@
 """A folder with a program, applied to an emulated console, and `opsconsole drift` on it."""
 
-from __future__ import annotations
-
-import contextlib
-import io
 import json
 import urllib.request
 from collections.abc import Callable, Mapping
@@ -13,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.cli.main import main
+from commands import run_command
 from opsconsole.emulator import Emulator
 
 LINUX = "${opsconsole_specialty.linux.id}"
@@ -88,30 +84,15 @@ class Ground:
             for name, value in self.console.provider_settings.items()
             if name not in ("base_url", "api_key")
         }
-        document = {
-            "terraform": {
-                "required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}}
-            },
-            "provider": {"opsconsole": [wanted | self.settings]},
-            **program,
-        }
+        document = {"provider": {"opsconsole": [wanted | self.settings]}, **program}
         (where / "main.tf.json").write_text(json.dumps(document))
         return where
 
     def run(self, *words: str, folder: str = "") -> tuple[int, str, str]:
         """Run `opsconsole` in a folder; return exit code, stdout and stderr."""
-        out, err = io.StringIO(), io.StringIO()
-        with pytest.MonkeyPatch.context() as patch:
-            patch.chdir(self.folder / folder)
-            for name, value in self.console.environment.items():
-                patch.setenv(name, value)
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                try:
-                    code = main(words)
-                except SystemExit as left:
-                    # argparse leaves where it is given wrong words.
-                    code = int(left.code or 0)
-        return code, out.getvalue(), err.getvalue()
+        environment = self.console.environment
+        ended = run_command(*words, folder=self.folder / folder, environment=environment)
+        return ended.code, ended.out, ended.err
 
     def apply(self, program: Mapping[str, Any] | None = None, folder: str = "") -> None:
         """Apply natively; a console that imports on a dry run takes several runs."""

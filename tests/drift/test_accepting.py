@@ -1,7 +1,5 @@
 """`opsconsole drift --accept`: what is written into the baseline, and what the report then says."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta

@@ -1,17 +1,12 @@
 """Right after an apply: no drift on any console that lets hosts be read, and what a check costs."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from consoles import CONSOLES
 from opsconsole.emulator import Emulator
-
-World = Callable[..., dict[str, Any]]
 
 
 @pytest.mark.parametrize("profile", CONSOLES)

@@ -1,7 +1,5 @@
 """The baseline of accepted drift: what it accepts, what it reports of itself, what it refuses."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,12 +1,5 @@
 """What a check costs, in calls; `test_after_apply` compares it with a refresh."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
-World = Callable[..., dict[str, Any]]
-
 
 def test_the_count(ground, world):
     ground.apply(world(hosts=7))

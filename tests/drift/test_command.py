@@ -1,7 +1,5 @@
 """The command `opsconsole drift`: exit codes, coverage, formats, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What docs/guides/drift.md shows is what the command takes."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

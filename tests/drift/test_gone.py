@@ -1,7 +1,5 @@
 """What was deleted, archived, attached, detached or hidden behind our back, by its bucket."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +9,6 @@ World = Callable[..., dict[str, Any]]
 
 JUMP, WEB, AGENT = "opsconsole_host.jump", "opsconsole_host.web[0]", "opsconsole_agent.ops[0]"
 DISK, WHOLE = "opsconsole_agent_plugin.disk[0]", "opsconsole_agent.whole"
-LINUX = "opsconsole_specialty.linux"
 FORMAT, WIPE = "opsconsole_blacklisted_command.format", "opsconsole_blacklisted_command.wipe"
 
 

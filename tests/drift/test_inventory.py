@@ -1,7 +1,5 @@
 """What whole lists show that no state holds, where an operator has named them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

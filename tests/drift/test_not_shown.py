@@ -1,7 +1,5 @@
 """Drift of what a console does not show, by lists that may or may not be whole."""
 
-from __future__ import annotations
-
 import pytest
 
 from hidden import AWAY, HIDDEN, hide

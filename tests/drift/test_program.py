@@ -1,19 +1,14 @@
 """With the program: its provider settings, what is pending, and where a resource is declared."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from commands import write_stacks
 from opsconsole.language.model import Origin
 
-World = Callable[..., dict[str, Any]]
-
-ONE = {"resource": {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}}
 HOST = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}
 
 
@@ -105,7 +100,6 @@ def test_variables(ground):
 def test_an_alias(ground):
     ground.write({})
     program = {
-        "terraform": {"required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}}},
         "provider": {"opsconsole": [{}, {"alias": "west", "max_retries": 0}]},
         "resource": {
             "opsconsole_host": {
@@ -164,41 +158,17 @@ def test_places(trace, place):
 @pytest.fixture
 def stacks(ground: Any) -> Any:
     """Two stacks as synthesis writes them, applied; the app of cdktf.json would fail if run."""
-    manifest: dict[str, Any] = {"version": "0.21.0", "stacks": {}}
+    written = {}
     for name in ("north", "south"):
-        place = f"stacks/{name}/cdk.tf.json"
+        trace = [f"new Host ({ground.folder}/main.py:{len(name)}:1)"]
+        note = {"metadata": {"path": f"{name}/web", "uniqueId": "web", "stackTrace": trace}}
+        host = {"name": name, "//": note}
+        written[name] = {"resource": {"opsconsole_host": {"web": host}}}
+    write_stacks(ground.folder, written)
+    for name in written:
         folder = ground.folder / "cdktf.out" / "stacks" / name
-        folder.mkdir(parents=True)
-        host = {
-            "name": name,
-            "//": {
-                "metadata": {
-                    "path": f"{name}/web",
-                    "uniqueId": "web",
-                    "stackTrace": [f"new Host ({ground.folder}/main.py:{len(name)}:1)"],
-                }
-            },
-        }
-        document = {
-            "terraform": {
-                "backend": {"local": {"path": str(ground.folder / f"terraform.{name}.tfstate")}},
-                "required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}},
-            },
-            "provider": {"opsconsole": [{}]},
-            "resource": {"opsconsole_host": {"web": host}},
-        }
-        (folder / "cdk.tf.json").write_text(json.dumps(document))
-        manifest["stacks"][name] = {
-            "name": name,
-            "constructPath": name,
-            "synthesizedStackPath": place,
-            "workingDirectory": f"stacks/{name}",
-            "annotations": [],
-            "dependencies": [],
-        }
         code, out, err = ground.run("apply", "-auto-approve", "--dir", str(folder))
         assert code == 0, out + err
-    (ground.folder / "cdktf.out" / "manifest.json").write_text(json.dumps(manifest))
     (ground.folder / "cdktf.json").write_text(json.dumps({"language": "python", "app": "false"}))
     return ground
 

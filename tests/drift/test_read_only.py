@@ -1,10 +1,5 @@
 """--read-only: nothing but GET leaves the process, whatever the settings would allow."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from opsconsole.emulator.document import EXTRA
@@ -12,8 +7,6 @@ from opsconsole.errors import UserError
 from opsconsole.v1.client import Client
 from opsconsole.v1.operations import DOCUMENTED
 from opsconsole.v1.settings import Settings
-
-World = Callable[..., dict[str, Any]]
 
 
 def test_an_extra_endpoint_that_is_no_get_is_not_there(ground_on, world):

@@ -1,9 +1,5 @@
 """Shards of a check on several machines, and the one report that is merged of theirs."""
 
-from __future__ import annotations
-
-import contextlib
-import io
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from opsconsole.cli.main import main
+from commands import run_command
 from opsconsole.drift.report import Shard, read_shard
 from opsconsole.emulator import Emulator
 from opsconsole.errors import UserError
@@ -24,13 +20,8 @@ KEYS = dict(zip(NAMES, ("linux-server", "database", "network", "identity"), stri
 
 def run(*words: str) -> tuple[int, str]:
     """Run `opsconsole`; return its exit code and all that it wrote."""
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-        try:
-            code: Any = main(words)
-        except SystemExit as exit:
-            code = exit.code
-    return code, out.getvalue()
+    ended = run_command(*words)
+    return ended.code, ended.text
 
 
 @pytest.fixture
@@ -52,13 +43,7 @@ def console(
         }
         state = tmp_path / "states" / f"terraform.{name}.tfstate"
         state.parent.mkdir(exist_ok=True)
-        program = {
-            "terraform": {
-                "required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}},
-                "backend": {"local": {"path": str(state)}},
-            },
-            "resource": resources,
-        }
+        program = {"terraform": {"backend": {"local": {"path": str(state)}}}, "resource": resources}
         (folder / "main.tf.json").write_text(json.dumps(program))
         monkeypatch.chdir(folder)
         code, said = run("apply", "-auto-approve")

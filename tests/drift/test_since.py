@@ -1,10 +1,8 @@
 """`drift --since`: what is new, resolved and still open, in every format, and who is told."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,8 +21,6 @@ WEB = "opsconsole_host.web[0]"
 OTHER = "opsconsole_host.web[1]"
 SECRET = "T0/B0/secret"
 SCOPE = Scope(("fleet",), ("opsconsole_host",))
-
-World = Callable[..., dict[str, Any]]
 
 
 def finding(bucket: Bucket, *attributes: str, **facts: Any) -> Finding:

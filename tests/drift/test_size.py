@@ -1,7 +1,5 @@
 """A check of thousands of resources costs the calls that it must. `make bench` has its figures."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What of a state is checked: modules, deposed objects, aliases, sensitive and unseen values."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,11 +1,8 @@
 """Which states are checked: one, several, all under a folder; and what of a state is."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +12,6 @@ from opsconsole.cli.main import main
 from opsconsole.drift.states import stack_names, state_files, workspace_of_state
 from opsconsole.errors import UserError
 from opsconsole.reports.formats import FORMATS
-
-World = Callable[..., dict[str, Any]]
 
 LINUX = "opsconsole_specialty.linux"
 ONE = {"resource": {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}}

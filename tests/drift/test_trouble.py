@@ -1,13 +1,12 @@
 """A console in trouble: the report says what could not be checked, and claims nothing else."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+from loopback import closed_address
 from opsconsole.errors import TRY_LATER
 
 World = Callable[..., dict[str, Any]]
@@ -147,13 +146,6 @@ def silent() -> Iterator[str]:
         yield f"http://127.0.0.1:{server.getsockname()[1]}"
 
 
-@pytest.fixture
-def closed() -> str:
-    """An address at which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return f"http://127.0.0.1:{server.getsockname()[1]}"
-
-
 def test_nobody_answers(ground, silent):
     ground.settings["base_url"] = silent
     ground.settings["max_retries"] = 0
@@ -167,8 +159,8 @@ def test_nobody_answers(ground, silent):
     assert "no call was made" in found.told
 
 
-def test_nobody_is_there(ground, closed):
-    ground.settings["base_url"] = closed
+def test_nobody_is_there(ground):
+    ground.settings["base_url"] = f"http://{closed_address()}"
     ground.write({})
     found = ground.drift()
     assert found.code == 1

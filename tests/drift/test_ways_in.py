@@ -4,8 +4,6 @@ Random consoles are filled, taken into state by one way, and then changed by a s
 attribute of each object gets another value, or none, and each object goes away.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import contextlib

@@ -1,7 +1,5 @@
 """Two ways to speak to a console: its rules called directly, and over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import http.client

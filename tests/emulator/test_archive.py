@@ -1,7 +1,5 @@
 """The SQLite file: what survives, and files that cannot be used."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path

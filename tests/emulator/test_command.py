@@ -1,7 +1,5 @@
 """`opsconsole emulator` as a process, and the handle that starts one."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import os

@@ -1,7 +1,5 @@
 """The control side, through the handle that tests use."""
 
-from __future__ import annotations
-
 import http.client
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The emulator against the provider's definitions: both were read from the same document."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

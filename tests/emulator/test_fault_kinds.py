@@ -1,7 +1,5 @@
 """Every kind of fault, over HTTP: what reaches the caller, and what the console did meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gzip

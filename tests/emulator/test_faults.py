@@ -1,7 +1,5 @@
 """Faults, over HTTP: what reaches the caller, and what the console did meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 import json

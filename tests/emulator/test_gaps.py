@@ -1,7 +1,5 @@
 """The switches for what the document leaves open about refusals, lists, imports and fields."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

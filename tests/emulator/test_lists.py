@@ -1,7 +1,5 @@
 """List envelopes, extra endpoints, and how unset fields and sets are answered."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote

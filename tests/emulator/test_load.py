@@ -1,7 +1,5 @@
 """A console under load: its token bucket, and answers that take longer beside others."""
 
-from __future__ import annotations
-
 import json
 import urllib.error
 import urllib.request

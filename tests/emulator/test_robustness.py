@@ -1,7 +1,5 @@
 """No request brings a 500 of the console's own, or ends it."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Callable

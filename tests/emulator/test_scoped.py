@@ -1,7 +1,5 @@
 """Specialties, blacklisted commands, and what a key may see and write."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ A field is dropped, null, empty, or of another type, in the first answer of its 
 never be is judged by the console's rows, as for every cell of the fault matrix.
 """
 
-from __future__ import annotations
-
 import copy
 import itertools
 from collections.abc import Iterator, Sequence

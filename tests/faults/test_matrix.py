@@ -4,8 +4,6 @@
 faults`), else a tenth that OPSCONSOLE_SEED chooses; the end of a test run prints it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 

@@ -1,7 +1,5 @@
 """A little fuzzing in every run of the tests; `make fuzz` does more of it."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

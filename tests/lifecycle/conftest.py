@@ -1,7 +1,5 @@
 """A lifecycle against a running emulator, and the five steps as a test takes them."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 

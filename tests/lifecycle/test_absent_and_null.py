@@ -1,7 +1,5 @@
 """A null of the console, a field that it leaves out, and a value that was never seen differ."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Adopting hosts: where they can be read and where not, and ids that stand for two rows."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

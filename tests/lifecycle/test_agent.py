@@ -1,7 +1,5 @@
 """Agents and attachments through the lifecycle."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 
@@ -16,8 +14,6 @@ from outcomes import errors
 from patience import until
 
 AGENT = "opsconsole_agent"
-PLUGIN = "opsconsole_agent_plugin"
-HOST = "opsconsole_host"
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Agents and attachments that the console changed by itself, as reading and writing find them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

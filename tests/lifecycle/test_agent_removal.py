@@ -1,7 +1,5 @@
 """What is said and refused when an agent is removed or replaced, at plan and again at apply."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from opsconsole.emulator import Emulator

@@ -1,7 +1,5 @@
 """Attachments of an agent that went with its host, on a console that goes on listing them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

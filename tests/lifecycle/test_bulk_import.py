@@ -1,7 +1,5 @@
 """Which row of an import met which fate, whatever the base of `index` and whatever is left out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

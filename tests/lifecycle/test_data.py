@@ -1,7 +1,5 @@
 """Data sources where a list is shown in part only."""
 
-from __future__ import annotations
-
 import pytest
 
 from opsconsole.resources.data_sources import SPECIALTY_DATA

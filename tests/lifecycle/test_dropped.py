@@ -1,7 +1,5 @@
 """What is set at creation only and the console does not keep is told once, then no difference."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What extra endpoints lift, and that deletions by them are confirmed like any other."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,14 +1,11 @@
 """Hosts through the lifecycle: guarded imports, reading, updates, deletion."""
 
-from __future__ import annotations
-
 import pytest
 
 from consoles import CONSOLES
 from opsconsole.lifecycle.interface import Outcome
 from outcomes import errors, warnings
 
-READABLE = [name for name, profile in CONSOLES.items() if profile.hosts_readable]
 GUARDED = [name for name, profile in CONSOLES.items() if profile.honours_dry_run]
 
 

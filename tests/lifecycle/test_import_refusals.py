@@ -1,7 +1,5 @@
 """Imports that are refused as a whole: for their size, or for a row in them."""
 
-from __future__ import annotations
-
 import pytest
 
 from opsconsole.emulator import Profile

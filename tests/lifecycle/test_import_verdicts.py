@@ -1,7 +1,5 @@
 """Verdicts of a real import that leave something open, after a dry run that passed every row."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The provider's `org_id`: of created hosts and agents that name none, and of nothing else."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Answers that are not the answer to what was asked: taken for nothing that they do not say."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

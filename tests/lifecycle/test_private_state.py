@@ -1,7 +1,5 @@
 """The private bytes: what they hold, how short they are, and what becomes of others' bytes."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What one refusal means for the resource that meets it, and for its neighbours."""
 
-from __future__ import annotations
-
 import pytest
 
 from opsconsole.lifecycle.interface import ReadRequest, Seen

@@ -1,7 +1,5 @@
 """What the calls of one run share."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 from typing import Any

@@ -1,7 +1,5 @@
 """Specialties and blacklisted commands through the lifecycle."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

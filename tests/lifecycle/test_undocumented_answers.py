@@ -1,7 +1,5 @@
 """Answers of another shape than the document shows, where something was changed already."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Dry runs that the console did not heed, or heeded only at first."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Declared values that are not known yet: planned unknown, judged once they are known."""
 
-from __future__ import annotations
-
 from opsconsole.values import UNKNOWN
 
 

@@ -1,7 +1,5 @@
 """`examples/monitoring`: Prometheus takes the rules, and every metric in them is one we export."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -4,46 +4,20 @@ Commands run in this process, by the function behind the console script; what ne
 its own (signals, terminals, locks) starts one.
 """
 
-from __future__ import annotations
-
-import contextlib
-import io
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from opsconsole.cli.main import main
+from commands import run_command
+from engines import Run
 from opsconsole.emulator import Emulator
-
-
-@dataclass(frozen=True)
-class Result:
-    """A command that has ended."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def text(self) -> str:
-        """Everything it wrote."""
-        return self.out + self.err
-
-    @property
-    def messages(self) -> list[dict[str, Any]]:
-        """The lines of JSON that it wrote."""
-        return [json.loads(line) for line in self.out.splitlines() if line.startswith("{")]
-
-    def of_type(self, kind: str) -> list[dict[str, Any]]:
-        """The messages of one type."""
-        return [message for message in self.messages if message["type"] == kind]
 
 
 @dataclass
@@ -57,27 +31,22 @@ class Native:
 
     def write(self, resource: Mapping[str, Any] | None = None, **blocks: Any) -> None:
         """Write the program: its resources, and other blocks by name."""
-        program = {
-            "terraform": {
-                "required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}}
-            },
-            "provider": {"opsconsole": [self.settings]},
-            "resource": dict(resource or {}),
-        }
+        program = {"provider": {"opsconsole": [self.settings]}, "resource": dict(resource or {})}
         whole = {name: body for name, body in {**program, **blocks}.items() if body}
         (self.folder / "cdk.tf.json").write_text(json.dumps(whole))
 
-    def run(self, *words: str, answer: str = "", expect: int | None = 0) -> Result:
+    def run(self, *words: str, answer: str = "", expect: int | None = 0) -> Run:
         """Run a command; its exit code must be `expect`, unless that is None."""
-        out, err = io.StringIO(), io.StringIO()
-        with self.monkeypatch.context() as patch:
-            patch.chdir(self.folder)
-            patch.setattr(sys, "stdin", io.StringIO(answer))
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                code = _exit_code(words)
-        result = Result(code, out.getvalue(), err.getvalue())
-        assert expect in (None, code), result.text
-        return result
+        ended = run_command(*words, folder=self.folder, answer=answer)
+        assert expect in (None, ended.code), ended.text
+        return ended
+
+    def apply(
+        self, resource: Mapping[str, Any] | None = None, *words: str, expect: int = 0, **blocks: Any
+    ) -> Run:
+        """Write the program and apply it without a question."""
+        self.write(resource, **blocks)
+        return self.run("apply", "-auto-approve", *words, expect=expect)
 
     def start(self, *words: str, **options: Any) -> subprocess.Popen[str]:
         """Start a command as a process of its own."""
@@ -128,13 +97,6 @@ class Native:
                 found: dict[str, Any] = item["instances"][0]["attributes"]
                 return found
         raise LookupError(address)
-
-
-def _exit_code(words: Sequence[str]) -> int:
-    try:
-        return main(words)
-    except SystemExit as exit:
-        return exit.code if isinstance(exit.code, int) else 1
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Bad input: one clear error, exit 1, and the state as it was."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource
@@ -43,8 +41,7 @@ CYCLE = {
 )
 @pytest.mark.parametrize("command", ["plan", "apply"])
 def test_programs(native, text, said, command):
-    native.write(HOST)
-    native.run("apply", "-auto-approve")
+    native.apply(HOST)
     before = native.state_file.read_bytes()
     (native.folder / "cdk.tf.json").write_text(text)
     words = [command] if command == "plan" else [command, "-auto-approve"]
@@ -101,8 +98,7 @@ def text_for_a_set(state: dict[str, Any]) -> None:
     ],
 )
 def test_states(native, spoil):
-    native.write(HOST)
-    native.run("apply", "-auto-approve")
+    native.apply(HOST)
     state = native.state
     spoil(state)
     native.state_file.write_text(json.dumps(state))
@@ -154,8 +150,7 @@ def test_a_place_that_cannot_be_written(native):
 
 def test_a_directory_that_is_read_only(native, monkeypatch):
     """Root may write everywhere, so the directory is one that nobody can write to."""
-    native.write(HOST)
-    refused = native.run("apply", "-auto-approve", "-state=/proc/self/x.tfstate", expect=1)
+    refused = native.apply(HOST, "-state=/proc/self/x.tfstate", expect=1)
     assert refused.err.count("Error:") == 1
     assert native.console.rows("hosts") == []
 
@@ -171,8 +166,7 @@ def _small_files(size: int) -> Any:
 @pytest.mark.parametrize("size", [0, 4000])
 def test_a_full_disk(native, fleet, size):
     """The limit on a file's size stands for a disk that has no more room."""
-    native.write(fleet(2, agents=False))
-    native.run("apply", "-auto-approve")
+    native.apply(fleet(2, agents=False))
     before = native.state
     native.write(fleet(40, agents=False))
     # Python would write half of a compiled module under the limit, and take it for a whole one.
@@ -195,8 +189,7 @@ def test_a_full_disk(native, fleet, size):
 @pytest.mark.parametrize("command", ["apply", "destroy"])
 def test_nothing_is_sent_where_the_journal_has_no_room(native, command):
     """The state would fit, and so would the first intents: the journal reserves 1 MiB."""
-    native.write(HOST)
-    native.run("apply", "-auto-approve")
+    native.apply(HOST)
     before = native.console.rows("hosts")
     native.write({"opsconsole_host": {"a": {"name": "other"}}})
     environment = {**os.environ, **native.console.environment, "PYTHONDONTWRITEBYTECODE": "1"}

@@ -1,7 +1,5 @@
 """Data sources that are read during apply: what they name is about to change."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -50,8 +48,7 @@ def test_what_is_declared_no_more_is_about_to_change(native, count):
 
 def test_a_move_changes_nothing(native):
     waiting = {"opsconsole_specialties": {"s": {"depends_on": ["opsconsole_host.b"]}}}
-    native.write({"opsconsole_host": {"a": {"name": "a"}}})
-    native.run("apply", "-auto-approve")
+    native.apply({"opsconsole_host": {"a": {"name": "a"}}})
     native.write(
         {"opsconsole_host": {"b": {"name": "a"}}},
         data=waiting,
@@ -62,7 +59,7 @@ def test_a_move_changes_nothing(native):
 
 def test_what_needs_a_late_read_waits_for_it(native):
     key = {"x": {"key": "${opsconsole_host.a.knowledge}"}}
-    native.write(
+    native.apply(
         {
             "opsconsole_host": {
                 "a": {"name": "a", "knowledge": "linux-server"},
@@ -71,7 +68,6 @@ def test_what_needs_a_late_read_waits_for_it(native):
         },
         data={"opsconsole_specialty": key},
     )
-    native.run("apply", "-auto-approve")
     assert native.attributes("opsconsole_host.b")["knowledge"] == "spc_linux"
     [b] = [item for item in native.state["resources"] if item["name"] == "b"]
     needs = ["data.opsconsole_specialty.x", "opsconsole_host.a"]
@@ -81,16 +77,16 @@ def test_what_needs_a_late_read_waits_for_it(native):
 
 def test_what_needs_a_read_that_fails_is_skipped(native):
     key = {"x": {"key": "${opsconsole_host.a.knowledge}"}}
-    native.write(
+    result = native.apply(
         {
             "opsconsole_host": {
                 "a": {"name": "a", "knowledge": "no such key"},
                 "b": {"name": "b", "knowledge": "${data.opsconsole_specialty.x.id}"},
             }
         },
+        expect=1,
         data={"opsconsole_specialty": key},
     )
-    result = native.run("apply", "-auto-approve", expect=1)
     assert "opsconsole_host.b: Skipped, because data.opsconsole_specialty.x failed" in result.text
     assert native.addresses() == ["opsconsole_host.a"]
 

@@ -1,7 +1,5 @@
 """What an interrupted replacement put aside is deleted by the next run, as Terraform does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,15 +1,13 @@
 """`opsconsole doctor` against consoles that are well, away, or closed to this key."""
 
-from __future__ import annotations
-
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
+
+from loopback import Handler, serve_handler
 
 
 def checks(native: Any, *words: str, expect: int = 0) -> dict[str, dict[str, str]]:
@@ -111,24 +109,12 @@ REFUSED = json.dumps({"code": "LICENSE_EXPIRED", "message": "pay first", "reques
 
 @contextmanager
 def answering(status: int, headers: dict[str, str], body: str) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
+    class Answering(Handler):
         def do_GET(self) -> None:
-            self.send_response_only(status)
-            for name, value in {**headers, "Content-Length": str(len(body))}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body.encode())
+            self.answer(status, body.encode(), **headers)
 
-        def log_message(self, format: str, *args: object) -> None: ...
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with serve_handler(Answering) as address:
+        yield address
 
 
 @pytest.mark.parametrize(

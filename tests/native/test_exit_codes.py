@@ -1,7 +1,5 @@
 """Exit code 75: nothing is wrong and nothing was done, so the same command may succeed later."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any
@@ -20,8 +18,7 @@ LATER = {"Retry-After": "1000"}
 def deployed(native: Any, fleet: Callable[..., dict[str, Any]]) -> Any:
     """A folder whose program was applied."""
     native.settings["max_retries"] = 0
-    native.write(fleet(1, agents=False))
-    native.run("apply", "-auto-approve")
+    native.apply(fleet(1, agents=False))
     (native.folder / "rows.json").write_text(json.dumps([{"name": "one"}, {"name": "two"}]))
     return native
 

@@ -1,7 +1,5 @@
 """The plan at a glance: short above what a screen holds, whole in a pipe, either one on demand."""
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """What a native run refuses or fails over, and leaves in state untainted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -17,9 +15,7 @@ def _agent(**fields: Any) -> dict[str, Any]:
 
 def test_a_console_that_ignores_dry_runs_fails_the_run_once(native_on, fleet):
     native = native_on("heedless")
-    native.write(fleet(3, agents=False))
-
-    result = native.run("apply", "-auto-approve", "-json", expect=1)
+    result = native.apply(fleet(3, agents=False), "-json", expect=1)
 
     told = [item["diagnostic"] for item in result.of_type("diagnostic")]
     assert [item["severity"] for item in told].count("error") == 1
@@ -34,22 +30,19 @@ def test_a_console_that_ignores_dry_runs_fails_the_run_once(native_on, fleet):
 
 def test_no_more_is_deleted_than_max_deletions_allows(native, fleet):
     native.settings["max_deletions"] = 1
-    native.write(fleet(3))
-    native.run("apply", "-auto-approve")
+    native.apply(fleet(3))
     for words in (("plan", "-destroy"), ("destroy", "-auto-approve", "-force")):
         refused = native.run(*words, expect=1).text
         assert "than max_deletions allows: 1" in refused
         for number in range(3):
             assert f"opsconsole_host.web[{number}]" in refused
     assert len(native.console.rows("hosts")) == 3
-    native.write(fleet(2))
-    native.run("apply", "-auto-approve", "-force")
+    native.apply(fleet(2), "-force")
     assert len(native.console.rows("hosts")) == 2
 
 
 def test_what_is_refused_stands_below_the_plan_not_in_it(native):
-    native.write(_agent())
-    native.run("apply", "-auto-approve")
+    native.apply(_agent())
     native.write(_agent(main_engine="other") | {"opsconsole_host": {"web": {"name": "web-1"}}})
 
     result = native.run("plan", expect=1)
@@ -63,8 +56,7 @@ def test_what_is_refused_stands_below_the_plan_not_in_it(native):
 @pytest.mark.parametrize("policy", ["archive_with_host", "prevent"])
 def test_a_requested_replacement_of_an_agent_is_reported_at_plan_time(native_on, policy):
     native = native_on("default")
-    native.write(_agent(deletion_policy=policy))
-    native.run("apply", "-auto-approve")
+    native.apply(_agent(deletion_policy=policy))
 
     prevented = policy == "prevent"
     words = ("plan", "-replace=opsconsole_agent.a")
@@ -82,8 +74,7 @@ def test_an_agent_that_can_move_outlives_its_host_only_where_that_is_possible(na
     resources = _agent()
     web = resources["opsconsole_host"]["web"]
     web |= {"external_id": "one", "lifecycle": {"create_before_destroy": first == "created"}}
-    native.write(resources)
-    native.run("apply", "-auto-approve")
+    native.apply(resources)
     web |= {"external_id": "two", "name": "web-2"}
     native.write(resources)
 
@@ -107,8 +98,7 @@ def test_an_agent_moves_away_before_its_host_of_the_same_block_is_deleted(native
     resources = _agent(host_id='${opsconsole_host.web["b"].id}')
     web = {"for_each": '${toset(["a", "b"])}', "name": "${each.key}"}
     resources["opsconsole_host"]["web"] = web
-    native.write(resources)
-    native.run("apply", "-auto-approve")
+    native.apply(resources)
     web["for_each"] = '${toset(["a"])}'
     resources["opsconsole_agent"]["a"]["host_id"] = '${opsconsole_host.web["a"].id}'
     native.write(resources)
@@ -122,12 +112,11 @@ def test_an_agent_moves_away_before_its_host_of_the_same_block_is_deleted(native
 
 
 def test_a_host_is_not_deleted_under_what_the_plan_keeps(native):
-    native.write(_agent())
-    native.run("apply", "-auto-approve")
+    native.apply(_agent())
     [host] = native.console.rows("hosts")
-    native.write({"opsconsole_agent": _agent(host_id=host["id"])["opsconsole_agent"]})
-
-    result = native.run("apply", "-auto-approve", "-force", expect=1)
+    result = native.apply(
+        {"opsconsole_agent": _agent(host_id=host["id"])["opsconsole_agent"]}, "-force", expect=1
+    )
 
     assert "opsconsole_host.web cannot be deleted" in result.text
     assert "would also archive opsconsole_agent.a. Remove these too" in result.text
@@ -135,8 +124,7 @@ def test_a_host_is_not_deleted_under_what_the_plan_keeps(native):
 
 
 def test_an_agent_follows_its_replaced_host_whatever_it_ignores(native):
-    native.write(_agent(lifecycle={"ignore_changes": ["host_id"]}))
-    native.run("apply", "-auto-approve")
+    native.apply(_agent(lifecycle={"ignore_changes": ["host_id"]}))
 
     planned = native.actions("-replace=opsconsole_host.web")
 
@@ -145,8 +133,7 @@ def test_an_agent_follows_its_replaced_host_whatever_it_ignores(native):
 
 
 def test_nothing_is_archived_with_a_host_that_is_only_forgotten(native):
-    native.write(_agent())
-    native.run("apply", "-auto-approve")
+    native.apply(_agent())
     native.write(removed=[{"from": "opsconsole_host.web", "lifecycle": {"destroy": False}}])
 
     result = native.run("plan")
@@ -159,12 +146,9 @@ def test_a_replacement_that_fails_is_reported_once(native):
     resources = _agent()
     web = resources["opsconsole_host"]["web"]
     web |= {"external_id": "one", "lifecycle": {"create_before_destroy": True}}
-    native.write(resources)
-    native.run("apply", "-auto-approve")
+    native.apply(resources)
     web["external_id"] = "two"
-    native.write(resources)
-
-    result = native.run("apply", "-auto-approve", expect=1)
+    result = native.apply(resources, expect=1)
 
     assert "which is opsconsole_host.web in state" in result.text
     assert "leave create_before_destroy out" in result.text
@@ -186,23 +170,18 @@ def test_outputs_that_are_known_are_kept_where_something_failed(native):
         "of_what_failed": "${opsconsole_host.b.id}",
     }
     output = {name: {"value": value} for name, value in outputs.items()}
-    native.write(resources, output=output)
-    native.run("apply", "-auto-approve", expect=1)
+    native.apply(resources, expect=1, output=output)
     assert set(native.state["outputs"]) == {"literal", "of_what_was_done"}
 
     resources["opsconsole_host"]["b"]["target_port"] = 22
-    native.write(resources, output=output)
-    native.run("apply", "-auto-approve")
+    native.apply(resources, output=output)
     assert set(native.state["outputs"]) == set(outputs)
 
 
 def test_a_plugin_that_its_agent_declares_outlives_its_attachment(native):
     attachment = {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}
-    native.write(_agent() | {"opsconsole_agent_plugin": {"p": attachment}})
-    native.run("apply", "-auto-approve")
-    native.write(_agent(plugin_ids=["plg_disk", "plg_logs"]))
-
-    result = native.run("apply", "-auto-approve", "-force")
+    native.apply(_agent() | {"opsconsole_agent_plugin": {"p": attachment}})
+    result = native.apply(_agent(plugin_ids=["plg_disk", "plg_logs"]), "-force")
 
     assert "The plugin plg_disk stays attached" in result.text
     assert {row["plugin_id"] for row in native.console.rows("attachments")} == {
@@ -215,14 +194,13 @@ def test_a_plugin_that_its_agent_declares_outlives_its_attachment(native):
 
 def test_nothing_is_created_on_a_host_whose_replacement_fails(native):
     web = {"count": 2, "name": "web-${count.index}", "lifecycle": {"create_before_destroy": True}}
-    native.write({"opsconsole_host": {"web": web}})
-    native.run("apply", "-auto-approve")
+    native.apply({"opsconsole_host": {"web": web}})
     agent = _agent(host_id="${opsconsole_host.web[0].id}")["opsconsole_agent"]
-    native.write(
-        {"opsconsole_host": {"web": web | {"external_id": "2"}}, "opsconsole_agent": agent}
+    result = native.apply(
+        {"opsconsole_host": {"web": web | {"external_id": "2"}}, "opsconsole_agent": agent},
+        "-force",
+        expect=1,
     )
-
-    result = native.run("apply", "-auto-approve", "-force", expect=1)
 
     assert "would not create the host" in result.text
     assert native.console.rows("agents") == []
@@ -230,8 +208,7 @@ def test_nothing_is_created_on_a_host_whose_replacement_fails(native):
 
 def test_an_agent_that_is_created_first_survives_the_deletion_of_its_old_host(native):
     resources = _agent(lifecycle={"create_before_destroy": True})
-    native.write(resources)
-    native.run("apply", "-auto-approve")
+    native.apply(resources)
     [old] = [row["id"] for row in native.console.rows("agents")]
     resources["opsconsole_host"] = {"new": {"name": "new"}}
     resources["opsconsole_agent"]["a"]["host_id"] = "${opsconsole_host.new.id}"
@@ -254,8 +231,7 @@ def test_an_agent_moves_in_time_though_other_updates_wait_in_a_cycle(native_on):
     inner = {"name": "inner", "external_id": "one"}
     other = {"name": "other", "jump_host_ids": ["${opsconsole_host.inner.id}"]}
     resources["opsconsole_host"] = {"web": web, "inner": inner, "other": other}
-    native.write(resources)
-    native.run("apply", "-auto-approve")
+    native.apply(resources)
     web |= {"for_each": '${toset(["a"])}', "external_id": "two"}
     inner["external_id"] = "two"
     other["jump_host_ids"] = ['${opsconsole_host.web["a"].id}']
@@ -280,8 +256,7 @@ def test_a_host_stays_while_its_agent_could_not_move(native_on, first):
     resources = _agent(host_id="${opsconsole_host.old.id}")
     old = {"name": "old", "lifecycle": {"create_before_destroy": first == "created"}}
     resources["opsconsole_host"] = {"old": old, "new": {"name": "new"}}
-    native.write(resources)
-    native.run("apply", "-auto-approve")
+    native.apply(resources)
     if first == "created":
         old |= {"external_id": "two", "name": "old-2"}
     else:
@@ -304,13 +279,11 @@ def test_a_specialty_goes_after_an_agent_that_carries_it_by_a_literal_id(native_
     native = native_on("extended")
     resources = _agent(specialty_id="spc_linux")
     linux = {"key": "linux-server", "deletion_policy": "delete"}
-    native.write(resources | {"opsconsole_specialty": {"linux": linux}})
-    native.run("apply", "-auto-approve")
+    native.apply(resources | {"opsconsole_specialty": {"linux": linux}})
     native.console.reset_log()
     native.console.fault(operation="agent_delete", delay=0.3)
 
-    native.write({"opsconsole_host": resources["opsconsole_host"]})
-    native.run("apply", "-auto-approve", "-force")
+    native.apply({"opsconsole_host": resources["opsconsole_host"]}, "-force")
 
     writes = [item["operation"] for item in native.console.requests() if item["method"] != "GET"]
     assert writes == ["agent_delete", "specialty_delete"]

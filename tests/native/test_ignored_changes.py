@@ -1,7 +1,5 @@
 """`ignore_changes`: what is left as it is, path by path, as Terraform takes it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -24,10 +22,8 @@ def program(jumps: list[str], ignored: list[str]) -> dict[str, Any]:
     ids=["the element stays", "others follow", "what is not declared is not there"],
 )
 def test_one_element_of_a_list(native, declared, kept):
-    native.write(program(["one"], ["jump_host_ids[0]"]))
-    native.run("apply", "-auto-approve")
-    native.write(program(declared, ["jump_host_ids[0]"]))
-    native.run("apply", "-auto-approve")
+    native.apply(program(["one"], ["jump_host_ids[0]"]))
+    native.apply(program(declared, ["jump_host_ids[0]"]))
     ids = {row["id"]: row["name"] for row in native.console.rows("hosts")}
     found = native.attributes("opsconsole_host.web")["jump_host_ids"]
     assert [ids[item] for item in found] == kept

@@ -1,7 +1,5 @@
 """What `import` blocks take into state when a plan is applied, and what they refuse."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -82,15 +80,12 @@ def test_an_id_may_come_from_what_state_holds(native):
     host = native.console.create("hosts", id="hst_there", name="a")
     agent = {"host_id": "${opsconsole_host.h.id}", "specialty_id": "spc_linux"}
     hosts = {"opsconsole_host": {"h": {"name": "a"}}}
-    native.write(hosts, **{"import": [{"to": "opsconsole_host.h", "id": host["id"]}]})
-    native.run("apply", "-auto-approve")
-    native.write({**hosts, "opsconsole_agent": {"x": agent}})
-    native.run("apply", "-auto-approve")
+    native.apply(hosts, **{"import": [{"to": "opsconsole_host.h", "id": host["id"]}]})
+    native.apply({**hosts, "opsconsole_agent": {"x": agent}})
     plugin = {"agent_id": "${opsconsole_agent.x.id}", "plugin_id": "plg_disk"}
-    native.write(
+    native.apply(
         {**hosts, "opsconsole_agent": {"x": agent}, "opsconsole_agent_plugin": {"p": plugin}}
     )
-    native.run("apply", "-auto-approve")
     native.run("state", "rm", "opsconsole_agent_plugin.p")
     block = {"to": "opsconsole_agent_plugin.p", "id": "${opsconsole_agent.x.id}/plg_disk"}
     native.write(

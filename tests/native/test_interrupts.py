@@ -1,7 +1,5 @@
 """Ctrl-C during an apply: once to finish what is in flight, twice to stop now."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re
@@ -18,8 +16,7 @@ from patience import until
 def begun(native: Any, fleet: Any, count: int = 12) -> subprocess.Popen[str]:
     """Start an apply that creates agents; return once three are created and the fourth is held."""
     native.settings["max_concurrency"] = 1
-    native.write(fleet(count))
-    native.run("apply", "-auto-approve", "-target=opsconsole_host.web")
+    native.apply(fleet(count), "-target=opsconsole_host.web")
     native.console.fault(operation="agent_create", skip=3, times=None, hold="before")
     process: subprocess.Popen[str] = native.start("apply", "-auto-approve")
     until(lambda: native.console.traffic()["in_flight"], "the fourth agent is sent")

@@ -1,7 +1,5 @@
 """What a declaration comes to only while it is applied is judged by the same rules."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -32,9 +30,7 @@ def test_rules_hold_for_values_that_are_known_only_after_apply(native, type_name
     before = native.console.row("blacklists", "blk_format")
     resources: dict[str, Any] = {"opsconsole_host": {"a": {"name": "a"}}}
     resources.setdefault(type_name, {})["late"] = declared
-    native.write(resources)
-
-    refused = native.run("apply", "-auto-approve", expect=1)
+    refused = native.apply(resources, expect=1)
 
     assert said.lower() in refused.text.lower()
     assert native.addresses() == ["opsconsole_host.a"]
@@ -45,14 +41,12 @@ def test_rules_hold_for_values_that_are_known_only_after_apply(native, type_name
 def test_a_row_whose_id_is_known_late_is_adopted_with_the_warning(native):
     late = '${opsconsole_host.a.id == "" ? "" : "blk_format"}'
     declared = {"id": late, "pattern": "rm -rf /x", "tenant_wide": True}
-    native.write(
+    told = native.apply(
         {
             "opsconsole_host": {"a": {"name": "a"}},
             "opsconsole_blacklisted_command": {"late": declared},
         }
-    )
-
-    told = native.run("apply", "-auto-approve").text
+    ).text
 
     assert told.count("Adopting the blacklisted command blk_format changes a row") == 1
     assert "'mkfs*' → 'rm -rf /x'" in told

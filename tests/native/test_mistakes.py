@@ -1,7 +1,5 @@
 """Mistakes of a first hour, and the words that answer each of them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -55,8 +53,9 @@ def test_addresses_and_subnets_are_no_warning(native):
 
 
 def test_a_host_name_that_is_declared_twice(native):
-    native.write({"opsconsole_host": {"a": {"name": "web"}, "b": {"name": "web"}}})
-    said = native.run("apply", "--auto-approve", expect=1).text
+    said = native.apply(
+        {"opsconsole_host": {"a": {"name": "web"}, "b": {"name": "web"}}}, expect=1
+    ).text
     assert 'Error: The console would not create the host "web"' in said
     assert (
         "In a dry run, which changes nothing, the console gives its row the status 'updated'"
@@ -119,8 +118,7 @@ def test_an_unknown_specialty_is_answered_with_a_near_one(native):
 
 
 def test_an_unknown_plugin_is_doubted_in_the_plan(native):
-    native.write(agent("plg_disk"))
-    native.run("apply", "--auto-approve")
+    native.apply(agent("plg_disk"))
     native.write(agent("plg_disk", "plg_dsk"))
     said = native.run("plan").out
     assert "Warning: No agent that was read has the plugin plg_dsk" in said
@@ -146,8 +144,7 @@ def test_lists_that_are_not_whole_prove_no_absence(native_on):
     program = agent(*(f"plg_{name}" for name in plugins))
     program.pop("opsconsole_specialty")
     program["opsconsole_agent"]["x"]["specialty_id"] = "spc_linux"
-    native.write(program)
-    native.run("apply", "--auto-approve")
+    native.apply(program)
     fields = program["opsconsole_agent"]["x"]
     fields["plugin_ids"] = [*fields["plugin_ids"], "plg_firewall", "plg_dsk"]
     fields["specialty_id"] = "spc_linuz"

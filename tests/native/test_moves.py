@@ -1,7 +1,5 @@
 """What becomes of instances whose address changes: blocks, and `count` that comes and goes."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -19,8 +17,7 @@ def hosts(**declared: dict[str, Any]) -> dict[str, Any]:
 
 
 def begin(native: Any, **declared: dict[str, Any]) -> None:
-    native.write(hosts(**declared))
-    native.run("apply", "-auto-approve")
+    native.apply(hosts(**declared))
     native.console.reset_log()
 
 

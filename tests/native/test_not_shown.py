@@ -1,7 +1,5 @@
 """What is missing is warned of or refused; a list that may not be whole proves no absence."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -10,8 +8,7 @@ import pytest
 
 def test_what_was_not_read_is_not_said_to_match(native):
     program = {"opsconsole_host": {"web": {"count": 2, "name": "web-${count.index}"}}}
-    native.write(program)
-    native.run("apply", "-auto-approve")
+    native.apply(program)
     assert "No changes. The console matches the program." in native.run("plan").out
     unread = "No changes. State matches the program. 2 resources in it were not read"
     assert unread in native.run("plan", "-refresh=false").out
@@ -21,8 +18,7 @@ def test_what_was_not_read_is_not_said_to_match(native):
 
 
 def test_what_was_shown_in_part_is_not_said_to_match(native):
-    native.write({"opsconsole_host": {"web": {"name": "web", "knowledge": "a"}}})
-    native.run("apply", "-auto-approve")
+    native.apply({"opsconsole_host": {"web": {"name": "web", "knowledge": "a"}}})
     part = json.dumps({"id": native.attributes("opsconsole_host.web")["id"]})
     native.console.fault(method="POST", path="/hosts/hst_", status=200, text=part)
     told = native.run("plan").out
@@ -42,14 +38,11 @@ def test_plugins_that_a_key_may_not_list_stop_nothing_else(profile, native_on):
         "opsconsole_agent": {name: {**item, "name": name} for name, item in agents.items()},
         "opsconsole_agent_plugin": {"logs": attachment},
     }
-    native.write(program)
-    native.run("apply", "-auto-approve")
+    native.apply(program)
     held = native.attributes("opsconsole_agent.full")
     native.console.fault(operation="plugin_list", status=403, code="FORBIDDEN", times=None)
     host["knowledge"] = "new"
-    native.write(program)
-
-    applied = native.run("apply", "-auto-approve").text
+    applied = native.apply(program).text
     assert "Apply complete! Resources: 0 added, 1 changed, 0 destroyed." in applied
     assert "was not checked" in applied and "use a key that may read it" in applied
     assert native.attributes("opsconsole_agent.full") == held
@@ -61,8 +54,7 @@ def test_plugins_that_a_key_may_not_list_stop_nothing_else(profile, native_on):
     del program["opsconsole_agent_plugin"]
     program["opsconsole_agent"]["open"]["plugin_ids"] = ["plg_logs"]
     host["knowledge"] = "newer"
-    native.write(program)
-    refused = native.run("apply", "-auto-approve", "-force", expect=1).text
+    refused = native.apply(program, "-force", expect=1).text
     assert 'Cannot update the agent "open"' in refused
     assert native.console.rows("hosts")[0]["knowledge"] == "newer"
 
@@ -73,13 +65,11 @@ def test_the_agent_that_an_attach_is_answered_with_is_kept(native):
         "opsconsole_host": {"web": {"name": "web"}},
         "opsconsole_agent": {"a": agent},
     }
-    native.write(resources)
-    native.run("apply", "-auto-approve")
+    native.apply(resources)
     [row] = native.console.rows("agents")
     native.console.change("agents", row["id"], secondary_engine="engine-z")
     attached = {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}
-    native.write(resources | {"opsconsole_agent_plugin": {"disk": attached}})
-    native.run("apply", "-auto-approve")
+    native.apply(resources | {"opsconsole_agent_plugin": {"disk": attached}})
     assert native.attributes("opsconsole_agent.a")["secondary_engine"] == "engine-z"
     assert native.actions() == {}
 

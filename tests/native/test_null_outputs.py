@@ -1,7 +1,5 @@
 """Outputs that hold nulls: Terraform finds the types that it would have written itself."""
 
-from __future__ import annotations
-
 import pytest
 
 OUTPUTS = {

@@ -1,7 +1,5 @@
 """One object of the console has one address, wherever a second one would come to be."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -11,8 +9,7 @@ HOST = "opsconsole_host"
 
 
 def one_host(native: Any) -> str:
-    native.write({HOST: {"a": {"name": "a"}}})
-    native.run("apply", "-auto-approve")
+    native.apply({HOST: {"a": {"name": "a"}}})
     found: str = native.attributes(f"{HOST}.a")["id"]
     return found
 
@@ -64,10 +61,10 @@ def test_a_moved_block_that_makes_room_for_an_import_of_the_same(native):
 
 
 def test_two_declarations_that_adopt_one_specialty(native):
-    native.write(
-        {"opsconsole_specialty": {"a": {"key": "linux-server"}, "b": {"key": "linux-server"}}}
+    result = native.apply(
+        {"opsconsole_specialty": {"a": {"key": "linux-server"}, "b": {"key": "linux-server"}}},
+        expect=1,
     )
-    result = native.run("apply", "-auto-approve", expect=1)
     assert "opsconsole_specialty.a and opsconsole_specialty.b are the same" in result.text
     assert not native.state_file.exists() or native.addresses() == []
 
@@ -117,7 +114,7 @@ def test_two_consoles_may_have_objects_of_one_id(native):
 
 
 def test_a_specialty_whose_key_is_known_late_and_that_another_address_holds(native):
-    native.write(
+    result = native.apply(
         {
             HOST: {"a": {"name": "a"}},
             "opsconsole_specialty": {
@@ -125,11 +122,11 @@ def test_a_specialty_whose_key_is_known_late_and_that_another_address_holds(nati
                 "b": {"key": "${data.opsconsole_specialty.late.key}"},
             },
         },
+        expect=1,
         data={
             "opsconsole_specialty": {"late": {"id": "spc_linux", "depends_on": [f"{HOST}.a"]}},
         },
     )
-    result = native.run("apply", "-auto-approve", expect=1)
     held = "opsconsole_specialty.a" in native.addresses()
     first, second = ("a", "b") if held else ("b", "a")
     assert f"opsconsole_specialty.{first} holds the specialty spc_linux already" in result.text
@@ -137,8 +134,7 @@ def test_a_specialty_whose_key_is_known_late_and_that_another_address_holds(nati
 
 
 def test_a_declaration_that_adopts_what_state_holds(native):
-    native.write({"opsconsole_blacklisted_command": {"a": {"id": "blk_format"}}})
-    native.run("apply", "-auto-approve")
+    native.apply({"opsconsole_blacklisted_command": {"a": {"id": "blk_format"}}})
     native.write(
         {"opsconsole_blacklisted_command": {"a": {"id": "blk_format"}, "b": {"id": "blk_format"}}}
     )
@@ -183,8 +179,7 @@ def test_the_way_out_works(native):
 
 
 def test_objects_without_an_id_are_not_one_object(native):
-    native.write({HOST: {"a": {"name": "a"}, "b": {"name": "b"}}})
-    native.run("apply", "-auto-approve")
+    native.apply({HOST: {"a": {"name": "a"}, "b": {"name": "b"}}})
     path = native.folder / "terraform.tfstate"
     state = json.loads(path.read_text())
     for resource in state["resources"]:

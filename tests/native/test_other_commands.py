@@ -1,7 +1,5 @@
 """Commands beside plan and state: graph, hosts import, capabilities."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,15 +1,10 @@
 """Plan, apply and destroy from the command line."""
 
-from __future__ import annotations
-
 import math
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-
-Fleet = Callable[..., dict[str, Any]]
 
 
 def test_the_whole_way(native, fleet):
@@ -92,8 +87,7 @@ def test_apply_asks(native, answer, words, code, said):
 
 
 def test_nothing_to_do_asks_nothing(native):
-    native.write({"opsconsole_host": {"a": {"name": "a"}}})
-    native.run("apply", "-auto-approve")
+    native.apply({"opsconsole_host": {"a": {"name": "a"}}})
     assert "Enter a value" not in native.run("apply", "-input=false").out
 
 
@@ -122,8 +116,9 @@ def test_apply_as_json_is_a_stream_of_messages(native, fleet):
 
 
 def test_targets_and_replacements(native):
-    native.write({"opsconsole_host": {"a": {"name": "a"}, "b": {"name": "b"}}})
-    native.run("apply", "-auto-approve", "-target=opsconsole_host.a")
+    native.apply(
+        {"opsconsole_host": {"a": {"name": "a"}, "b": {"name": "b"}}}, "-target=opsconsole_host.a"
+    )
     assert native.addresses() == ["opsconsole_host.a"]
     assert native.actions("-replace=opsconsole_host.a") == {
         "opsconsole_host.a": ["delete", "create"],
@@ -151,8 +146,7 @@ def test_a_target_comes_before_what_depends_on_its_outcome(native):
 
 
 def test_refresh_is_done_as_asked(native):
-    native.write({"opsconsole_host": {"a": {"name": "a", "knowledge": "k"}}})
-    native.run("apply", "-auto-approve")
+    native.apply({"opsconsole_host": {"a": {"name": "a", "knowledge": "k"}}})
     [row] = native.console.rows("hosts")
     native.console.change("hosts", row["id"], knowledge="changed")
     native.console.reset_log()
@@ -178,8 +172,7 @@ def test_a_plan_is_written_as_a_page_and_as_markdown(native, fleet):
 @pytest.mark.parametrize(("hosts", "chunk"), [(1, 500), (7, 3), (9, 3)])
 def test_calls_are_counted(native, fleet, hosts, chunk):
     native.settings["import_chunk_size"] = chunk
-    native.write(fleet(hosts))
-    native.run("apply", "-auto-approve")
+    native.apply(fleet(hosts))
     counts = native.console.request_counts()
     assert counts["host_import"] == 2 * math.ceil(hosts / chunk)
     assert counts["host_update"] == hosts
@@ -196,14 +189,13 @@ def test_calls_are_counted(native, fleet, hosts, chunk):
 
 
 def test_parallelism_bounds_what_is_in_flight(native, fleet):
-    native.write(fleet(12, agents=False))
-    native.run("apply", "-auto-approve", "-parallelism=2")
+    native.apply(fleet(12, agents=False), "-parallelism=2")
     assert native.console.traffic()["most_in_flight"] <= 2
     assert "1 or more" in native.run("plan", "-parallelism=0", expect=1).err
 
 
 def test_a_failed_host_fails_alone(native):
-    native.write(
+    result = native.apply(
         {
             "opsconsole_host": {
                 "a": {"name": "a"},
@@ -217,9 +209,9 @@ def test_a_failed_host_fails_alone(native):
                     "specialty_id": "${opsconsole_specialty.linux.id}",
                 }
             },
-        }
+        },
+        expect=1,
     )
-    result = native.run("apply", "-auto-approve", expect=1)
     assert "Apply incomplete. Resources: 1 adopted, 1 added" in result.out
     assert "opsconsole_agent.on_b (waited for opsconsole_host.b)" in result.out
     assert result.out.count("Error:") == 1
@@ -231,11 +223,9 @@ def test_a_failed_host_fails_alone(native):
 
 def test_data_sources_that_are_gone_leave_state(native):
     host = {"opsconsole_host": {"a": {"name": "a"}}}
-    native.write(host, data={"opsconsole_specialties": {"all": {}}})
-    native.run("apply", "-auto-approve")
+    native.apply(host, data={"opsconsole_specialties": {"all": {}}})
     assert "data.opsconsole_specialties.all" in native.addresses()
-    native.write(host)
-    native.run("apply", "-auto-approve")
+    native.apply(host)
     assert native.addresses() == ["opsconsole_host.a"]
 
 
@@ -248,8 +238,7 @@ def test_data_sources_that_are_gone_leave_state(native):
     ],
 )
 def test_a_replacement_of_nothing_is_reported(native, fleet, address, said):
-    native.write(fleet(2, agents=False))
-    native.run("apply", "-auto-approve")
+    native.apply(fleet(2, agents=False))
     result = native.run("plan", f"-replace={address}", "-detailed-exitcode")
     assert f"-replace={address} replaces nothing" in result.text
     assert said in result.text
@@ -266,8 +255,7 @@ def test_a_target_leaves_alone_the_outputs_of_what_else_there_is(native, words):
     }
     blocks: dict[str, Any] = {"data": {"opsconsole_specialties": {"all": {}}}, "output": output}
     hosts["a"]["knowledge"] = "one"
-    native.write({"opsconsole_host": hosts}, **blocks)
-    native.run("apply", "-auto-approve")
+    native.apply({"opsconsole_host": hosts}, **blocks)
     before = native.state["outputs"]
 
     hosts["a"]["knowledge"] = "two"
@@ -294,8 +282,7 @@ def checksum_of(native: Any, *words: str) -> str:
 
 def test_the_order_of_a_replacement_is_part_of_the_checksum(native):
     web: dict[str, Any] = {"name": "web", "external_id": "one"}
-    native.write({"opsconsole_host": {"web": web}})
-    native.run("apply", "-auto-approve")
+    native.apply({"opsconsole_host": {"web": web}})
     web["external_id"] = "two"
     native.write({"opsconsole_host": {"web": web}})
     one_way = checksum_of(native)
@@ -305,8 +292,7 @@ def test_the_order_of_a_replacement_is_part_of_the_checksum(native):
 
 
 def test_what_a_refresh_found_is_part_of_the_checksum_where_it_is_all_there_is(native):
-    native.write({"opsconsole_host": {"web": {"name": "web"}}})
-    native.run("apply", "-auto-approve")
+    native.apply({"opsconsole_host": {"web": {"name": "web"}}})
     [row] = native.console.rows("hosts")
     native.console.change("hosts", row["id"], private_ip="10.0.0.1")
     once = checksum_of(native, "-refresh-only")
@@ -316,8 +302,7 @@ def test_what_a_refresh_found_is_part_of_the_checksum_where_it_is_all_there_is(n
 
 def test_what_a_console_changes_by_itself_is_no_part_of_the_checksum(native_on):
     native = native_on("bumping")
-    native.write({"opsconsole_host": {"web": {"name": "web"}}})
-    native.run("apply", "-auto-approve")
+    native.apply({"opsconsole_host": {"web": {"name": "web"}}})
     [row] = native.console.rows("hosts")
     native.console.change("hosts", row["id"], name="other")
     assert checksum_of(native) == checksum_of(native)
@@ -339,8 +324,7 @@ def test_a_checksum_can_be_demanded(native):
 
 @pytest.mark.parametrize(("count", "forced"), [(9, False), (10, True)])
 def test_a_plan_that_takes_much_away_is_forced(native, fleet, count, forced):
-    native.write(fleet(count, agents=False))
-    native.run("apply", "-auto-approve")
+    native.apply(fleet(count, agents=False))
     native.write(fleet(count - 5, agents=False))
     warned = native.run("plan").out
     assert ("The plan removes 5 of" in warned) is forced
@@ -353,8 +337,7 @@ def test_a_plan_that_takes_much_away_is_forced(native, fleet, count, forced):
 
 
 def test_hosts_that_are_gone_need_force_too(native, fleet):
-    native.write(fleet(10, agents=False))
-    native.run("apply", "-auto-approve")
+    native.apply(fleet(10, agents=False))
     for row in native.console.rows("hosts")[:4]:
         native.console.delete("hosts", row["id"])
     for command in ("apply", "destroy"):
@@ -365,8 +348,7 @@ def test_hosts_that_are_gone_need_force_too(native, fleet):
 
 
 def test_what_was_asked_to_be_destroyed_needs_no_force(native, fleet):
-    native.write(fleet(10, agents=False))
-    native.run("apply", "-auto-approve")
+    native.apply(fleet(10, agents=False))
     native.run("destroy", "-auto-approve")
     assert native.console.rows("hosts") == []
 
@@ -383,8 +365,7 @@ def test_an_error_is_a_message_too_where_messages_are_asked_for(native):
 def test_what_state_calls_sensitive_is_shown_by_no_plan(native):
     host = {"web": {"name": "${var.name}", "knowledge": "told"}}
     variable = {"name": {"default": "hush", "sensitive": True}}
-    native.write({"opsconsole_host": host}, variable=variable)
-    native.run("apply", "-auto-approve")
+    native.apply({"opsconsole_host": host}, variable=variable)
     [row] = native.console.rows("hosts")
     native.console.change("hosts", row["id"], knowledge="changed")
     pages = ["-html=plan.html", "-markdown=plan.md"]

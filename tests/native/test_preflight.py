@@ -1,7 +1,5 @@
 """Preflight: the console's verdict on new hosts stands in the reviewed plan."""
 
-from __future__ import annotations
-
 
 def test_verdicts_stand_in_the_plan(native):
     native.console.create("hosts", id="hst_there", name="there")

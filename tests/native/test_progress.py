@@ -1,7 +1,5 @@
 """Lines and messages of an apply that goes on for long."""
 
-from __future__ import annotations
-
 import json
 import time
 from typing import Any

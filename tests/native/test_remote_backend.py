@@ -1,7 +1,5 @@
 """The whole way on a backend that only terraform can speak to: both engines, one state in `pg`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

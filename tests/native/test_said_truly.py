@@ -1,10 +1,8 @@
 """What the document leaves open is written, refused and explained for what it is."""
 
-from __future__ import annotations
-
 
 def test_an_error_that_names_an_object_in_state_says_its_address(native):
-    native.write(
+    native.apply(
         {
             "opsconsole_host": {"web": {"name": "web"}},
             "opsconsole_specialty": {"linux": {"key": "linux-server"}},
@@ -17,7 +15,6 @@ def test_an_error_that_names_an_object_in_state_says_its_address(native):
             },
         }
     )
-    native.run("apply", "-auto-approve")
     agent_id = native.attributes("opsconsole_agent.ops")["id"]
     native.write(
         {
@@ -47,8 +44,7 @@ def test_an_error_that_names_an_object_in_state_says_its_address(native):
 def test_what_the_console_keeps_otherwise_is_not_said_to_be_changed_by_others(native_on):
     native = native_on("tidying")
     host = {"name": "web", "knowledge": " kept trimmed "}
-    native.write({"opsconsole_host": {"web": host, "other": {"name": "other"}}})
-    native.run("apply", "-auto-approve")
+    native.apply({"opsconsole_host": {"web": host, "other": {"name": "other"}}})
     other = native.attributes("opsconsole_host.other")["id"]
     native.console.change("hosts", other, knowledge="new", updated_at="2100-01-01T00:00:00Z")
 

@@ -1,7 +1,5 @@
 """A host's name at two addresses of one plan: the old host goes first, and the plan says so."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -27,8 +25,7 @@ NOTES = {"//": {"metadata": {"path": "fleet/north/gate", "uniqueId": "new"}}}
 
 @pytest.mark.parametrize("more", [NOTES, {"knowledge": "other"}], ids=["equal", "changed"])
 def test_the_old_host_goes_before_the_new_one_is_judged(native, more):
-    native.write(program("old"))
-    native.run("apply", "-auto-approve")
+    native.apply(program("old"))
     native.write(program("new", **more))
     said = native.run("plan", "-force").text
     assert "opsconsole_host.old and opsconsole_host.new look like one host that moved" in said
@@ -48,8 +45,7 @@ def test_the_old_host_goes_before_the_new_one_is_judged(native, more):
 def test_many_are_told_once(native):
     keys = json.dumps([f"web-{number}" for number in range(12)])
     web = {"for_each": f"${{toset({keys})}}", "name": "${each.key}"}
-    native.write({"opsconsole_host": {"old": web}})
-    native.run("apply", "-auto-approve")
+    native.apply({"opsconsole_host": {"old": web}})
     native.write({"opsconsole_host": {"new": web}})
     said = native.run("plan", "-force").text
     assert "12 hosts look as if they had moved" in said
@@ -84,9 +80,7 @@ def test_an_agent_moves_before_its_old_host_is_deleted(native_on, profile):
             "opsconsole_agent": {"ops": agent | {"specialty_id": "spc_linux"}},
         }
 
-    native.write(moved("old"))
-    native.run("apply", "-auto-approve")
-    native.write(moved("new"))
-    native.run("apply", "-auto-approve", "-force", expect=1)
+    native.apply(moved("old"))
+    native.apply(moved("new"), "-force", expect=1)
     assert [row["status"] for row in native.console.rows("agents")] == ["idle"]
     assert len(native.console.rows("hosts")) == 1

@@ -1,7 +1,5 @@
 """Plans that are saved, reviewed and applied later: exactly they, or nothing."""
 
-from __future__ import annotations
-
 import json
 import stat
 import zlib
@@ -35,8 +33,7 @@ def test_a_saved_plan_is_applied_as_it_is(native):
 
 
 def test_a_saved_plan_knows_whether_it_destroys(native):
-    native.write(HOST)
-    native.run("apply", "-auto-approve")
+    native.apply(HOST)
     native.run("plan", "-destroy", "-out=p")
     assert "Destroy complete! Resources: 1 destroyed." in native.run("apply", "p").out
 
@@ -50,11 +47,6 @@ def test_it_uses_the_state_file_that_the_plan_named(native):
 
 def change_state(native: Any) -> None:
     native.run("state", "rm", "opsconsole_host.a")
-
-
-def begin_another_state(native: Any) -> None:
-    native.state_file.unlink()
-    native.run("apply", "-auto-approve", "-refresh=false")
 
 
 def change_console(native: Any) -> None:
@@ -81,8 +73,7 @@ def bump(native: Any) -> None:
     ],
 )
 def test_it_refuses_if_something_moved(native, move, said):
-    native.write(HOST)
-    native.run("apply", "-auto-approve")
+    native.apply(HOST)
     native.write(with_knowledge("two"))
     native.run("plan", "-out=p")
     move(native)
@@ -95,8 +86,7 @@ def test_it_refuses_if_something_moved(native, move, said):
 
 
 def test_what_the_console_changes_by_itself_counts_for_nothing(native):
-    native.write(HOST)
-    native.run("apply", "-auto-approve")
+    native.apply(HOST)
     native.write(with_knowledge("two"))
     native.run("plan", "-out=p")
     bump(native)
@@ -113,8 +103,7 @@ def test_it_is_applied_once(native):
 
 
 def test_it_is_refused_on_another_state(native):
-    native.write(HOST)
-    native.run("apply", "-auto-approve")
+    native.apply(HOST)
     native.write(with_knowledge("two"))
     native.run("plan", "-out=p")
     native.run("destroy", "-auto-approve")
@@ -186,8 +175,7 @@ def test_a_checksum_is_demanded_of_it(native):
 
 
 def test_the_guard_holds_when_it_is_applied(native, fleet):
-    native.write(fleet(10, agents=False))
-    native.run("apply", "-auto-approve")
+    native.apply(fleet(10, agents=False))
     native.write(fleet(2, agents=False))
     native.run("plan", "-out=p", "--force")
     assert "must be forced" in native.run("apply", "p", expect=1).err

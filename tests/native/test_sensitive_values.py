@@ -1,7 +1,5 @@
 """What state calls sensitive stays so in runs that do not evaluate the resource again."""
 
-from __future__ import annotations
-
 import pytest
 
 SECRET = {"secret": {"type": "string", "default": "hidden-words", "sensitive": True}}
@@ -10,15 +8,18 @@ SHOWN = {"shown": {"value": "${opsconsole_host.h.knowledge}"}}
 
 
 def test_an_output_of_a_sensitive_value_says_so_whatever_is_planned(native):
-    native.write(HOSTS, variable=SECRET)
-    native.run("apply", "-auto-approve")
+    native.apply(HOSTS, variable=SECRET)
     native.write(HOSTS, variable=SECRET, output=SHOWN)
     for words in (["-refresh-only"], []):
         told = native.run("plan", *words, expect=1)
         assert "its value is sensitive" in told.text
         assert "hidden-words" not in told.text
-    native.write(HOSTS, variable=SECRET, output={"shown": {**SHOWN["shown"], "sensitive": True}})
-    told = native.run("apply", "-auto-approve", "-refresh-only")
+    told = native.apply(
+        HOSTS,
+        "-refresh-only",
+        variable=SECRET,
+        output={"shown": {**SHOWN["shown"], "sensitive": True}},
+    )
     assert "hidden-words" not in told.text
 
 

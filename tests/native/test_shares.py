@@ -1,28 +1,21 @@
 """`plan --shard K/N`: each stack of an app is planned by one of N calls, whatever the others do."""
 
-from __future__ import annotations
-
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from opsconsole.cli.main import main
+from commands import run_command, write_stacks
 from opsconsole.emulator import Emulator
 
 NAMES = ("alpha", "beta", "gamma", "delta", "epsilon")
 
 
-def run(capfd: Any, *words: str) -> tuple[int, str]:
+def run(*words: str) -> tuple[int, str]:
     """Run `opsconsole plan`; return its exit code and all that it wrote."""
-    try:
-        code: Any = main(["plan", *words])
-    except SystemExit as exit:
-        code = exit.code
-    out, err = capfd.readouterr()
-    return code, out + err
+    ended = run_command("plan", *words)
+    return ended.code, ended.text
 
 
 @pytest.fixture
@@ -34,7 +27,7 @@ def console(
     for name, value in console.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
-    write(tmp_path, {name: {"resource": host(name)} for name in NAMES})
+    write_stacks(tmp_path, {name: {"resource": host(name)} for name in NAMES})
     yield console
 
 
@@ -42,31 +35,10 @@ def host(name: str) -> dict[str, Any]:
     return {"opsconsole_host": {"h": {"name": name}}}
 
 
-def write(folder: Path, stacks: dict[str, dict[str, Any]]) -> None:
-    """Write what synthesis makes of stacks."""
-    manifest = {}
-    for name, blocks in stacks.items():
-        where = folder / "cdktf.out" / "stacks" / name
-        where.mkdir(parents=True, exist_ok=True)
-        settings = {
-            "required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}},
-            "backend": {"local": {"path": str(folder / f"terraform.{name}.tfstate")}},
-        }
-        (where / "cdk.tf.json").write_text(json.dumps({"terraform": settings, **blocks}))
-        manifest[name] = {
-            "name": name,
-            "synthesizedStackPath": f"stacks/{name}/cdk.tf.json",
-            "workingDirectory": f"stacks/{name}",
-            "annotations": [],
-        }
-    document = {"version": "0.21.0", "stacks": manifest}
-    (folder / "cdktf.out" / "manifest.json").write_text(json.dumps(document))
-
-
-def test_each_stack_is_planned_by_one_of_the_shards(console, capfd):
+def test_each_stack_is_planned_by_one_of_the_shards(console):
     seen: list[str] = []
     for number in (1, 2, 3):
-        code, said = run(capfd, "--shard", f"{number}/3", "--html=plan-{stack}.html")
+        code, said = run("--shard", f"{number}/3", "--html=plan-{stack}.html")
         assert code == 0, said
         own = [name for name in NAMES if f"Stack {name}:" in said]
         noun = "stack" if len(own) == 1 else "stacks"
@@ -77,26 +49,26 @@ def test_each_stack_is_planned_by_one_of_the_shards(console, capfd):
     assert console.rows("hosts") == []
 
 
-def test_the_exit_code_is_of_all_stacks(console, capfd, tmp_path):
-    assert run(capfd, "--shard=1/1", "-detailed-exitcode")[0] == 2
+def test_the_exit_code_is_of_all_stacks(console, tmp_path):
+    assert run("--shard=1/1", "-detailed-exitcode")[0] == 2
     missing = {"backend": "local", "config": {"path": str(tmp_path / "nowhere.tfstate")}}
     blocks = {
         "data": {"terraform_remote_state": {"other": missing}},
         "output": {"o": {"value": "${data.terraform_remote_state.other.outputs.x}"}},
     }
-    write(tmp_path, {"alpha": {}, "beta": blocks, "gamma": {"resource": host("gamma")}})
-    code, said = run(capfd, "--shard=1/1", "-detailed-exitcode")
+    write_stacks(tmp_path, {"alpha": {}, "beta": blocks, "gamma": {"resource": host("gamma")}})
+    code, said = run("--shard=1/1", "-detailed-exitcode")
     assert code == 1
     assert "is not applied yet" in said
     assert "1 to add" in said[said.index("Stack gamma:") :]
     assert "Shard 1/1: 3 stacks, 1 with changes, 1 that could not be planned." in said
-    write(tmp_path, {"alpha": {}})
-    assert run(capfd, "--shard=1/1", "-detailed-exitcode")[0] == 0
+    write_stacks(tmp_path, {"alpha": {}})
+    assert run("--shard=1/1", "-detailed-exitcode")[0] == 0
 
 
-def test_a_saved_plan_of_each_stack_is_applied(console, capfd):
-    assert run(capfd, "--shard=1/1", "-out={stack}.plan")[0] == 0
-    assert main(["apply", "alpha.plan"]) == 0
+def test_a_saved_plan_of_each_stack_is_applied(console):
+    assert run("--shard=1/1", "-out={stack}.plan")[0] == 0
+    assert run_command("apply", "alpha.plan").code == 0
     assert [row["name"] for row in console.rows("hosts")] == ["alpha"]
 
 
@@ -109,13 +81,13 @@ def test_a_saved_plan_of_each_stack_is_applied(console, capfd):
         (["--markdown=plan.md"], "Write {stack} where the stack's name belongs"),
     ],
 )
-def test_what_is_of_one_stack_is_refused(words, part, console, capfd):
-    code, said = run(capfd, "--shard=1/2", *words)
+def test_what_is_of_one_stack_is_refused(words, part, console):
+    code, said = run("--shard=1/2", *words)
     assert code == 1
     assert part in said
 
 
-def test_a_shard_that_there_is_not_is_refused(console, capfd):
-    code, said = run(capfd, "--shard=3/2")
+def test_a_shard_that_there_is_not_is_refused(console):
+    code, said = run("--shard=3/2")
     assert code == 1
     assert "Write K/N with K from 1 to N" in said

@@ -1,7 +1,5 @@
 """Commands on what state holds: list, show, forget, output, import."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -20,8 +18,7 @@ OUTPUTS = {
 
 
 def test_list_and_show(native, fleet):
-    native.write(fleet(2))
-    native.run("apply", "-auto-approve")
+    native.apply(fleet(2))
     assert native.run("state", "list", "opsconsole_host.web").out.split() == [
         "opsconsole_host.web[0]",
         "opsconsole_host.web[1]",
@@ -49,8 +46,7 @@ def test_an_empty_folder_has_no_state(native):
 
 @pytest.mark.parametrize("words", [["rm"], ["rm", "-dry-run"]])
 def test_rm_forgets_and_the_console_keeps(native, fleet, words):
-    native.write(fleet(3, agents=False))
-    native.run("apply", "-auto-approve")
+    native.apply(fleet(3, agents=False))
     dry = "-dry-run" in words
     said = native.run("state", *words, "opsconsole_host.web").out
     assert said.count("\n") == 4
@@ -61,8 +57,7 @@ def test_rm_forgets_and_the_console_keeps(native, fleet, words):
 
 
 def test_an_address_that_is_almost_right_is_answered_with_the_right_one(native):
-    native.write(HOST)
-    native.run("apply", "-auto-approve")
+    native.apply(HOST)
     near = 'Did you mean "opsconsole_host.a"?'
     wrong = "opsconsole_hots.a"
     for words in (
@@ -80,8 +75,7 @@ def test_fold_says_when_there_is_nothing(native):
 
 
 def test_state_commands_need_no_program_beside_a_state(native):
-    native.write(HOST)
-    native.run("apply", "-auto-approve")
+    native.apply(HOST)
     (native.folder / "cdk.tf.json").unlink()
     assert native.addresses() == ["opsconsole_host.a"]
     native.run("state", "rm", "opsconsole_host.a")
@@ -101,8 +95,7 @@ def test_state_commands_need_no_program_beside_a_state(native):
     ],
 )
 def test_outputs(native, words, said):
-    native.write(HOST, output=OUTPUTS)
-    native.run("apply", "-auto-approve")
+    native.apply(HOST, output=OUTPUTS)
     found = native.run("output", *words).out
     if said is not None:
         assert found == said
@@ -123,8 +116,7 @@ def test_outputs(native, words, said):
     ],
 )
 def test_outputs_that_cannot_be_printed(native, words, said):
-    native.write(HOST, output=OUTPUTS)
-    native.run("apply", "-auto-approve")
+    native.apply(HOST, output=OUTPUTS)
     assert said in native.run("output", *words, expect=1).err
 
 
@@ -171,8 +163,10 @@ def test_import_keeps_dependencies(native, fleet):
     ],
 )
 def test_imports_that_are_refused(native, address, wanted, said):
-    native.write({"opsconsole_host": {"a": {"name": "a"}, "kept": {"name": "kept"}}})
-    native.run("apply", "-auto-approve", "-target=opsconsole_host.kept")
+    native.apply(
+        {"opsconsole_host": {"a": {"name": "a"}, "kept": {"name": "kept"}}},
+        "-target=opsconsole_host.kept",
+    )
     before = native.state
     refused = native.run("import", address, wanted, expect=1)
     assert said in refused.err
@@ -181,8 +175,7 @@ def test_imports_that_are_refused(native, address, wanted, said):
 
 
 def test_mv_gives_a_new_address_and_the_plan_is_empty(native, fleet):
-    native.write(fleet(2, agents=False))
-    native.run("apply", "--auto-approve")
+    native.apply(fleet(2, agents=False))
     dry = native.run("state", "mv", "--dry-run", "opsconsole_host.web", "opsconsole_host.gate").out
     assert dry.count("Would move") == 2
     assert native.addresses() == ["opsconsole_host.web[0]", "opsconsole_host.web[1]"]
@@ -194,8 +187,7 @@ def test_mv_gives_a_new_address_and_the_plan_is_empty(native, fleet):
 
 
 def test_what_mv_refuses(native, fleet):
-    native.write(fleet(2, agents=False))
-    native.run("apply", "--auto-approve")
+    native.apply(fleet(2, agents=False))
     for source, target, text in (
         ("opsconsole_host.web", "opsconsole_agent.web", "of different types"),
         ("opsconsole_host.web", "opsconsole_host.one[0]", "names 2 instances"),
@@ -228,8 +220,7 @@ def test_a_state_is_pulled_and_pushed(native):
     "words", [["mv", "opsconsole_host.a", "opsconsole_host.b"], ["push", "mine"]]
 )
 def test_a_state_that_is_locked_is_neither_moved_nor_pushed(native, words):
-    native.write(HOST)
-    native.run("apply", "--auto-approve")
+    native.apply(HOST)
     (native.folder / "mine").write_bytes(native.state_file.read_bytes())
     with open_state(LocalBackend(native.state_file, "another")):
         assert "lock" in native.run("state", *words, expect=75).err
@@ -238,8 +229,7 @@ def test_a_state_that_is_locked_is_neither_moved_nor_pushed(native, words):
 
 def test_a_program_for_opentofu_or_terraform_alone_is_served_by_its_state(native):
     """Providers with `for_each`, modules, other providers: only the state is needed."""
-    native.write({"opsconsole_host": {"a": {"name": "a"}}})
-    native.run("apply", "-auto-approve")
+    native.apply({"opsconsole_host": {"a": {"name": "a"}}})
     state = json.loads(native.state_file.read_text())
     resource = state["resources"][0]
     address = resource.pop("provider")

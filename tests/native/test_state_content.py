@@ -1,7 +1,5 @@
 """What a run leaves in state beside the values of resources, as Terraform would leave it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 
@@ -19,17 +17,14 @@ def flags(native: Any) -> dict[str, bool]:
 def test_state_says_what_is_created_before_it_is_destroyed(native):
     web = {"jump_host_ids": ["${opsconsole_host.jump.id}"]}
     first = {"lifecycle": {"create_before_destroy": True}}
-    native.write(hosts(jump={}, web={**web, **first}))
-    native.run("apply", "-auto-approve")
+    native.apply(hosts(jump={}, web={**web, **first}))
     # What it depends on must be there before it, too.
     assert flags(native) == {"jump": True, "web": True}
 
-    native.write(hosts(jump={}, web={**web, "knowledge": "k"}))
-    native.run("apply", "-auto-approve")
+    native.apply(hosts(jump={}, web={**web, "knowledge": "k"}))
     assert flags(native) == {"jump": False, "web": False}
 
-    native.write(hosts(jump=first, web={**web, "knowledge": "k"}))
-    native.run("apply", "-auto-approve")
+    native.apply(hosts(jump=first, web={**web, "knowledge": "k"}))
     assert flags(native) == {"jump": True, "web": False}
 
 

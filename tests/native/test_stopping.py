@@ -1,7 +1,5 @@
 """Runs that are interrupted from outside: what is in flight ends, and nothing more is begun."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -17,8 +15,7 @@ from patience import until
 @pytest.mark.parametrize("words", [("plan",), ("drift",), ("apply", "-auto-approve")])
 def test_reading_stops_too_and_leaves_no_lock(native, fleet, number, words):
     native.settings["max_concurrency"] = 2
-    native.write(fleet(12))
-    native.run("apply", "-auto-approve")
+    native.apply(fleet(12))
     state = native.state_file.read_bytes()
     native.console.reset_log()
     native.console.fault(path="/hosts/", hold="before", times=None)

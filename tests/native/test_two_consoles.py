@@ -1,7 +1,5 @@
 """One program on two consoles: an id says something within its own console only."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from left_calls import leave_calls

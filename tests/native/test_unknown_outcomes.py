@@ -1,7 +1,5 @@
 """Creates whose outcome a crash left unknown: settled by the console, or kept apart in state."""
 
-from __future__ import annotations
-
 import base64
 import json
 import threading
@@ -68,8 +66,7 @@ def test_a_host_that_was_created_comes_into_state(native, crashed):
 
 
 def test_a_host_that_was_not_created_is_created_where_the_console_proves_it(native, crashed):
-    native.write(HOSTS)
-    native.run("apply", "-auto-approve", "-target=opsconsole_host.b")
+    native.apply(HOSTS, "-target=opsconsole_host.b")
     crashed("opsconsole_host.a", name="a")
     result = native.run("apply", "-auto-approve")
     assert "opsconsole_host.a was not created by the run that was interrupted" in result.out
@@ -110,8 +107,7 @@ def agent_on_b(native: Any) -> None:
 
 def test_where_agents_can_be_listed_the_list_says_which_were_created(native_on):
     native = native_on("extended")
-    native.write({"opsconsole_host": {"b": {"name": "b"}}})
-    native.run("apply", "-auto-approve")
+    native.apply({"opsconsole_host": {"b": {"name": "b"}}})
     host_id = native.attributes("opsconsole_host.b")["id"]
     bound = {"host_id": host_id, "specialty_id": "spc_linux"}
     names = ("came", "never", "twins")
@@ -211,8 +207,7 @@ def test_while_one_stands_no_run_is_complete(native):
 
 def test_an_agent_that_was_sent_just_now_may_still_come_though_no_list_shows_it(native_on):
     native = native_on("extended")
-    native.write({"opsconsole_host": {"b": {"name": "b"}}})
-    native.run("apply", "-auto-approve")
+    native.apply({"opsconsole_host": {"b": {"name": "b"}}})
     host_id = native.attributes("opsconsole_host.b")["id"]
     late = {"name": "late", "host_id": host_id, "specialty_id": "spc_linux"}
     native.write({"opsconsole_host": {"b": {"name": "b"}}, "opsconsole_agent": {"late": late}})
@@ -227,8 +222,7 @@ def test_an_agent_that_was_sent_just_now_may_still_come_though_no_list_shows_it(
 
 def test_a_host_that_was_never_created_is_created_once_it_cannot_arrive_any_more(native):
     native.settings |= {"max_retries": 0}
-    native.write({"opsconsole_host": {"b": {"name": "b"}}})
-    native.run("apply", "-auto-approve")
+    native.apply({"opsconsole_host": {"b": {"name": "b"}}})
     native.write(HOSTS)
     held = '"dry_run":false'
     native.console.fault(kind="internal_error", operation="host_import", holds=held)

@@ -1,7 +1,5 @@
 """`opsconsole validate`: program, settings and bounds, without a console, state or variables."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Dependencies in state follow the program even where nothing else changes, in both engines."""
 
-from __future__ import annotations
-
 import pytest
 
 from opsconsole.emulator import serve

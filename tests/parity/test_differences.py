@@ -4,8 +4,6 @@ Plans and states are the same (`test_parity`). What differs is how a change is c
 is refused; each row of the table has one scene here, which both engines live through.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,13 +11,12 @@ from typing import Any
 import pytest
 
 from consoles import CONSOLES
-from opsconsole.emulator import Emulator, serve
+from opsconsole.emulator import serve
 from worlds import World, actions
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "guides" / "native.md"
 HEADING = "### Where it does other than Terraform"
 
-Worlds = Callable[[Emulator], World]
 Scene = Callable[[World, World], None]
 SCENES: dict[str, tuple[str, Scene]] = {}
 """First cell of a row to the profile and the scene that shows it."""

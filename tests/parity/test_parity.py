@@ -1,7 +1,5 @@
 """Random programs: both engines plan the same, and what one applies the other finds in place."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Random programs: both engines print the same plan document, whole."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """A console, a project that pipelines deploy to it, and the services that run them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A diff on a change and a deployment after the merge, by the commands of cdktf and CDK Terrain."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

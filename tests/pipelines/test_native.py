@@ -1,7 +1,5 @@
 """Plan, review, apply of exactly that plan, drift; what a job says when it fails."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The pre-commit hooks, run by pre-commit in a repository that takes them from this one."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The check on a schedule: the image, the CronJob's pod and the systemd unit, each carried out."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

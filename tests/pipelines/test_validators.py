@@ -1,7 +1,5 @@
 """Each pipeline under a validator of its own service, and what all of them have to keep to."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

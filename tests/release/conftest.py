@@ -1,7 +1,5 @@
 """What a release is made of: built once, or taken from the folder that OPSCONSOLE_RELEASE names."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A release's packages, archives, sums and mirror, as pip, registries and Terraform read them."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

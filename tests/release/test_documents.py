@@ -1,7 +1,5 @@
 """Documents: links lead somewhere, and messages point only to what an installed package has."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import re

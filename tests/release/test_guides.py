@@ -1,7 +1,5 @@
 """The guides that are walked: their files and commands are run as they stand, one after another."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The ledger of what the API document leaves open: whole, and true to settings and switches."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """What the installed package says of itself: version, license, types, and its optional parts."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from importlib.metadata import metadata

@@ -1,7 +1,5 @@
 """The reference pages: the Registry's layout, and examples that both engines take."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re

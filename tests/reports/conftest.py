@@ -1,7 +1,5 @@
 """Plans and drift reports of a made-up fleet, of any size, that hold every kind of thing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

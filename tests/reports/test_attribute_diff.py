@@ -1,7 +1,5 @@
 """Attribute diffs line by line, as Terraform's users read them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What is said of many resources in the same words is said once."""
 
-from __future__ import annotations
-
 import pytest
 
 from opsconsole.diagnostics import Diagnostic, error, warning

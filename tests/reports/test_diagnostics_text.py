@@ -1,7 +1,5 @@
 """Diagnostics on a terminal of some width."""
 
-from __future__ import annotations
-
 import pytest
 
 from opsconsole.diagnostics import error

@@ -1,7 +1,5 @@
 """A drift report in each of its formats."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """Markdown for step summaries: escaping, sections, and the limit in bytes."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Callable

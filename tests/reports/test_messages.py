@@ -1,7 +1,5 @@
 """Terraform's machine-readable messages, judged by Terraform's own."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from datetime import UTC, datetime

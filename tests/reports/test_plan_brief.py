@@ -1,7 +1,5 @@
 """The short form of a plan: what is named, what is shown in full, and when a plan fits a screen."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

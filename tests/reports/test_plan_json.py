@@ -1,7 +1,5 @@
 """A plan in Terraform's JSON plan format, judged by Terraform's own."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Callable, Mapping

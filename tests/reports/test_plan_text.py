@@ -1,7 +1,5 @@
 """A plan and the end of an apply as text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What a reader of the README types: `make` and the scripts behind it."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The locks pin what pyproject.toml and package.json ask for, and name no place to get it from."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

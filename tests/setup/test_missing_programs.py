@@ -1,7 +1,5 @@
 """Tests of the real programs are skipped where those are missing, and fail with CI=true."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -4,14 +4,9 @@ Both engines, drift, the renderings, the constructs and the pages follow: the te
 else of the product.
 """
 
-from __future__ import annotations
-
-import contextlib
-import io
 import json
 import shutil
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +14,7 @@ import pytest
 from scripts.generate.constructs import construct_files
 from scripts.generate.reference import reference_files
 
-from opsconsole.cli.main import main
+from commands import run_command
 from opsconsole.drift import unmanaged_kinds
 from opsconsole.emulator import Emulator
 from sixth_resource import SCHEDULE, Schedules, registered
@@ -55,23 +50,11 @@ def native(
 
     def run(*words: str, resource: dict[str, Any] | None = None) -> tuple[int, str]:
         if resource is not None:
-            source = {"opsconsole": {"source": "opsconsole/opsconsole"}}
-            document = {"terraform": {"required_providers": source}, "resource": resource}
-            Path("cdk.tf.json").write_text(json.dumps(document))
-        return _output(words)
+            Path("cdk.tf.json").write_text(json.dumps({"resource": resource}))
+        ended = run_command(*words)
+        return ended.code, ended.text
 
     return run
-
-
-def _output(words: Sequence[str]) -> tuple[int, str]:
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-        try:
-            code = main(words)
-        except SystemExit as left:
-            code = left.code if isinstance(left.code, int) else 1
-    sys.stderr.write(out.getvalue())
-    return code, out.getvalue()
 
 
 def test_the_native_engine(schedules: Schedules, native: Any) -> None:

@@ -1,7 +1,5 @@
 """The stand-in in a folder of its own, on a PATH without Terraform."""
 
-from __future__ import annotations
-
 import shutil
 import stat
 import sys

@@ -3,8 +3,6 @@
 Only where everything is wanted: each takes 20 s of CPU time.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

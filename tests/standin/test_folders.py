@@ -2,8 +2,6 @@
 only, and no command leaves another program behind than it found, unless it names the file.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

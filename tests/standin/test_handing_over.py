@@ -1,7 +1,5 @@
 """What the engine lacks goes to the real Terraform: whole, before any effect, with the reason."""
 
-from __future__ import annotations
-
 import json
 import os
 import zipfile

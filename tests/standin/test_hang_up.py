@@ -1,7 +1,5 @@
 """A terminal that goes away during an apply loses nothing."""
 
-from __future__ import annotations
-
 import time
 
 from terminals import Session

@@ -1,7 +1,5 @@
 """`init` notes the backend as Terraform does, and copies the state where it has changed."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 

@@ -1,7 +1,5 @@
 """A library that drives Terraform drives the stand-in."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

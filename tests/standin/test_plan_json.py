@@ -1,7 +1,5 @@
 """The JSON of a plan has the configuration and the relevant attributes that Terraform prints."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

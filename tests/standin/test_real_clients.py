@@ -1,7 +1,5 @@
 """The real cdktf and cdktn commands: on a PATH without Terraform, and cdktn through Terraform."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

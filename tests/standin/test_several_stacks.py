@@ -3,8 +3,6 @@
 By cdktn only where everything is wanted.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The verbs that look at state and mend it, as Terraform's do."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 

@@ -1,7 +1,5 @@
 """Each verb, as clients of Terraform call it and read it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

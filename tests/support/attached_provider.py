@@ -5,8 +5,6 @@ TF_REATTACH_PROVIDERS it connects to a socket. What a process of its own is abou
 logs, signals, working directory) is tested in `tests/terraform`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

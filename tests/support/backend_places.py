@@ -1,7 +1,5 @@
 """Places where teams keep state, each behind a real server on loopback."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import itertools

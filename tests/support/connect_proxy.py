@@ -1,7 +1,5 @@
 """A proxy that leads every CONNECT to one local port, and a certificate for the name asked for."""
 
-from __future__ import annotations
-
 import datetime
 import inspect
 import select

@@ -3,8 +3,6 @@
 Together the consoles use every value of every switch; `tests/emulator/test_profiles.py` sees to it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from opsconsole.emulator import Profile, profiles

@@ -1,7 +1,5 @@
 """Creating through a lifecycle, with the outcomes in the order of the requests."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from opsconsole.lifecycle.base import BaseLifecycle

@@ -3,8 +3,6 @@
 A new attribute is covered by being defined: its values come from its kind and its bounds.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Programs from chance: a first one, and the next versions of it, with all kinds of resources."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

@@ -3,8 +3,6 @@
 Terraform speaks JSON here (`-json`), so that tests compare values and not sentences.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -59,6 +57,10 @@ class Run:
         """The lines of JSON that `-json` makes Terraform write."""
         lines = (line for line in self.out.splitlines() if line.startswith("{"))
         return [json.loads(line) for line in lines]
+
+    def of_type(self, kind: str) -> list[dict[str, Any]]:
+        """The messages of one type."""
+        return [message for message in self.messages if message["type"] == kind]
 
     def diagnostics(self, severity: str | None = None) -> list[dict[str, Any]]:
         """Diagnostics as Terraform gives them: `severity`, `summary`, `detail`, `address`."""

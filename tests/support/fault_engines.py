@@ -1,22 +1,16 @@
 """Both engines as the fault matrix drives them: one run, what it said, what state holds then."""
 
-from __future__ import annotations
-
-import contextlib
-import io
 import json
-import os
 import re
 import shutil
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import rpc_core
+from commands import run_command
 from fault_scenes import Declared, Scene
-from opsconsole.cli.main import main
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.answers import is_sentinel
 
@@ -54,27 +48,9 @@ class Known:
 
 def command(*words: str, folder: Path, environment: Mapping[str, str]) -> Ran:
     """Run a command of `opsconsole` in this process, in a folder."""
-    out = io.StringIO()
-    held = dict(os.environ)
-    for name in [name for name in os.environ if name.startswith(("TF_", "OPSCONSOLE_"))]:
-        del os.environ[name]
-    os.environ.update(environment, NO_COLOR="1")
-    stdin, sys.stdin = sys.stdin, io.StringIO()
-    try:
-        with (
-            contextlib.chdir(folder),
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(out),
-        ):
-            try:
-                code = main(words)
-            except SystemExit as ended:
-                code = ended.code if isinstance(ended.code, int) else 1
-    finally:
-        sys.stdin = stdin
-        os.environ.clear()
-        os.environ.update(held)
-    text = out.getvalue()
+    environment = {**environment, "NO_COLOR": "1"}
+    ended = run_command(*words, folder=folder, environment=environment, together=True)
+    code, text = ended.code, ended.out
     failed = "Planning failed" in text or ("Apply" not in text and "Destroy" not in text)
     return Ran(code, text, not failed, "Warning: " in text)
 
@@ -92,12 +68,7 @@ class Native:
         for address, values in program.items():
             type_name, _, name = address.partition(".")
             resource.setdefault(type_name, {})[name] = values
-        source = {"opsconsole": {"source": "opsconsole/opsconsole"}}
-        whole = {
-            "terraform": {"required_providers": source},
-            "provider": {"opsconsole": [dict(self.settings)]},
-            "resource": resource,
-        }
+        whole = {"provider": {"opsconsole": [dict(self.settings)]}, "resource": resource}
         (self.folder / "cdk.tf.json").write_text(json.dumps(whole))
 
     def run(self, program: Declared, *, destroy: bool = False) -> Ran:

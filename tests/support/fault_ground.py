@@ -1,7 +1,5 @@
 """Scenes made once, put back before each cell, and the run of one cell on them."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -3,8 +3,6 @@
 A scene is a program, the program that was applied before it, and whether it is destroyed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

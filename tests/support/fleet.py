@@ -3,8 +3,6 @@
 Items are what state would hold; the functions at the end turn one into a planned change.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any

@@ -6,8 +6,6 @@ interrupt itself. For a test that needs what Python does at its start, or a comm
 interrupts from outside, this is not the way.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -5,8 +5,6 @@ What is not a shell (checking out, artifacts, caches) is done here; an action th
 an error.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 Each job gets a fresh checkout, the variables of file and project, and what earlier jobs handed on.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import string

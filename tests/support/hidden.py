@@ -1,7 +1,5 @@
 """One object of every kind, and the console that does not show any of them any more."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,15 +1,14 @@
 """A server for Terraform's `http` backend, with locks, as GitLab has one."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import json
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
+
+from loopback import Handler, serve_handler
 
 HELD = json.dumps({"ID": "7f3", "Who": "ann@build", "Operation": "apply"}).encode()
 """A lock that somebody else holds."""
@@ -41,25 +40,17 @@ class HttpState:
 def serve_state() -> Iterator[HttpState]:
     """Serve one state on loopback until the block ends."""
     state = HttpState()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(state))
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    state.address = f"http://127.0.0.1:{server.server_port}/state"
-    try:
+    with serve_handler(_handler(state)) as address:
+        state.address = f"{address}/state"
         yield state
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
-def _handler(state: HttpState) -> type[BaseHTTPRequestHandler]:
+def _handler(state: HttpState) -> type[Handler]:
     guard = threading.Lock()
     credentials = f"{state.username}:{state.password}".encode()
     expected = f"Basic {base64.b64encode(credentials).decode()}"
 
-    class Handler(BaseHTTPRequestHandler):
+    class Server(Handler):
         def _answer(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
             body = self.rfile.read(length)
@@ -69,10 +60,7 @@ def _handler(state: HttpState) -> type[BaseHTTPRequestHandler]:
                 state.requests.append((self.command, self.path))
                 status, told = self._handled(body)
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(told)))
-                self.end_headers()
-                self.wfile.write(told)
+                self.answer(status, told)
 
         do_GET = do_POST = do_DELETE = do_LOCK = do_UNLOCK = _answer
 
@@ -102,7 +90,4 @@ def _handler(state: HttpState) -> type[BaseHTTPRequestHandler]:
             state.lock = body if taking else b""
             return 200, b""
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
-
-    return Handler
+    return Server

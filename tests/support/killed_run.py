@@ -3,8 +3,6 @@
 A point is before a request, after its answer, before a file operation, or halfway through a write.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -1,7 +1,5 @@
 """Calls of unknown outcome, as a run that ended leaves them in its journal."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

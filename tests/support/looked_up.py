@@ -1,7 +1,5 @@
 """What somebody else manages, and a program that looks it up by every data source of such."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from opsconsole.emulator import Emulator

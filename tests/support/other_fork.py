@@ -3,8 +3,6 @@
 With it the tests of the constructs run on the other fork as they stand: `-p other_fork`.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.abc
 import importlib.machinery

@@ -1,7 +1,5 @@
 """What the diagnostics of a plan or an outcome say, by severity."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from opsconsole.diagnostics import Severity

@@ -4,8 +4,6 @@ The packages of npm only start the command lines that `make setup` installed in 
 unpack a thousand packages twice would take a minute.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import gzip
@@ -15,12 +13,12 @@ import json
 import re
 import shutil
 import tarfile
-import threading
 from collections.abc import Iterator
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from zipfile import ZipFile
+
+from loopback import Handler, serve_handler
 
 ROOT = Path(__file__).resolve().parents[2]
 _SIMPLE = re.compile(r"/simple/([^/]+)/")
@@ -32,16 +30,8 @@ _NPM = {"cdktf-cli": "0.21.0", "cdktn-cli": "0.24.0"}
 def serve_index(*folders: Path) -> Iterator[str]:
     """Serve wheels under `/simple` (PEP 503, PEP 658) and npm under `/npm`; yield the address."""
     wheels = {file.name: file for folder in folders for file in folder.glob("*.whl")}
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(wheels))
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serve_handler(_handler(wheels)) as address:
+        yield address
 
 
 @cache
@@ -85,20 +75,24 @@ def _npm_facts(name: str, address: str) -> bytes:
     return json.dumps({"name": name, "dist-tags": tags, "versions": {version: facts}}).encode()
 
 
-def _handler(wheels: dict[str, Path]) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+def _handler(wheels: dict[str, Path]) -> type[Handler]:
+    class Index(Handler):
         def do_GET(self) -> None:
             name = self.path.rpartition("/")[2]
             if asked := _SIMPLE.fullmatch(self.path):
-                self._answer(self._page(asked[1]).encode(), "text/html")
+                self.answer(200, self._page(asked[1]).encode(), Content_Type="text/html")
             elif self.path == f"/npm/{name}" and name in _NPM:
                 address = f"http://{self.headers['Host']}"
-                self._answer(_npm_facts(name, address), "application/json")
+                self.answer(200, _npm_facts(name, address), Content_Type="application/json")
             elif self.path.startswith("/npm/") and name.removesuffix(".tgz") in _NPM:
-                self._answer(_npm_archive(name.removesuffix(".tgz")), "application/octet-stream")
+                self.answer(
+                    200,
+                    _npm_archive(name.removesuffix(".tgz")),
+                    Content_Type="application/octet-stream",
+                )
             elif wheel := wheels.get(name.removesuffix(_METADATA)):
                 if name.endswith(_METADATA):
-                    self._answer(_metadata(wheel), "text/plain")
+                    self.answer(200, _metadata(wheel), Content_Type="text/plain")
                 else:
                     self._send(wheel)
             else:
@@ -113,13 +107,6 @@ def _handler(wheels: dict[str, Path]) -> type[BaseHTTPRequestHandler]:
             )
             return "<!DOCTYPE html>\n" + "<br>\n".join(links)
 
-        def _answer(self, body: bytes, kind: str) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
         def _send(self, wheel: Path) -> None:
             self.send_response(200)
             self.send_header("Content-Length", str(wheel.stat().st_size))
@@ -127,7 +114,4 @@ def _handler(wheels: dict[str, Path]) -> type[BaseHTTPRequestHandler]:
             with wheel.open("rb") as stream:
                 shutil.copyfileobj(stream, self.wfile)
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
-
-    return Handler
+    return Index

@@ -4,8 +4,6 @@ A case is small; many of them are declared side by side in one program, each und
 own, so that one run of Terraform judges them all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What happens to a world of the parity tests behind both engines' backs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from parity_cases import Behind

@@ -5,8 +5,6 @@ project's lock names. Jobs whose locks are alike share that Python, which spares
 with OPSCONSOLE_TEST_EVERYTHING each job gets its own.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ensurepip
 import fcntl

@@ -1,7 +1,5 @@
 """A git repository, and a program to keep in it. Knows no service."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

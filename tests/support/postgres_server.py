@@ -1,7 +1,5 @@
 """A real PostgreSQL for tests, on a unix socket of its own. It ends by itself."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

@@ -4,19 +4,16 @@ It answers what a test tells it to, and notes who asked with which credentials. 
 nothing of has no state.
 """
 
-from __future__ import annotations
-
 import json
 import ssl
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from connect_proxy import connect_proxy, write_certificate
+from loopback import Handler, serve_handler
 
 NAMES = (
     "*.amazonaws.com",
@@ -75,8 +72,11 @@ def pretended_clouds(folder: Path) -> Iterator[Clouds]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     clouds = Clouds({})
-    with _served(clouds, context) as port, _served(clouds, None) as plain, connect_proxy(port) as p:
-        clouds.plain = f"http://127.0.0.1:{plain}"
+    with (
+        serve_handler(_handler(clouds), context) as address,
+        serve_handler(_handler(clouds)) as clouds.plain,
+        connect_proxy(int(address.rpartition(":")[2])) as p,
+    ):
         clouds.environment = {
             "HTTPS_PROXY": p,
             "SSL_CERT_FILE": str(authority),
@@ -85,47 +85,20 @@ def pretended_clouds(folder: Path) -> Iterator[Clouds]:
         yield clouds
 
 
-@contextmanager
-def _served(clouds: Clouds, context: ssl.SSLContext | None) -> Iterator[int]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(clouds))
-    server.daemon_threads = True
-    if context is not None:
-        server.socket = context.wrap_socket(
-            server.socket, server_side=True, do_handshake_on_connect=False
-        )
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
-def _handler(clouds: Clouds) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+def _handler(clouds: Clouds) -> type[Handler]:
+    class Cloud(Handler):
         protocol_version = "HTTP/1.1"
 
         def _answer(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             host = self.headers["Host"].partition(":")[0]
             given = self.headers.get("Authorization", "")
-            request = Request(self.command, host, self.path, given, body.decode())
+            request = Request(self.command, host, self.path, given, self.body().decode())
             clouds.requests.append(request)
             status, text = clouds.answered(request)
-            told = text.encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json" if text[:1] in "{[" else "text/xml")
-            self.send_header("Content-Length", str(len(told)))
-            # By this the libraries know the metadata service of a machine.
-            self.send_header("Metadata-Flavor", "Google")
-            self.end_headers()
-            self.wfile.write(told)
+            kind = "application/json" if text[:1] in "{[" else "text/xml"
+            # By its flavour the libraries know the metadata service of a machine.
+            self.answer(status, text.encode(), Content_Type=kind, Metadata_Flavor="Google")
 
         do_GET = do_POST = do_PUT = _answer
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
-
-    return Handler
+    return Cloud

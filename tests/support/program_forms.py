@@ -4,8 +4,6 @@ Each is text, because much of what is wrong cannot be written with a dict: names
 What Terraform says of each was asked of Terraform itself; a test asks it again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Runs pyright, strict, on a program that uses the constructs."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

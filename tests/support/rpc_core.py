@@ -5,8 +5,6 @@ other, with taint, replacement, and skipping what depends on a failure. Each pha
 provider of its own, as Terraform starts a process of its own for it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import re

@@ -3,8 +3,6 @@
 The first that breaks a rule ends it, with its seed and its story.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import itertools

@@ -1,7 +1,5 @@
 """How much is tested: a sample in `make test`, everything where a variable asks for it."""
 
-from __future__ import annotations
-
 import os
 import random
 import secrets

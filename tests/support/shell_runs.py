@@ -1,7 +1,5 @@
 """Any other CI system: it runs the example's shell script in a fresh checkout."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from pipeline_jobs import PIPELINES, Machine, Ran, run_shell

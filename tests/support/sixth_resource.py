@@ -4,8 +4,6 @@ One definition, one lifecycle, and the console's rules for it: a schedule, which
 takes along when it is deleted.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from functools import partial

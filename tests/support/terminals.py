@@ -1,7 +1,5 @@
 """Runs a program in a terminal, and answers what it asks there."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

@@ -4,8 +4,6 @@ Run as a program it synthesises them, with the framework and the provider's sett
 environment names.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

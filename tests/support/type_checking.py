@@ -1,7 +1,5 @@
 """Runs mypy in this process, and leaves the process as it was."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reading the parts of systemd's unit files that tests carry out, as systemd reads them."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """A world to live in: a console, and a directory in which both engines work on one state."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

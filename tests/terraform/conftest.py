@@ -1,7 +1,5 @@
 """The provider as a process, and a client that speaks to it as go-plugin does."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import contextlib
@@ -35,7 +33,6 @@ from opsconsole.terraform.servicer import Connect
 from patience import PATIENCE
 
 HERE = Path(__file__).parent
-PROVIDER_PROGRAM = (sys.executable, "-m", "opsconsole.terraform.main")
 SCRIPTED_PROGRAM = (sys.executable, str(HERE / "scripted_provider.py"))
 
 

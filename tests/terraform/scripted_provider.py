@@ -4,8 +4,6 @@ Run as a program. `SCRIPTED_PARTIES` says how many agent creations wait for each
 `SCRIPTED_PARTING` how many seconds closing takes.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

@@ -1,7 +1,5 @@
 """Creations in batches: what goes together, what waits, what one failure does."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Wire values to Terraform's bytes and back."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

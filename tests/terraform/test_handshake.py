@@ -1,7 +1,5 @@
 """The handshake: who is served, what the line says, and how a process ends."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import signal

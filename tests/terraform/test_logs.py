@@ -1,7 +1,5 @@
 """The log's lines, and that no secret is in them."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

@@ -1,7 +1,5 @@
 """Terraform asks for one resource at a time: two addresses of one object are found by its id."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

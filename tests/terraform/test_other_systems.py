@@ -1,7 +1,5 @@
 """What stands in for what only Linux has: memory files and handles of processes."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The generated modules are what the `.proto` files say, and the protocol's numbers are kept."""
 
-from __future__ import annotations
-
 import pytest
 
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb

@@ -3,8 +3,6 @@
 What the resources do is tested elsewhere; here it is the plugin that is looked at.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -75,26 +73,6 @@ def test_validate_needs_no_settings_and_points_at_the_attribute(terraform):
     [problem] = report["diagnostics"]
     assert problem["summary"] == "target_port cannot be 70000"
     assert '"target_port": 70000' in problem["snippet"]["code"]
-
-
-def test_settings_known_only_after_apply_are_one_clear_error(terraform):
-    program = hosts(1)
-    program["resource"]["terraform_data"] = {"address": {"input": "https://console"}}
-    program["provider"] = {"opsconsole": {"base_url": "${terraform_data.address.output}"}}
-    run = terraform(program).plan_run(expect={1})
-    assert [item["summary"] for item in run.errors] == [
-        "The provider's base_url will be known only after apply"
-    ]
-
-
-def test_applies_are_in_flight_together_and_their_hosts_imported_together(terraform, console):
-    folder = terraform(hosts(40), console)
-    console.fault(delay=0.05, times=None)
-    folder.apply("-parallelism=40")
-    console.clear_faults()
-    assert len(console.rows("hosts")) == 40
-    assert console.request_counts()["host_import"] < 40
-    assert folder.plan().code == 0
 
 
 def test_no_key_of_the_program_in_trace_log_errors_or_state(installed_terraform, console):

@@ -1,7 +1,5 @@
 """Definitions as schema messages, diagnostics and paths as messages."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

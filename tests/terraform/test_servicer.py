@@ -1,7 +1,5 @@
 """Each call of the provider's service, against a scripted lifecycle."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

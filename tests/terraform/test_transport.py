@@ -1,7 +1,5 @@
 """gRPC as Terraform uses it: many streams, big messages, frames nobody knows, a clean end."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """A loopback server that answers as scripted, cuts, holds and truncates, and counts exactly."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import ssl

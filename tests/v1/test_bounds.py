@@ -1,7 +1,5 @@
 """Answers without bounds: endless and compressed bodies, headers, numbers, depth, ids."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import gzip

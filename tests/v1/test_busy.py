@@ -1,7 +1,5 @@
 """A console that asks for fewer requests, and requests that nobody waits for any more."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

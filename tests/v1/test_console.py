@@ -1,7 +1,5 @@
 """What each operation sends, and the shape that its answer must have."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Error answers: each becomes the error that it means, with everything that it says."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

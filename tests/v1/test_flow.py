@@ -1,7 +1,5 @@
 """The limiter against consoles that count requests, in virtual time."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

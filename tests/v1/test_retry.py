@@ -1,7 +1,5 @@
 """The table of retries, counted exactly on the server's side."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from email.utils import formatdate

@@ -1,7 +1,5 @@
 """Provider settings: defaults, environment, and every refusal with its remedy."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from decimal import Decimal

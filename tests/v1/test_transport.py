@@ -1,7 +1,5 @@
 """Connections: what is never sent, TLS, proxies, redirects, cookies, and where secrets may be."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gc

@@ -3,8 +3,6 @@
 Where there is none, its tests are skipped, with CI=true as well: no lock installs a browser.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import itertools

@@ -1,7 +1,5 @@
 """The pages in a real browser: filter, links, keyboard, no script, looks, size."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The pages as documents: escaping, policy, masks; and the graph as a value."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

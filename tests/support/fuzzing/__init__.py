@@ -4,8 +4,6 @@ A target is a module of this package with SEEDS (valid inputs) and `check(data)`
 or raises an error that the reader documents. Everything else is a finding.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from types import ModuleType
 

@@ -1,7 +1,5 @@
 """Answers of a console: bodies of every status, pages, resources and import results."""
 
-from __future__ import annotations
-
 from fuzzing.mutation import compact
 from opsconsole.errors import OpsconsoleError
 from opsconsole.v1.bodies import DeleteResult, ImportResult, ListEnvelope

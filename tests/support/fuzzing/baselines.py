@@ -1,7 +1,5 @@
 """Baselines of accepted drift."""
 
-from __future__ import annotations
-
 import tempfile
 from datetime import date
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Values and messages of the plugin protocol: msgpack, JSON and protobuf."""
 
-from __future__ import annotations
-
 import json
 
 import msgpack

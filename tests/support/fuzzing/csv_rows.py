@@ -1,7 +1,5 @@
 """Files of hosts to import: CSV and JSON."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from opsconsole.cli import hosts_import

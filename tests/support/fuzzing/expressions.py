@@ -1,7 +1,5 @@
 """Expressions and templates, parsed and evaluated with a few local values around them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from opsconsole.errors import OpsconsoleError

@@ -1,7 +1,5 @@
 """Journals: lines with their checksums, and taking them into a state."""
 
-from __future__ import annotations
-
 from fuzzing.states import SEEDS as STATES
 from opsconsole.errors import OpsconsoleError
 from opsconsole.state.document import encode

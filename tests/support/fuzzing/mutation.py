@@ -1,7 +1,5 @@
 """Mutations of valid inputs: of their bytes, and where they are JSON, of their values."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Saved plans: read from a file, and shown."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 import zlib

@@ -1,7 +1,5 @@
 """Synthesised programs: read, checked and evaluated, as a plan does before it asks a console."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

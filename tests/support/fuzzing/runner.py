@@ -5,8 +5,6 @@ FUZZ_GUIDED=0 does without. Inputs that raise what they must not are saved, one 
 the code. Memory is limited, and an input that takes too long is a finding as well.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import hashlib
 import importlib.util

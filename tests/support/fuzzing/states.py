@@ -1,7 +1,5 @@
 """State files: read, and every object and output of them."""
 
-from __future__ import annotations
-
 import json
 
 from opsconsole.errors import OpsconsoleError
