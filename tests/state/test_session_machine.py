@@ -31,15 +31,14 @@ from hypothesis.stateful import (
 )
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import Backend, LocalBackend, SnapshotMeta
-from opsconsole.state.backends.base import NO_META, LockLost, Run, SharedBackend
-from opsconsole.state.backends.settings import BackendSettings
-from opsconsole.state.lock import LockHeld, LockInfo
+from opsconsole.state.backend import Backend, LocalBackend
+from opsconsole.state.backends.base import LockLost, Run
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import open_state, read_state
 from opsconsole.state.session import StateSession
 from sampling import EVERYTHING
+from shared_place import InMemory, Place
 from simulated_disk import Disk, Killed
 from simulation import FOLDERS, Process
 from virtual_time import VirtualLoop
@@ -54,88 +53,6 @@ STEPS = {
 }
 POINTS = st.integers(1, 30)
 """A checkpoint passes about twenty points."""
-
-
-@dataclass
-class Place:
-    """What a shared place stores; `lock` is the ID of the lock that is held."""
-
-    state: bytes = b""
-    journal: bytes = b""
-    lock: str = ""
-    point: Callable[[str], None] = lambda name: None
-
-
-class InMemory(SharedBackend):
-    """A state in memory. Every request is a point of death, before its effect and after it."""
-
-    _errors = (NotImplementedError,)
-
-    def __init__(self, place: Place, folder: Path, *, embeds_journal: bool) -> None:
-        super().__init__(BackendSettings("memory", {}), "default", Run(folder), "memory")
-        self.embeds_journal, self.keeps_journal = embeds_journal, not embeds_journal
-        self._shared = place
-        self._embedded = b""
-
-    def read_with_journal(self) -> tuple[bytes, bytes]:
-        return (
-            (self.read(), self._shared.journal)
-            if self.embeds_journal
-            else super().read_with_journal()
-        )
-
-    def write(
-        self, data: bytes, meta: SnapshotMeta = NO_META, journal: bytes = b""
-    ) -> SnapshotMeta:
-        self._embedded = journal
-        return super().write(data, meta)
-
-    def _read(self) -> bytes:
-        self._seen = self._shared.state
-        return self._shared.state
-
-    def _write(self, data: bytes) -> None:
-        self.check_lock()
-        if self._shared.state != self._seen:
-            raise self._foreign()
-        self._shared.point("write")
-        self._shared.state = self._seen = data
-        if self.embeds_journal:
-            self._shared.journal = self._embedded
-        self._shared.point("written")
-
-    def _read_journal(self) -> bytes:
-        return self._shared.journal
-
-    def _store_journal(self, data: bytes) -> None:
-        self._shared.point("store")
-        self._shared.journal = data
-        self._shared.point("stored")
-
-    def _lock(self, info: LockInfo) -> None:
-        if self._shared.lock:
-            raise LockHeld(self.name, None, "")
-        self._shared.lock, self._info = info.id, info
-
-    def _release(self, info: LockInfo) -> None:
-        if self._shared.lock == info.id:
-            self._shared.lock = ""
-
-    def _check_lock(self, info: LockInfo) -> None:
-        if self._shared.lock != info.id:
-            raise LockLost(self.name, "someone released it")
-
-    def _holder(self) -> LockInfo | None:
-        raise NotImplementedError
-
-    def _workspaces(self) -> set[str]:
-        raise NotImplementedError
-
-    def _delete_all(self) -> None:
-        raise NotImplementedError
-
-    def _disconnect(self) -> None:
-        """There is no connection."""
 
 
 @dataclass
@@ -191,7 +108,7 @@ class Sessions(RuleBasedStateMachine):
     def backend(self) -> Backend:
         if self.embeds_journal is None:
             return LocalBackend(self.state_file)
-        return InMemory(self.place, self.folder, embeds_journal=self.embeds_journal)
+        return InMemory(self.place, Run(self.folder), embeds_journal=self.embeds_journal)
 
     def stored(self) -> bytes:
         if self.embeds_journal is not None:

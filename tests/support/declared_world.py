@@ -4,7 +4,7 @@ import itertools
 import json
 import random
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -76,6 +76,7 @@ class Declared:
 
     random: random.Random
     settings: Mapping[str, Any]
+    takes: Callable[[str], bool]
     hosts: dict[str, Host] = field(default_factory=dict)
     agents: dict[str, Agent] = field(default_factory=dict)
     specialties: dict[str, str] = field(default_factory=dict)
@@ -83,6 +84,8 @@ class Declared:
     moved: list[tuple[str, str]] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     unmanaged: set[str] = field(default_factory=set)
+    imports: dict[str, str] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._numbers = itertools.count(1)
@@ -93,11 +96,13 @@ class Declared:
     def change(self) -> None:
         """Make the next version of the program."""
         chance = self.random
-        self.moved, self.removed = [], []
+        self.moved, self.removed, self.imports = [], [], {}
         for label in list(self.hosts):
             self._change_host(label)
         for _ in range(chance.randrange(1, 4)):
             self._add_host()
+        if not self.hosts:
+            return
         for label, agent in list(self.agents.items()):
             if chance.random() < 0.3:
                 self.agents[label] = self._with_plugins(agent)
@@ -111,6 +116,15 @@ class Declared:
                 self._names[f"opsconsole_host.{label}{index}"] = name
         for label, agent in self.agents.items():
             self._names[f"opsconsole_agent.{label}"] = agent.name
+        self.names.update(self._names.values())
+
+    def found(self) -> Iterator[Host]:
+        """Declare a host or none that is there already, which the program imports."""
+        number = next(self._numbers)
+        if self.random.random() < 0.25 and self.takes(f"found {number}"):
+            host = self.hosts[f"h{number}"] = Host(f"found-{number}")
+            self._names[f"opsconsole_host.h{number}"] = host.name
+            yield host
 
     def _change_host(self, label: str) -> None:
         chance, host = self.random, self.hosts[label]
@@ -154,6 +168,8 @@ class Declared:
     def _add_host(self) -> None:
         chance, number = self.random, next(self._numbers)
         host = Host(f"host-{number}")
+        if not self.takes(host.name):
+            return
         roll = chance.random()
         plain = [label for label, other in self.hosts.items() if other.indexes == [""]]
         if roll < 0.15:
@@ -172,6 +188,8 @@ class Declared:
         if chance.random() < 0.5:
             self.specialties[specialty] = PREFIX[specialty]
         agent = Agent(f"agent-{number}", host, index, specialty)
+        if not self.takes(agent.name):
+            return
         if chance.random() < 0.4:
             agent = replace(agent, plugins=())
         self.agents[f"a{number}"] = self._with_plugins(agent)
@@ -219,6 +237,12 @@ class Declared:
             "provider": {"opsconsole": {"import_chunk_size": 2, **self.settings}},
             "resource": {kind: blocks for kind, blocks in resources.items() if blocks},
         }
+        if self.imports:
+            label_of = {host.name: label for label, host in self.hosts.items()}
+            program["import"] = [
+                {"to": f"opsconsole_host.{label_of[name]}", "id": found}
+                for name, found in self.imports.items()
+            ]
         if self.moved:
             program["moved"] = [{"from": source, "to": target} for source, target in self.moved]
         if self.removed:

@@ -9,7 +9,7 @@ import itertools
 import sys
 import time
 
-from simulation import BrokenRule, live
+from simulation import BrokenRule, live, shrink
 
 
 def main() -> int:
@@ -28,7 +28,9 @@ def main() -> int:
         try:
             world = live(seed)
         except BrokenRule as broken:
-            print(f"{broken}\nAgain: make simulate SEED={seed} WORLDS=1")
+            print(f"{broken}\n\nThe smallest world of this seed that breaks a rule:")
+            smallest, without = shrink(seed)
+            print(f"{smallest}\nAs a row of tests/simulation/test_seeds.py: ({seed}, {without})")
             return 1
         lived += 1
         requests, runs = requests + world.requests, runs + world.runs

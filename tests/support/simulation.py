@@ -24,7 +24,7 @@ import tempfile
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -44,10 +44,13 @@ from opsconsole.emulator.application import Application
 from opsconsole.emulator.console import EmulatedConsole
 from opsconsole.emulator.faults import KINDS, Fault
 from opsconsole.emulator.seed import seed_store
-from opsconsole.emulator.store import Store
+from opsconsole.emulator.store import Row, Store, Table
 from opsconsole.errors import AnswerLost
 from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.state import opening
+from opsconsole.state.backends.base import Run as PlaceRun
 from opsconsole.v1 import transport
+from shared_place import InMemory, Place
 from simulated_disk import Disk, Killed
 from virtual_time import Clock, VirtualLoop
 
@@ -110,12 +113,22 @@ TROUBLES = {
     "two": 1,
     "stranger": 1,
     "late": 1,
+    "machine": 2,
+    "unlock": 1,
 }
 """What happens to a command, and how often beside the others."""
 
 
 _EXISTS = re.compile(r"It exists (?:already|now) as (hst_\w+): .*\n.* with (\S+)$", re.M)
 _UNKNOWN = re.compile(r"It is not known whether (\S+) was created")
+_ENDINGS = [
+    re.compile(rf"^\S+: (?:{ending})", re.M)
+    for ending in ("Creation complete", "Modifications complete", "Destruction complete|Archived")
+]
+_SUM = re.compile(r"Resources: .*?(\d+) added, (\d+) changed, (\d+) destroyed")
+_CREATED = re.compile(r"^opsconsole_(?:host|agent)\.\S+: Creation complete .*\[id=(\S+)\]$", re.M)
+_ID = re.compile(r"\b(?:hst|agt)_\w+")
+_OURS = ("hosts", "agents")
 
 
 class BrokenRule(AssertionError):
@@ -139,6 +152,7 @@ class Process:
     dead: bool = False
     died_at: str = ""
     interrupted_at: float | None = None
+    lost_lock_at: float | None = None
     files: dict[int, int] = field(default_factory=dict)
     loop: VirtualLoop | None = None
 
@@ -231,7 +245,8 @@ class Line(httpx.AsyncBaseTransport):
 class World:
     """Everything that happens, from one seed."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, without: Iterable[str] = ()) -> None:
+        """Make the world of a seed, without the parts of these names."""
         self.seed = seed
         self.random = random.Random(seed)
         self.clock = Clock()
@@ -243,8 +258,16 @@ class World:
         self.story: list[str] = []
         self.requests = self.runs = self.points = 0
         self.profile = CONSOLES[self.random.choice(("default",) * 8 + tuple(CONSOLES))]
-        self.declared = Declared(self.random, self.profile.provider_settings)
+        self.place = Place(point=self._point) if self.random.random() < 0.3 else None
+        self.embeds_journal = self.random.random() < 0.5
+        self.declared = Declared(
+            random.Random(f"{seed} declared"), self.profile.provider_settings, self.takes
+        )
+        self.without, self.parts = frozenset(without), list[str]()
         self.named_unknown: set[str] = set()
+        self.said_ids: set[str] = set()
+        self.created: set[str] = set()
+        self.deleted: set[str] = set()
         self._during: dict[int, Callable[[], object]] = {}
         self._late: list[tuple[float, tuple[Any, ...]]] = []
         self._losing = 0
@@ -269,6 +292,7 @@ class World:
             patch.setattr(uvloop, "new_event_loop", lambda: WorldLoop(self))
             patch.setattr(asyncio.events, "new_event_loop", lambda: WorldLoop(self))
             patch.setattr(transport, "open_connections", lambda *_: Line(self))
+            patch.setattr(opening, "native_backend", self._open_place)
             for name in [name for name in os.environ if name.startswith(("OPSCONSOLE_", "TF_"))]:
                 patch.delenv(name)
             patch.setenv("OPSCONSOLE_BASE_URL", ORIGIN)
@@ -279,10 +303,34 @@ class World:
             seed_store(self.store, "starter", API_KEY)
             console = EmulatedConsole(self.store, self.profile)
             self.application = Application(console, lambda: None)
+            for kind in _OURS:
+                self._note_deletions(patch, self.store.tables[kind])
             try:
                 yield self
             finally:
                 shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _open_place(self, _kind: str, _block: object, _workspace: str, run: PlaceRun) -> InMemory:
+        assert self.place is not None
+        return InMemory(self.place, run, embeds_journal=self.embeds_journal)
+
+    def _point(self, name: str) -> None:
+        if self.process is not None:
+            self.process.point(name)
+
+    def _note_deletions(self, patch: pytest.MonkeyPatch, table: Table) -> None:
+        remove = table.remove
+
+        def note_and_remove(row_id: str) -> Row | None:
+            self.deleted.add(row_id)
+            return remove(row_id)
+
+        patch.setattr(table, "remove", note_and_remove)
+
+    def takes(self, part: str) -> bool:
+        """Return whether a part of the world is in it: `without` leaves it out."""
+        self.parts.append(part)
+        return part not in self.without
 
     def delay(self) -> float:
         """Return the seconds that something takes."""
@@ -293,6 +341,8 @@ class World:
     def run(self, *words: str, dies_at: int = 0, signals_at: tuple[int, ...] = ()) -> Run:
         """Run a command to its end, or to its death; inside of another where one runs."""
         outer, process = self.process, Process(words, dies_at, signals_at)
+        before = {row["id"] for kind in _OURS for row in self.store.tables[kind]}
+        requests = self.requests
         running = asyncio._get_running_loop()
         asyncio._set_running_loop(None)
         self.process = process
@@ -318,13 +368,57 @@ class World:
         at = f" (killed at point {dies_at}, {process.died_at})" if process.dead else ""
         self.story.append(f"{self.clock.now:9.1f} s  opsconsole {' '.join(words)}: {code}{at}")
         self.named_unknown |= {self.declared.name_of(address) for address in _UNKNOWN.findall(text)}
+        self.said_ids |= set(_ID.findall(text))
         if self._broken is not None and outer is None:
             raise self._broken
         if "Traceback" in text or "unexpected" in text:
             raise BrokenRule(f"the command has a defect:\n{text}")
+        self._check_words(text, before)
+        if outer is None:
+            self._check_nothing_is_lost(words)
+            if self.requests - requests > 200 + 40 * len(self.declared.addresses()):
+                raise BrokenRule(f"{self.requests - requests} requests are sent")
+        return Run(words, code, text, process.points)
+
+    def _check_words(self, text: str, before: Set[str]) -> None:
+        """What is said is what the console shows, and no key is said."""
         if API_KEY in text:
             raise BrokenRule("the key is in the output")
-        return Run(words, code, text, process.points)
+        for said in _CREATED.findall(text):
+            there = said in self.deleted or any(self.store.tables[kind].get(said) for kind in _OURS)
+            if said in before or not there:
+                raise BrokenRule(f"{said} is said to be created, and is not:\n{text}")
+        counts = _SUM.search(text)
+        said_each = [str(len(pattern.findall(text))) for pattern in _ENDINGS]
+        if counts and list(counts.groups()) != said_each:
+            raise BrokenRule(f"the counts are not those of the lines, {said_each}:\n{text}")
+
+    def _check_nothing_is_lost(self, words: tuple[str, ...]) -> None:
+        """What the console has is in state, in a journal, or was named to the user."""
+        files = {file.name: file.read_bytes() for file in self.folder.iterdir() if file.is_file()}
+        if any(API_KEY.encode() in data for data in files.values()):
+            raise BrokenRule("the key is in a file")
+        journals = self._journals()
+        held = journals + b"".join(
+            data for name, data in files.items() if name.startswith("terraform.tfstate")
+        )
+        held += self.place.state if self.place is not None else b""
+        # An unsettled create is in state by its name.
+        written = held if b"outcome-unknown" in held else journals
+        named = self.declared.unmanaged | self.named_unknown
+        for kind in _OURS:
+            for row in self.store.tables[kind]:
+                gone = row.get("status") == "archived" or row["id"] in self.said_ids
+                if gone or row["name"] not in self.created - named:
+                    continue
+                if row["id"].encode() in held or json.dumps(row["name"]).encode() in written:
+                    continue
+                raise BrokenRule(f"{row['name']} is nowhere after {' '.join(words)}")
+
+    def _journals(self) -> bytes:
+        if self.place is not None:
+            return self.place.journal
+        return b"".join(file.read_bytes() for file in self.folder.glob("*journal*"))
 
     def apply(self, **trouble: Any) -> Run:
         """Apply the program, whatever it deletes."""
@@ -359,10 +453,13 @@ class World:
         creates = method == "POST" and rows and not body.get("dry_run")
         if not creates or not path.endswith(("/agents", "/hosts/batch")):
             return
-        journals = b"".join(file.read_bytes() for file in self.folder.glob("*journal*"))
+        if process.lost_lock_at is not None and self.clock.now > process.lost_lock_at + 1.0:
+            raise BrokenRule(f"{method} {target} is begun after the lock was lost")
+        journals = self._journals()
         for row in rows:
             if json.dumps(row["name"]).encode() not in journals:
                 raise BrokenRule(f"{row['name']} is created, and the journal knows nothing of it")
+            self.created.add(row["name"])
             twice = self._living("agents" if path.endswith("/agents") else "hosts")[row["name"]]
             if twice and row["name"] not in self.named_unknown:
                 raise BrokenRule(f"{row['name']} is created a second time")
@@ -413,7 +510,9 @@ class World:
             self._at_some_request(self._let_a_stranger_act)
         if kind == "two":
             self._at_some_request(self._run_beside)
-        dies = kind in ("kill", "power", "both")
+        if kind == "unlock" and self.place is not None:
+            self._at_some_request(self._run_elsewhere)
+        dies = kind in ("kill", "power", "both", "machine")
         signals = self.random.sample(range(1, 70), {"stop": 1, "abandon": 2}.get(kind, 0))
         self.disk.forget(remember=kind == "power")
         run = self._command(
@@ -421,9 +520,34 @@ class World:
         )
         if kind == "power" and run.code is None:
             self.disk.lose_power(self.random, self.folder)
+        if kind == "machine" and self.place is not None:
+            self._move_to_another_machine()
         self.application.faults.waiting.clear()
         self._during.clear()
         self._losing = 0
+
+    def _move_to_another_machine(self) -> None:
+        """Nothing is left but the program, as on a runner of a pipeline."""
+        for file in self.folder.iterdir():
+            if file.name != "main.tf.json":
+                shutil.rmtree(file) if file.is_dir() else file.unlink()
+        self.story.append("           the next command runs on another machine")
+
+    def _run_elsewhere(self) -> None:
+        """Release the lock of the run by force, on another machine, and apply there."""
+        assert self.place is not None and self.process is not None
+        if not self.place.lock:
+            return
+        outer, there = self.process, Path(tempfile.mkdtemp(prefix="elsewhere-", dir=FOLDERS))
+        try:
+            shutil.copy(self.folder / "main.tf.json", there)
+            with contextlib.chdir(there):
+                self.run("force-unlock", "-force", self.place.lock)
+                outer.lost_lock_at = self.clock.now
+                if self.random.random() < 0.7:
+                    self.apply()
+        finally:
+            shutil.rmtree(there)
 
     def _add_faults(self) -> None:
         for _ in range(self.random.randrange(1, 3)):
@@ -491,6 +615,7 @@ class World:
     def settle(self) -> None:
         """Without trouble, apply and do what the messages ask for, until nothing is left."""
         for _ in range(6):
+            self._write_program()
             run = self.apply()
             self.clock.advance(1000)
             self._deliver_late_requests()
@@ -504,6 +629,8 @@ class World:
 
     def _do_what_the_messages_ask_for(self, text: str) -> None:
         """Import what the messages say is there; look up what may have been created."""
+        if self.place is not None and self.place.lock:
+            self.run("force-unlock", "-force", self.place.lock)
         for found, address in _EXISTS.findall(text):
             self.run("import", address, found)
         for address, item in self.instances():
@@ -519,11 +646,15 @@ class World:
     def instances(self) -> list[tuple[str, dict[str, Any]]]:
         """Return addresses and attributes of what is in state."""
         file = self.folder / "terraform.tfstate"
-        if not file.exists() or not file.stat().st_size:
+        if self.place is not None:
+            state = self.place.state
+        else:
+            state = file.read_bytes() if file.exists() else b""
+        if not state:
             return []
         return [
             (f"{item['type']}.{item['name']}{_index(instance)}", instance["attributes"])
-            for item in json.loads(file.read_text())["resources"]
+            for item in json.loads(state)["resources"]
             for instance in item["instances"]
         ]
 
@@ -535,6 +666,8 @@ class World:
             for file in self.folder.iterdir()
             if "-journal" in file.name or file.suffix == ".opsconsole-copy"
         ]
+        if self.place is not None and (self.place.lock or self.place.journal):
+            left.append("the lock or the journal of the shared state")
         if left:
             raise BrokenRule(f"left over: {left}")
         held = Counter((a.partition(".")[0], item["id"]) for a, item in self.instances())
@@ -555,18 +688,40 @@ class World:
             BrokenRule: A rule was broken; its text tells the story.
         """
         try:
-            for _ in range(self.random.choice((2, 3))):
+            for version in range(self.random.choice((2, 3))):
                 self.declared.change()
-                (self.folder / "main.tf.json").write_text(json.dumps(self.declared.program()))
-                for _ in range(self.random.randrange(1, 4)):
-                    self.trouble()
+                self._let_hosts_be_found()
+                self._write_program()
+                for step in range(self.random.randrange(1, 4)):
+                    if self.takes(f"step {version}.{step}"):
+                        self.trouble()
                 self.settle()
                 self.check()
-                if self.random.random() < 0.3:
+                if self.random.random() < 0.3 and self.takes(f"stranger {version}"):
                     self._let_a_stranger_act()
         except Exception as broken:
             story = "\n".join((f"seed {self.seed}, console {self.profile.name}", *self.story))
             raise BrokenRule(f"{story}\n{type(broken).__name__}: {broken}") from broken
+
+    def _let_hosts_be_found(self) -> None:
+        """Let hosts be there that the program declares, with a block that imports them."""
+        for host in self.declared.found():
+            row = {"name": host.name, "external_id": f"{host.name}-{host.revision}"}
+            body = json.dumps({"hosts": [row], "dry_run": False, "on_error": "continue"}).encode()
+            headers = [(b"authorization", f"Bearer {API_KEY}".encode())]
+            self._deliver("POST", "/api/v1/hosts/batch", headers, body)
+            for made in self.store.hosts.find("name", host.name):
+                self.declared.imports[host.name] = made["id"]
+
+    def _write_program(self) -> None:
+        """Write the program; a block that imports what is gone is taken out, as a user would."""
+        for name, found in [*self.declared.imports.items()]:
+            if self.store.hosts.get(found) is None:
+                del self.declared.imports[name]
+        program = self.declared.program()
+        if self.place is not None:
+            program["terraform"]["backend"] = {"s3": {"bucket": "states", "key": "world"}}
+        (self.folder / "main.tf.json").write_text(json.dumps(program))
 
     def digest(self) -> str:
         """Return a digest of all that happened."""
@@ -578,8 +733,29 @@ def _index(instance: dict[str, Any]) -> str:
     return "" if key is None else f"[{json.dumps(key)}]"
 
 
-def live(seed: int) -> World:
-    """Let one world live."""
-    with World(seed).begun() as world:
+def live(seed: int, without: Iterable[str] = ()) -> World:
+    """Let one world live, without the named parts of it."""
+    with World(seed, without).begun() as world:
         world.live()
     return world
+
+
+def shrink(seed: int) -> tuple[BrokenRule, list[str]]:
+    """Return how the smallest world of a seed breaks a rule, and the parts that it is without."""
+    without: list[str] = []
+    shortest = _broken(seed, without)
+    assert shortest is not None
+    with World(seed).begun() as world, contextlib.suppress(BrokenRule):
+        world.live()
+    for part in reversed(world.parts):
+        if broken := _broken(seed, [*without, part]):
+            shortest, without = broken, [*without, part]
+    return shortest, without
+
+
+def _broken(seed: int, without: Iterable[str]) -> BrokenRule | None:
+    try:
+        live(seed, without)
+    except BrokenRule as broken:
+        return broken
+    return None

@@ -137,7 +137,8 @@ class Lines(ApplyMessages):
 
     def started(self, step: Step) -> None:
         """Say what begins; what needs no call is said when it is over."""
-        if not step.change.cascade and step.kind is not StepKind.KEEP:
+        sends_nothing = step.change.cascade and step.kind is StepKind.DELETE
+        if not sends_nothing and step.kind is not StepKind.KEEP:
             super().started(step)
 
     def finished(self, step: Step, outcome: Outcome, seconds: float) -> None:

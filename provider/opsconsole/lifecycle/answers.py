@@ -359,9 +359,13 @@ def calm(attributes: Iterable[Attribute], prior: Attributes, state: Attributes) 
 _SENTINEL: Final = "outcome-unknown/"
 
 
-def new_sentinel() -> str:
-    """Return a new id that no answer gave: it stands for a create of unknown outcome."""
-    return _SENTINEL + secrets.token_hex(8)
+def new_sentinel(call: str = "") -> str:
+    """Return a new id that no answer gave: it stands for a create of unknown outcome.
+
+    Args:
+        call: The id of the call in a journal: a journal that knows its outcome is believed.
+    """
+    return _SENTINEL + (call or secrets.token_hex(8))
 
 
 def is_sentinel(resource_id: object) -> bool:

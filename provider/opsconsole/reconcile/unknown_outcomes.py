@@ -221,7 +221,7 @@ def _kept(session: StateSession, lost: _Lost, found: SettledCreate) -> list[Diag
     else:
         planned, definition = lost.create.planned, RESOURCES[lost.kind[1]]
         unknown = {a.name: UNKNOWN for a in definition if a.name not in planned}
-        state = fill_unknown(definition, planned | unknown, {"id": new_sentinel()})
+        state = fill_unknown(definition, planned | unknown, {"id": new_sentinel(call.id)})
         private = PrivateState(extra=sent_now(lost.create.dry_run_status)).encode()
         held = lost.held._replace(attributes=state, private=private, tainted=True)
     if call is not None and _stands_aside(session, call):

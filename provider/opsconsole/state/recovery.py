@@ -12,7 +12,7 @@ Three cases, distinguished by the digests that a journal noted:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from opsconsole.errors import UserError
@@ -97,10 +97,10 @@ def recover(
         for change in changes:
             state.apply(change)
     else:
-        changes = _merge(state, changes_of(first))
+        changes = _merge(state, first)
     for records in older:
         _check_lineage(state, _base_of(records, source), source)
-        changes += _merge(state, changes_of(records))
+        changes += _merge(state, records)
     counted = [here] if same_run else [stored, here] if not keeps_journal else [stored]
     intents = {intent.id: intent for records in counted for intent in open_intents(records)}
     count = sum(len(changes_of(records)) for records in journals)
@@ -166,31 +166,36 @@ def _check_lineage(state: State, base: Base, source: str) -> None:
         )
 
 
-def _merge(state: State, changes: Sequence[StateChange]) -> list[StateChange]:
+def _merge(state: State, records: Sequence[Record]) -> list[StateChange]:
     """Apply to a state that moved on what it cannot know; return what was applied."""
     first: dict[tuple[str, ...], StateChange] = {}
     last: dict[tuple[str, ...], StateChange] = {}
-    for change in changes:
+    for change in changes_of(records):
         place: tuple[str, ...] = (change.kind, change.address, change.deposed)
         first.setdefault(place, change)
         last[place] = change
     applied = []
+    settled = {call for record in records if isinstance(record, Outcome) for call in record.settles}
     for place, change in last.items():
-        if change.kind == "instance" and _must_apply(state, first[place], change):
+        if change.kind == "instance" and _must_apply(state, first[place], change, settled):
             state.apply(change)
             applied.append(change)
     return applied
 
 
-def _must_apply(state: State, first: StateChange, last: StateChange) -> bool:
+def _must_apply(state: State, first: StateChange, last: StateChange, settled: Set[str]) -> bool:
     """Return whether an object is to be made what the last change of a crashed run made it.
+
+    Args:
+        settled: The calls whose outcome that run knew. State may hold an id made of such a call,
+            where another run took the outcome for unknown.
 
     Raises:
         UserError: It is neither what the run found nor what it left.
     """
     text = state.image(last.address, last.deposed)
     now, before, after = object_id(text), first.previous_id, object_id(last.image)
-    if short_digest(text) == first.previous_mark:
+    if short_digest(text) == first.previous_mark or (now and now.rpartition("/")[2] in settled):
         return True
     if now == after or after is None:
         # It knows the object already; or it was removed here, and someone made another since.
@@ -200,7 +205,7 @@ def _must_apply(state: State, first: StateChange, last: StateChange) -> bool:
         return after != before
     raise UserError(
         f"{last.address} is {now} in the state, and a run that crashed made it {after}.",
-        "Remove one of the two from the console, and the journal, or import the right one.",
+        "Move the journal away, remove one of the two from the console, and import the other.",
     )
 
 
