@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from opsconsole.phrases import nearest
+
 
 class Broken(NamedTuple):
     """A value that breaks its bounds.
@@ -62,21 +64,14 @@ class Bounds(NamedTuple):
     def _text(self, text: str) -> Broken | None:
         if self.allowed and text not in self.allowed:
             options = ", ".join(self.allowed)
-            return Broken(
-                f"cannot be {text!r}", f"it is one of: {options}", _closest(text, self.allowed)
-            )
+            closest = nearest(text.lower(), self.allowed) or None
+            return Broken(f"cannot be {text!r}", f"it is one of: {options}", closest)
         low, high = self.min_length, self.max_length
         if (low is not None and len(text) < low) or (high is not None and len(text) > high):
             return Broken(f"has {len(text)} characters", f"it must have {low} to {high} of them")
         if self.pattern is not None and not re.fullmatch(self.pattern, text, re.DOTALL):
             return Broken(f"cannot be {text!r}", self.hint)
         return None
-
-
-def _closest(text: str, allowed: tuple[str, ...]) -> str | None:
-    from difflib import get_close_matches  # only what is wrong needs it
-
-    return next(iter(get_close_matches(text.lower(), allowed, n=1)), None)
 
 
 UNBOUNDED = Bounds()

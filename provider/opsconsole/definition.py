@@ -53,11 +53,6 @@ class Kind(Enum):
         """Whether its values have attributes of their own."""
         return self in (Kind.OBJECT, Kind.OBJECT_LIST)
 
-    @property
-    def holds_texts(self) -> bool:
-        """Whether its values are lists or sets of strings."""
-        return self in (Kind.STRING_SET, Kind.STRING_LIST)
-
 
 class Notation(Enum):
     """What a text is written as where the document gives no bound: another text is a warning."""
@@ -355,10 +350,6 @@ class ResourceDefinition(_Attributed):
     def is_abandoned(self, values: Attributes) -> bool:
         """Return whether a removal leaves an object on the console."""
         return self.deletion_policy(values) == "abandon"
-
-    def is_deleted(self, values: Attributes) -> bool:
-        """Return whether a removal deletes an object that could be left on the console."""
-        return self.deletion_policy(values) == "delete"
 
     def problems(self, config: Attributes) -> list[Diagnostic]:
         """Return what is wrong with a declaration: by its attributes, and by its own rules.

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -92,6 +93,11 @@ class OpsconsoleError(Exception):
     """
 
     kind: ClassVar[ProblemKind] = ProblemKind.OTHER
+    """That of the class's name where there is one (`NotFound`: NOT_FOUND), else of its parent."""
+
+    def __init_subclass__(cls) -> None:
+        name = re.sub("(?<=.)(?=[A-Z])", "_", cls.__name__).upper()
+        cls.kind = ProblemKind.__members__.get(name, cls.kind)
 
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__(message)
@@ -233,8 +239,6 @@ class ApiError(ConsoleError):
 class BadRequest(ApiError):
     """400: a field is missing, malformed, or not allowed."""
 
-    kind = ProblemKind.BAD_REQUEST
-
 
 class Unauthorized(ApiError):
     """401: no credentials, or the key is invalid, revoked or expired.
@@ -242,51 +246,35 @@ class Unauthorized(ApiError):
     `explained` is true on every one but the first of a process: no call was made for it.
     """
 
-    kind = ProblemKind.UNAUTHORIZED
-
     explained: bool = False
 
 
 class Forbidden(ApiError):
     """403: authenticated but not allowed."""
 
-    kind = ProblemKind.FORBIDDEN
-
 
 class NotFound(ApiError):
     """404: no such row that this caller can see."""
-
-    kind = ProblemKind.NOT_FOUND
 
 
 class Conflict(ApiError):
     """409: deleting a specialty still carried by an agent."""
 
-    kind = ProblemKind.CONFLICT
-
 
 class TooLarge(ApiError):
     """413: the body is larger than the console takes."""
-
-    kind = ProblemKind.TOO_LARGE
 
 
 class TooManyRequests(ApiError):
     """429: slow down."""
 
-    kind = ProblemKind.TOO_MANY_REQUESTS
-
 
 class ServerError(ApiError):
     """5xx: whether the call had an effect is not known."""
 
-    kind = ProblemKind.SERVER_ERROR
-
 
 class NotSent(ConsoleError):
     """The request never left: connection refused, unknown host name, TLS failure."""
-
-    kind = ProblemKind.NOT_SENT
 
     safe_to_repeat = True
 
@@ -294,13 +282,9 @@ class NotSent(ConsoleError):
 class Stopped(NotSent):
     """The request was not begun, because the run was told to stop."""
 
-    kind = ProblemKind.STOPPED
-
 
 class AnswerLost(ConsoleError):
     """The request was sent, but no whole answer came: its effect is unknown."""
-
-    kind = ProblemKind.ANSWER_LOST
 
 
 class UnexpectedAnswer(ConsoleError):
@@ -310,8 +294,6 @@ class UnexpectedAnswer(ConsoleError):
     name it. `safe_to_repeat`: the call certainly had no effect, whatever answered it.
     `without_body`: the status is a success, and the body is empty.
     """
-
-    kind = ProblemKind.UNEXPECTED_ANSWER
 
     def __init__(
         self,

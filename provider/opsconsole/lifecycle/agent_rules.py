@@ -64,7 +64,12 @@ def judge_replacement(
     if with_owner or deletable:
         return []
     if proposal.planned["host_id"] is UNKNOWN:
-        return [_perhaps_moved(name, prior, path)]
+        summary = f"The {name} is replaced, because the id of its host is not known yet"
+        detail = (
+            f"The old agent is archived only if the host {prior.get('host_id') or '(not known)'} "
+            "is deleted in this run; otherwise both run."
+        )
+        return [warning(summary, detail, path)]
     if AGENT.is_abandoned(config):
         return [abandoned(name, _GOES_ON)]
     moves = "host_id" in proposal.replaced
@@ -128,14 +133,5 @@ def _prevented(name: str, why: Removal, path: tuple[str, ...] = ()) -> Diagnosti
     return error(
         f"The {name} must not be removed",
         f'Its deletion_policy is "prevent".{unknowing}',
-        path,
-    )
-
-
-def _perhaps_moved(name: str, prior: Attributes, path: tuple[str, ...]) -> Diagnostic:
-    return warning(
-        f"The {name} is replaced, because the id of its host is not known yet",
-        f"The old agent is archived only if the host {prior.get('host_id') or '(not known)'} is "
-        "deleted in this run; otherwise both run.",
         path,
     )

@@ -265,7 +265,9 @@ class BaseLifecycle(ABC):
             request.address,
             self.session.command,
         )
-        return self._uncertain(request, sent_now(dry_run_status), diagnostic)
+        state = fill_unknown(self.definition, request.planned, {"id": new_sentinel()})
+        private = PrivateState(extra=sent_now(dry_run_status)).encode()
+        return Outcome(state, private, (diagnostic,), uncertain=True)
 
     def changes_to(
         self, current: Attributes, request: CreateRequest | UpdateRequest, names: Iterable[str]
@@ -327,12 +329,6 @@ class BaseLifecycle(ABC):
         return await self.update_once(
             object_id, changes, partial(console.one, operation), read_back
         )
-
-    def _uncertain(
-        self, request: CreateRequest, remembered: Mapping[str, Any], *diagnostics: Diagnostic
-    ) -> Outcome:
-        state = fill_unknown(self.definition, request.planned, {"id": new_sentinel()})
-        return Outcome(state, PrivateState(extra=remembered).encode(), diagnostics, uncertain=True)
 
     def held_by_another(self, request: CreateRequest, object_id: str) -> Outcome | None:
         """Hold an object that is to be adopted; return a refusal where another address holds it."""

@@ -22,7 +22,7 @@ _NAMED: Final = 50
 
 def is_counted(definition: ResourceDefinition, values: Attributes) -> bool:
     """Return whether the removal of an object counts: it deletes what others may rely on."""
-    return definition.is_deleted(values) and not is_sentinel(values.get("id"))
+    return definition.deletion_policy(values) == "delete" and not is_sentinel(values.get("id"))
 
 
 def too_many(names: Collection[str], most: int | None) -> Diagnostic | None:

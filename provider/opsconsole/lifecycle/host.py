@@ -81,9 +81,16 @@ class HostLifecycle(HostCreation):
                 return request.unchecked(reason, *found)
             return refused_read(self, request, reason, problem)
         self.session.hold(HOST.type_name, host_id, request.address or self.name(request.prior))
-        return _noting_what_changed(
-            request.prior, self.seen(request.prior, request.private, answer)
-        )
+        outcome = self.seen(request.prior, request.private, answer)
+        if outcome.state is None or outcome.state is request.prior:
+            return outcome
+        # The declaration may be of what state held though no apply took it: after an import, or
+        # where it followed the console.
+        private_state = PrivateState.decode(outcome.private)
+        overtaken = private_state.overtaking(request.prior, outcome.state, REPLACING)
+        if overtaken is private_state:
+            return outcome
+        return outcome._replace(private=overtaken.encode())
 
     def introduce(self, state: Attributes, address: str) -> None:
         """Let no creation take the id of a host in state."""
@@ -103,7 +110,13 @@ class HostLifecycle(HostCreation):
             declared = before.having_declared(request.config, REPLACING)
             outcome = Outcome(fill_unknown(self.definition, planned, prior), declared.encode())
         private_state = PrivateState.decode(outcome.private)
-        private = _not_keeping(private_state, prior, planned).encode()
+        # Declared values that the console shows as null, and that no update can set.
+        unkept = (
+            name
+            for name in REPLACING
+            if prior[name] is None and planned[name] is not None and name in private_state.observed
+        )
+        private = private_state.dropping(dict.fromkeys(unkept)).encode()
         return outcome._replace(private=private)
 
     async def _read_back(self, host_id: str) -> Mapping[str, Any]:
@@ -153,31 +166,6 @@ _BY_WRITING = (
     " (hosts are read by an empty update, which takes the right to write; where the console has an "
     "operation that reads a host, name it in extra_endpoints as host_get)"
 )
-
-
-def _not_keeping(
-    private_state: PrivateState, prior: Attributes, planned: Attributes
-) -> PrivateState:
-    """Note which declared values the console shows as null, and no update can set."""
-    unkept = (
-        name
-        for name in REPLACING
-        if prior[name] is None and planned[name] is not None and name in private_state.observed
-    )
-    return private_state.dropping(dict.fromkeys(unkept))
-
-
-def _noting_what_changed(prior: Attributes, outcome: Outcome) -> Outcome:
-    """Remember what state held of attributes that replace and that the console changed by itself.
-
-    The declaration may be of that value though no apply took it: after an import, or where it
-    followed the console.
-    """
-    if outcome.state is None or outcome.state is prior:
-        return outcome
-    before = PrivateState.decode(outcome.private)
-    private_state = before.overtaking(prior, outcome.state, REPLACING)
-    return outcome if private_state is before else outcome._replace(private=private_state.encode())
 
 
 def _drifted(name: str, attribute: str, request: PlanChange) -> Diagnostic:

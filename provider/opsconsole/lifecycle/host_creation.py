@@ -141,7 +141,7 @@ class GuardedImports:
         """Send one chunk as a dry run, and what passes it for real."""
         ended = frozenset(self._session.ended_host_deletes)
         try:
-            result = await self._dry_run(rows)
+            result = await dry_run(self._session, [row.fields for row in rows])
         except DryRunIgnored:
             await self._fail(rows, _NO_MORE)
             return
@@ -149,7 +149,10 @@ class GuardedImports:
             await self._split_refused(rows, problem, self._judged_and_imported)
             return
         if not result.dry_run:
-            await self._take_unguarded(rows, result)
+            # The one error is on a row that was not created, or on the next that would be sent: on
+            # a created one it would taint the host.
+            rows[0].notes = () if self._rehearsal else (_KEPT,)
+            await self._report_imported(rows, result)
             return
         waiting, ids = await self._judge(rows, result)
         passing = [row for row in rows if row.outcome is None and row not in waiting]
@@ -185,9 +188,6 @@ class GuardedImports:
                 await self._settle(rows, answered_as_dry_run())
             else:
                 await self._report_imported(rows, result)
-
-    async def _dry_run(self, rows: Sequence[HostRow]) -> ImportResult:
-        return await dry_run(self._session, [row.fields for row in rows])
 
     async def _split_refused(
         self,
@@ -319,7 +319,7 @@ class GuardedImports:
         """
         judged, imported = [UNMATCHED] * len(rows), False
         try:
-            result = await self._dry_run(rows)
+            result = await dry_run(self._session, [row.fields for row in rows])
         except ConsoleError as unsettled:
             self._steps.log(unsettled, "settle an import whose answer was lost")
         else:
@@ -338,16 +338,6 @@ class GuardedImports:
         for row in await self._read_back(created):
             row.notes = ()
             await self._end(row, self._lost(row, problem))
-
-    async def _take_unguarded(self, rows: Sequence[HostRow], result: ImportResult) -> None:
-        """Take rows as imported by a console that ignored the dry run; send nothing again.
-
-        The one error is on a row that was not created, or on the next that would be sent: on a
-        created one it would taint the host.
-        """
-        if not self._rehearsal:
-            rows[0].notes = (_KEPT,)
-        await self._report_imported(rows, result)
 
     def _lost(self, row: HostRow, problem: ConsoleError) -> Outcome:
         return self._steps.lost(row.request, problem, row.dry_run_status or "")

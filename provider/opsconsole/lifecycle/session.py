@@ -105,11 +105,7 @@ class BeforeWrite(Protocol):
         """
 
 
-async def _note_nothing(
-    verb: Literal["create", "update", "delete"],
-    requests: Sequence[WriteRequest],
-    dry_run_statuses: Mapping[str, str] = MappingProxyType({}),
-) -> None:
+async def _note_nothing(*writes: Any, **named: Any) -> None:
     """Let writes be sent without a note of them."""
 
 

@@ -37,7 +37,7 @@ from opsconsole.lifecycle.interface import (
     propose_change,
     propose_creation,
 )
-from opsconsole.lifecycle.session import KnownAgent, Session
+from opsconsole.lifecycle.session import Session
 from opsconsole.phrases import did_you_mean
 from opsconsole.resources import SPECIALTY
 from opsconsole.v1.console import Listing
@@ -182,8 +182,11 @@ class SpecialtyLifecycle(SingleCreation):
         await self.session.before_write("delete", [request])
         deadline = asyncio.get_running_loop().time() + _delete_timeout(prior)
         while True:
-            awaited = self._leaving_agents(prior["id"])
             ended = set(self.session.ended_host_deletes)
+            awaited = any(
+                agent.specialty_id == prior["id"] and agent.host_id not in ended
+                for agent in self.session.released.values()
+            )
             try:
                 answer = await self.session.console.delete_specialty(prior["id"])
             except Conflict as problem:
@@ -211,15 +214,6 @@ class SpecialtyLifecycle(SingleCreation):
         if not listing.complete:
             raise ConsoleError(explained("specialties", listing)[0])
         return False
-
-    def _leaving_agents(self, specialty_id: str) -> list[KnownAgent]:
-        """Return the released agents that carry it and whose host's deletion has not ended."""
-        return [
-            agent
-            for agent in self.session.released.values()
-            if agent.specialty_id == specialty_id
-            and agent.host_id not in self.session.ended_host_deletes
-        ]
 
     def _carried(self, prior: Attributes, problem: Conflict) -> Diagnostic:
         summary = f"An agent still carries the {self.name(prior)}"

@@ -220,9 +220,12 @@ class _Edges:
                 self.soft[dependency, "down-begins"].add(number)
         for dropped in dropped_objects(step):
             deletion = self._deletions.get(dropped)
-            if deletion is None or _comes_first(deletion[1], change):
+            if deletion is None:
                 continue
-            if not self._succeeded(config_address(deletion[1].address), change):
+            deleted, own = deletion[1], config_address(deletion[1].address)
+            replaced = deleted.action is Action.REPLACE and not deleted.create_first
+            comes_first = replaced and own in change.depends_on
+            if not comes_first and not self._succeeded(own, change):
                 self.soft[deletion[0]].add(number)
 
     def add_by_name(self, number: int, step: Step) -> None:
@@ -284,11 +287,6 @@ def dropped_objects(step: Step) -> Iterator[Identity]:
         for object_id in held if isinstance(held, list) else [held]:
             if object_id not in remaining:
                 yield step.console, referred_to(attribute).type_name, object_id
-
-
-def _comes_first(deletion: Change, update: Change) -> bool:
-    replaced = deletion.action is Action.REPLACE and not deletion.create_first
-    return replaced and config_address(deletion.address) in update.depends_on
 
 
 def _union(*graphs: Mapping[Node, set[Node]]) -> dict[Node, set[Node]]:

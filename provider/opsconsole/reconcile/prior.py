@@ -173,7 +173,7 @@ def has_shape(value: Value, attribute: Attribute) -> bool:
     scalar = _SCALARS.get(kind)
     if scalar is not None:
         return isinstance(value, scalar) and (kind is Kind.BOOLEAN or not isinstance(value, bool))
-    if kind.holds_texts:
+    if kind in (Kind.STRING_SET, Kind.STRING_LIST):
         return isinstance(value, list) and all(
             item is UNKNOWN or isinstance(item, str) for item in value
         )
@@ -246,7 +246,8 @@ def readdressed(
         held = of_resource.get(move.source.config, {})
         single = str(move.source)
         for text in list(held) if move.whole else [single] if single in held else ():
-            new = str(move.destination(Address.parse(text)))
+            key = Address.parse(text).key
+            new = str(replace(move.target, key=key) if move.whole else move.target)
             if occupied or new in found:
                 if not move.implied:
                     blocked.append((text, new))
@@ -255,7 +256,15 @@ def readdressed(
             found[new] = replace(item, address=new, previous_address=item.previous_address or text)
             del of_resource[config_address(text)][text]
             of_resource.setdefault(config_address(new), {})[new] = None
-    return found, [_blocked(blocked)] if blocked else []
+    if not blocked:
+        return found, []
+    listed = "\n".join(f"  {source} could not move to {target}" for source, target in blocked)
+    taken = warning(
+        "Moved blocks name addresses that are taken",
+        f"State holds an object at both addresses:\n{listed}\nThe plan removes an object whose "
+        "old address the program does not declare.",
+    )
+    return found, [taken]
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,10 +283,6 @@ class _Move:
     def whole(self) -> bool:
         """Whether it takes a resource and not one instance."""
         return not self.implied and self.source.key is None and self.target.key is None
-
-    def destination(self, address: Address) -> Address:
-        """Return where it takes one of the instances that it is about."""
-        return replace(self.target, key=address.key) if self.whole else self.target
 
 
 def _explicit(blocks: Sequence[Moved]) -> Iterator[_Move]:
@@ -342,15 +347,6 @@ def _ordered(moves: Sequence[_Move]) -> list[_Move]:
             "To exchange two resources, move one of them with "
             f"`{engine_of().command} state mv` first.",
         ) from None
-
-
-def _blocked(pairs: Sequence[tuple[str, str]]) -> Diagnostic:
-    listed = "\n".join(f"  {source} could not move to {target}" for source, target in pairs)
-    return warning(
-        "Moved blocks name addresses that are taken",
-        f"State holds an object at both addresses:\n{listed}\nThe plan removes an object whose "
-        "old address the program does not declare.",
-    )
 
 
 def carry_out_moves(state: State, moved: Iterable[tuple[str, str]]) -> None:

@@ -131,7 +131,15 @@ async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
             groups.setdefault((change.provider, change.type_name), []).append(change)
     for (provider, type_name), changes in groups.items():
         steps = providers.of(provider).resources[type_name]
-        outcomes = await steps.preflight([_preflight_request(change) for change in changes])
+        requests = [
+            CreateRequest(
+                {n: None if holds_unknown(v) else v for n, v in (change.config or {}).items()},
+                change.after or {},
+                address=change.address,
+            )
+            for change in changes
+        ]
+        outcomes = await steps.preflight(requests)
         if outcomes is None:
             continue
         for change, outcome in zip(changes, outcomes, strict=True):
@@ -141,12 +149,6 @@ async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
             diagnostics += outcome.diagnostics
     found = tuple(judged.get(change.address, change) for change in plan.changes)
     return replace(plan, changes=found, diagnostics=tuple(diagnostics), calls=providers.calls)
-
-
-def _preflight_request(change: Change) -> CreateRequest:
-    config = change.config or {}
-    known = {name: None if holds_unknown(value) else value for name, value in config.items()}
-    return CreateRequest(known, change.after or {}, address=change.address)
 
 
 def _preflight_note(change: Change, outcome: Outcome) -> str:

@@ -43,14 +43,12 @@ def levels(graph: Graph, blocks: Mapping[str, Block]) -> Iterator[list[str]]:
     waiting: dict[int, list[str]] = {}
     while sorter.is_active():
         for address in sorter.get_ready():
-            waiting.setdefault(_owner_count(blocks[address]), []).append(address)
+            block = blocks[address]
+            owners = () if block.mode == "data" else owners_above(RESOURCES[block.type_name])
+            waiting.setdefault(len(owners), []).append(address)
         level = waiting.pop(min(waiting))
         sorter.done(*level)
         yield sorted(level, key=rank.__getitem__)
-
-
-def _owner_count(block: Block) -> int:
-    return 0 if block.mode == "data" else len(owners_above(RESOURCES[block.type_name]))
 
 
 @dataclass
@@ -92,14 +90,19 @@ class Walk:
         Raises:
             UserError: something in it cannot be evaluated.
         """
-        self._create_first = self._creating_first()
-        for level in levels(self.graph, self.evaluator.program.blocks):
+        blocks = self.evaluator.program.blocks
+        # The blocks that create before they destroy, and what these depend on.
+        own = [a for a, block in blocks.items() if block.lifecycle.create_before_destroy]
+        self._create_first = frozenset(own).union(*map(self.graph.ancestors, own))
+        for level in levels(self.graph, blocks):
             groups: dict[tuple[str, str], list[PlanInput]] = {}
             for address in level:
-                block = self.evaluator.program.blocks[address]
+                block = blocks[address]
                 if not self.targets.reach(address):
                     # The number of its instances may not be known yet.
-                    self._leave_block(address)
+                    for item in self._known_of_block.get(address, ()):
+                        self.declared.add(item.address)
+                        self._leave(item.address)
                     continue
                 for instance in self.evaluator.instances(block).values():
                     self.declared.add(instance.address)
@@ -113,17 +116,6 @@ class Walk:
                             groups.setdefault((block.provider, block.type_name), []).append(wanted)
             for (provider, type_name), inputs in groups.items():
                 await self._decide(provider, type_name, inputs)
-
-    def _creating_first(self) -> frozenset[str]:
-        """Return the blocks that create before they destroy, and what these depend on."""
-        blocks = self.evaluator.program.blocks
-        own = [a for a, block in blocks.items() if block.lifecycle.create_before_destroy]
-        return frozenset(own).union(*(self.graph.ancestors(address) for address in own))
-
-    def _leave_block(self, address: str) -> None:
-        for item in self._known_of_block.get(address, ()):
-            self.declared.add(item.address)
-            self._leave(item.address)
 
     def _leave(self, address: str) -> None:
         item = self.known.get(address)

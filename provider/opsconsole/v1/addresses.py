@@ -8,6 +8,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Never
 from urllib.parse import SplitResult, urljoin, urlsplit
 
@@ -140,7 +141,8 @@ def proxy_for(base_url: str, environ: Mapping[str, str]) -> str | None:
     target = urlsplit(base_url)
     host = target.hostname or ""
     port = target.port or (443 if target.scheme == "https" else 80)
-    if is_loopback(host) or _is_excepted(host, port, _variable(environ, "NO_PROXY")[1]):
+    exceptions = _variable(environ, "NO_PROXY")[1].lower().split(",")
+    if is_loopback(host) or any(_matches(host, port, entry.strip()) for entry in exceptions):
         return None
     for variable in (f"{target.scheme.upper()}_PROXY", "ALL_PROXY"):
         name, value = _variable(environ, variable)
@@ -170,22 +172,15 @@ def _proxy_address(name: str, value: str) -> str:
     return address
 
 
-def _is_excepted(host: str, port: int, exceptions: str) -> bool:
-    return any(_matches(host, port, entry.strip().lower()) for entry in exceptions.split(","))
-
-
 def _matches(host: str, port: int, entry: str) -> bool:
     if not entry:
         return False
     if entry == "*":
         return True
     entry = entry.partition("://")[2] or entry
-    network = _network(entry)
-    if network is not None:
-        try:
-            return ipaddress.ip_address(host) in network
-        except ValueError:
-            return False
+    with suppress(ValueError):  # the one is no network, or the other no address
+        network = ipaddress.ip_network(entry.strip("[]"), strict=False)
+        return ipaddress.ip_address(host) in network
     name, colon, wanted = entry.rpartition(":")
     if colon and wanted.isdigit():
         if int(wanted) != port:
@@ -193,13 +188,6 @@ def _matches(host: str, port: int, entry: str) -> bool:
         entry = name.strip("[]")
     domain = entry.removeprefix("*").removeprefix(".")
     return host == domain or host.endswith(f".{domain}")
-
-
-def _network(entry: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
-    try:
-        return ipaddress.ip_network(entry.strip("[]"), strict=False)
-    except ValueError:
-        return None
 
 
 def next_url(operation: Operation, url: str, reply: Reply, redact: Callable[[bytes], bytes]) -> str:

@@ -15,7 +15,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import urlencode
 
-import opsconsole
 from opsconsole.errors import ConsoleError, Stopped, TooManyRequests, Unauthorized, UserError
 from opsconsole.redaction import Redaction
 from opsconsole.v1.addresses import MOST_HOPS, next_url
@@ -419,7 +418,8 @@ class Client:
 
     def _opened(self) -> Transport:
         if self._transport is None:
-            load_transport()
+            # It takes a tenth of a second, for which a provider's handshake must not wait.
+            import opsconsole.v1.bodies  # the first answer needs them
             from opsconsole.v1.transport import Transport
 
             headers = {
@@ -439,13 +439,3 @@ def _encoded(body: Mapping[str, Any] | None, csv: str | None) -> tuple[str, byte
         return "", None
     content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return "application/json", content.encode()
-
-
-def load_transport() -> None:
-    """Import the HTTP libraries, which the first call would else do: it takes a tenth of a second.
-
-    They are not imported above, because a provider's handshake must not wait for them. Another
-    thread may do it while the first call is still to come.
-    """
-    import opsconsole.v1.bodies
-    import opsconsole.v1.transport  # noqa: F401  # loading them is all that is wanted

@@ -79,7 +79,10 @@ class Operation:
             raise ValueError(f"{self} takes {len(parts) - 1} ids, not {len(ids)}")
         pieces = [parts[0]]
         for value, rest in zip(ids, parts[1:], strict=True):
-            pieces += (encoded_id(value), rest)
+            if not can_be_id(value):
+                shown = ascii(value if len(value) <= 40 else f"{value[:40]}…")
+                raise UserError(f"{shown} cannot be an id.", "Ids look like hst_… or agt_….")
+            pieces += (quote(value, safe=""), rest)
         path = "".join(pieces)
         if (self.method, path) in _FIXED_PATHS:
             raise UserError(
@@ -87,18 +90,6 @@ class Operation:
                 "Ids look like hst_… or agt_….",
             )
         return path
-
-
-def encoded_id(value: str) -> str:
-    """Return an id percent-encoded, so that it stays one segment of a path.
-
-    Raises:
-        UserError: it cannot be an id.
-    """
-    if not can_be_id(value):
-        shown = ascii(value if len(value) <= 40 else f"{value[:40]}…")
-        raise UserError(f"{shown} cannot be an id.", "Ids look like hst_… or agt_….")
-    return quote(value, safe="")
 
 
 def can_be_id(value: object) -> bool:

@@ -154,8 +154,9 @@ class Settings:
         base_url = base_address(parsed.get("base_url"), allow_http=allow_http)
         _check_credentials(parsed.get("api_key"), parsed.get("session_cookie"))
         _check_cursor(parsed.get("cursor_parameter"), parsed.get("cursor_field"))
-        if "extra_endpoints" in parsed:
-            parsed["extra_endpoints"] = _endpoints(parsed["extra_endpoints"])
+        if named := parsed.get("extra_endpoints"):
+            endpoints = {name: _endpoint(name, text) for name, text in named.items()}
+            parsed["extra_endpoints"] = MappingProxyType(endpoints)
         return cls(**parsed | {"base_url": base_url, "proxy": proxy_for(base_url, environ)})
 
 
@@ -268,12 +269,8 @@ def _check_cursor(parameter: str | None, envelope_field: str | None) -> None:
         )
 
 
-def _endpoints(declared: Mapping[str, str]) -> Mapping[str, str]:
-    """Return name to `METHOD /path`, each with `{id}` where, and only where, it takes one."""
-    return MappingProxyType({name: _endpoint(name, text) for name, text in declared.items()})
-
-
 def _endpoint(name: str, text: str) -> str:
+    """Return `METHOD /path`, with `{id}` where, and only where, the operation takes one."""
     # Few settings name any, and Terraform starts the provider several times a run.
     from opsconsole.v1.operations import extra_endpoints
 
@@ -317,16 +314,14 @@ def tls_context(settings: Settings) -> ssl.SSLContext:
         context.verify_mode = ssl.CERT_NONE
     if settings.ca_file is not None:
         _trust(context, settings.ca_file)
-    elif _is_encrypted(settings) and not settings.insecure_skip_verify:
+    elif not settings.insecure_skip_verify and any(
+        address.startswith("https:") for address in (settings.base_url, settings.proxy or "")
+    ):
         import certifi
 
         context.load_default_certs()
         context.load_verify_locations(cafile=certifi.where())
     return context
-
-
-def _is_encrypted(settings: Settings) -> bool:
-    return settings.base_url.startswith("https:") or (settings.proxy or "").startswith("https:")
 
 
 def _trust(context: ssl.SSLContext, ca_file: str) -> None:
