@@ -100,7 +100,7 @@ class Attribute:
         computed: The console may supply it. With `optional`: it does where the user sets none.
         sensitive: Never shown in plans.
         change: What a changed declaration asks for.
-        lifted_by: The extra endpoint that turns `change` into `ChangeRule.UPDATE`.
+        lifted_by: The operation that turns `change` into `ChangeRule.UPDATE`.
         local: Known to the provider only; never sent and never answered by the console.
         creatable: Part of the create body (for a host: of an import row).
         volatile: The console may change it on any write; a refresh that finds only such changes is
@@ -170,12 +170,6 @@ class Attribute:
     def read_only(self) -> bool:
         """Whether only the console supplies it."""
         return self.computed and not self.settable
-
-    def change_under(self, extra_endpoints: Mapping[str, str]) -> ChangeRule:
-        """Return what a changed declaration asks for, given the extra endpoints that are named."""
-        if self.lifted_by is not None and self.lifted_by in extra_endpoints:
-            return ChangeRule.UPDATE
-        return self.change
 
     def normalised(self, value: Value) -> Value:
         """Return a value in the one form that comparison knows: a set is sorted."""
@@ -277,6 +271,23 @@ STEPS = ("create", "read", "update", "delete", "list")
 """What can be done with a resource; `list` shows the objects that nothing manages too."""
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to take a step, which is there where its operation is documented or named.
+
+    Attributes:
+        operation: The name of the operation (`v1.operations`). Empty: no call is made for it.
+        note: What it does, or what is done instead.
+        whole: Whether it does all of the step.
+        setting: The name and the value of the setting that allows it; empty: it is always allowed.
+    """
+
+    operation: str
+    note: str = ""
+    whole: bool = True
+    setting: tuple[str, str] | tuple[()] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class ResourceDefinition(_Attributed):
     """One resource.
@@ -290,17 +301,11 @@ class ResourceDefinition(_Attributed):
         label: Attribute whose value names one of them to a reader.
         reported_as: Attributes of which reports show the first that has a value; empty: `label`.
         import_id: The form of its import id, for messages and pages.
-        operations: What each of `STEPS` rests on: step to `METHOD /path`; a step that the document
-            does not offer is left out.
-        lifted_by: Step to the extra endpoint that lifts its limit.
-        notes: Step to what it does, or what is done instead.
+        ways: Each of `STEPS` to the ways to take it, the best first: the first that is there is
+            taken.
         gone: Why reading may find one gone.
         owner: The attribute that refers to the resource whose deletion deletes this one too; it is
             read before this one. Empty: there is none.
-        reads_whole: Whether the documented operations show all of it. Where they do not, drift
-            demands no coverage of it.
-        read_ways: Values of the setting `NAME_read`, from the least to the most that it shows, to
-            what reading does then; an empty text: nothing is read. Empty: there is no such setting.
         recognised_by: The attribute on which a console may recognise an object that is there when
             another is created; empty: there is none.
         rules: Yields what is wrong with a declaration beyond the bounds of its attributes.
@@ -314,15 +319,11 @@ class ResourceDefinition(_Attributed):
     description: str
     label: str
     import_id: str
-    operations: Mapping[str, str]
-    lifted_by: Mapping[str, str]
-    notes: Mapping[str, str]
+    ways: Mapping[str, tuple[Way, ...]]
     gone: str
     owner: str = ""
     reported_as: tuple[str, ...] = ()
-    reads_whole: bool = True
     recognised_by: str = ""
-    read_ways: Mapping[str, str] = field(default_factory=dict)
     rules: Callable[[Attributes], Iterable[Diagnostic]] = lambda config: ()
     look: Look = Look()
 
@@ -382,16 +383,14 @@ class DataSourceDefinition(_Attributed):
     Attributes:
         type_name: Terraform's name.
         resource: The name of the resource that it shows.
-        operation: The documented operation that it rests on, or empty.
-        endpoint: The extra endpoint that it needs, or that is used where it is named; or empty.
+        operations: The names of the operations that may show it, the best first.
     """
 
     name: str
     type_name: str
     description: str
     resource: str
-    operation: str
-    endpoint: str = ""
+    operations: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ other in `examples/reference/`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from scripts.generate.attributes import bounds_in_words, camel
@@ -21,7 +22,7 @@ from opsconsole.definition import (
     ResourceDefinition,
 )
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
-from opsconsole.v1.operations import extra_endpoints
+from opsconsole.v1.operations import NAMEABLE, OPERATIONS, documented_for, lifting
 from opsconsole.v1.settings import ENVIRONMENT
 
 _TYPES = {
@@ -86,15 +87,36 @@ def _page(
         },
         bounds=bounds_in_words,
         effect_of_change=_effect_of_change,
-        extra_endpoints=extra_endpoints,
+        lifted=[
+            (step, resource.type_name, NAMEABLE[way.operation])
+            for resource in RESOURCES.values()
+            for step in STEPS
+            for way in resource.ways[step]
+            if way.operation in NAMEABLE
+        ],
+        documented_for=documented_for,
+        lifting=lifting,
+        rests_on=_rests_on,
         TYPES=_TYPES,
         STEPS=STEPS,
         ENVIRONMENT=ENVIRONMENT,
     )
 
 
+def _rests_on(names: Iterable[str]) -> str:
+    """Return the best documented operation, and those better ones that can be named."""
+    found: list[str] = []
+    for operation in map(OPERATIONS.__getitem__, names):
+        if operation.section:
+            return ", or on ".join([f"`{operation}`", *found])
+        found.append(f"the operation that `extra_endpoints` names as `{operation.name}`")
+    return ", or on ".join(found)
+
+
 def _effect_of_change(attribute: Attribute) -> str:
     text = _CHANGES.get(attribute.change)
+    if attribute.lifted_by and OPERATIONS[attribute.lifted_by].section:
+        return ""
     if text and attribute.lifted_by:
         return f"{text}, unless the extra endpoint `{attribute.lifted_by}` is named."
     return f"{text}." if text else ""

@@ -5,7 +5,7 @@ own, so that a request carries that one attribute alone.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,11 @@ ADOPTED = tuple(_LABELS)
 CHANGED_BY_EXTRAS = ("opsconsole_specialty", "opsconsole_agent", "opsconsole_blacklisted_command")
 
 
+def change_under(attribute: Attribute, extra_endpoints: Mapping[str, str]) -> ChangeRule:
+    """Return what a changed declaration asks for, given the extra endpoints that are named."""
+    return ChangeRule.UPDATE if attribute.lifted_by in extra_endpoints else attribute.change
+
+
 @dataclass
 class Scenario:
     """One resource against one console: a declaration for each of its attributes."""
@@ -48,7 +53,7 @@ class Scenario:
     def change(self, attribute: Attribute) -> ChangeRule:
         """What a changed declaration asks for; no agent is replaced while its host stays."""
         extra = self.console.profile.provider_settings.get("extra_endpoints", {})
-        change = attribute.change_under(extra)
+        change = change_under(attribute, extra)
         alone = self.definition is AGENT and "agent_delete" not in extra
         return ChangeRule.REFUSE if alone and change is ChangeRule.REPLACE else change
 
@@ -246,8 +251,8 @@ def change_behind(engine: Terraform, scenario: Scenario, variants: dict[str, int
             continue
         other = behind(scenario, attribute, variants)
         scenario.console.change(COLLECTIONS[scenario.definition.name], row["id"], **other)
-        change = attribute.change_under(
-            scenario.console.profile.provider_settings.get("extra_endpoints", {})
+        change = change_under(
+            attribute, scenario.console.profile.provider_settings.get("extra_endpoints", {})
         )
         if not seen_whole:
             continue

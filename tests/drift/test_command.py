@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from opsconsole.v1 import console
 from opsconsole.v1.exchange import Operation
+from opsconsole.v1.operations import OPERATIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs/schemas/drift-report-1.schema.json").read_text())
@@ -201,7 +201,7 @@ def test_the_report_asks_the_console_how_hosts_are_read(ground_on, monkeypatch):
     document["provider"]["opsconsole"][0].pop("extra_endpoints")
     (ground.folder / "main.tf.json").write_text(json.dumps(document))
     operation = Operation("host_get", "GET", "/api/v1/hosts/{id}", True, "Hosts")
-    monkeypatch.setattr(console, "DOCUMENTED", (*console.DOCUMENTED, operation))
+    monkeypatch.setitem(OPERATIONS, "host_get", operation)
     for words in ((), ("--read-only",)):
         found = ground.drift(*words)
         assert found.document["method"] == "Hosts were read by GET /api/v1/hosts/{id} (host_get)."

@@ -8,6 +8,7 @@ import pytest
 from opsconsole.definition import STEPS
 from opsconsole.lifecycle.capabilities import Reach, capabilities
 from opsconsole.resources import RESOURCES
+from opsconsole.v1.operations import lifting
 from opsconsole.v1.settings import Settings
 
 ROWS = [{"name": "one", "tags": ["a:b"]}, {"name": "two", "target_port": 0}, {"name": "three"}]
@@ -248,8 +249,8 @@ def test_capabilities_follow_the_definitions() -> None:
     items = capabilities(Settings.from_values(plain, {}))
     assert len(items) == len(RESOURCES) * len(STEPS)
     for item in items:
-        lift = RESOURCES[item.type_name].lifted_by.get(item.step)
-        if lift is None:
+        lift = lifting(RESOURCES[item.type_name], item.step)
+        if not lift:
             continue
         assert f"extra_endpoints.{lift}" in item.lifted_by
         endpoint = "GET /x/{id}" if lift.endswith("get") else "POST /x/{id}"

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, cast
 
 import pytest
 
-from opsconsole.definition import Attribute, Look, ResourceDefinition, read_only
+from opsconsole.definition import Attribute, Look, ResourceDefinition, Way, read_only
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.emulator.application import RULES, add_operation
 from opsconsole.emulator.bodies import json_body, not_found
@@ -20,7 +20,6 @@ from opsconsole.emulator.document import DOCUMENTED
 from opsconsole.errors import NotFound
 from opsconsole.lifecycle.answers import confirm_deleted
 from opsconsole.lifecycle.base import SingleCreation
-from opsconsole.lifecycle.created import create_once
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
@@ -34,8 +33,10 @@ from opsconsole.lifecycle.interface import (
     propose_creation,
 )
 from opsconsole.lifecycle.lifecycle import LIFECYCLES
+from opsconsole.lifecycle.uncertain import create_once
 from opsconsole.resources import RESOURCES
 from opsconsole.v1.exchange import Operation
+from opsconsole.v1.operations import OPERATIONS
 
 SCHEDULE = ResourceDefinition(
     name="schedule",
@@ -45,14 +46,13 @@ SCHEDULE = ResourceDefinition(
     label="name",
     import_id="sch_…",
     description="When agents work on a host.",
-    operations={
-        "create": "POST /api/v1/schedules",
-        "read": "GET /api/v1/schedules/{id}",
-        "update": "POST /api/v1/schedules/{id}",
-        "delete": "DELETE /api/v1/schedules/{id}",
+    ways={
+        "create": (Way("schedule_create"),),
+        "read": (Way("schedule_get"),),
+        "update": (Way("schedule_update"),),
+        "delete": (Way("schedule_delete"),),
+        "list": (Way("schedule_list"), Way("")),
     },
-    lifted_by={"list": "schedule_list"},
-    notes={"create": "", "read": "", "update": "", "delete": "", "list": ""},
     gone="deleted, or not visible to this key (404)",
     owner="host_id",
     look=Look(("((", "))"), "circle", "#fee2e2"),
@@ -65,11 +65,12 @@ SCHEDULE = ResourceDefinition(
     ),
 )
 
-_CREATE = Operation("schedule_create", "POST", "/api/v1/schedules", repeatable=False)
-_READ = Operation("schedule_get", "GET", "/api/v1/schedules/{id}", repeatable=True)
-_UPDATE = Operation("schedule_update", "POST", "/api/v1/schedules/{id}", repeatable=True)
-_DELETE = Operation("schedule_delete", "DELETE", "/api/v1/schedules/{id}", repeatable=True)
-_LIST = Operation("schedule_list", "GET", "/api/v1/schedules", repeatable=True)
+_ONE, _ALL = "/api/v1/schedules/{id}", "/api/v1/schedules"
+_CREATE = Operation("schedule_create", "POST", _ALL, repeatable=False, section="Schedules")
+_READ = Operation("schedule_get", "GET", _ONE, repeatable=True, section="Schedules")
+_UPDATE = Operation("schedule_update", "POST", _ONE, repeatable=True, section="Schedules")
+_DELETE = Operation("schedule_delete", "DELETE", _ONE, repeatable=True, section="Schedules")
+_LIST = Operation("schedule_list", "GET", _ALL, repeatable=True)
 
 
 class ScheduleLifecycle(SingleCreation):
@@ -88,7 +89,7 @@ class ScheduleLifecycle(SingleCreation):
             return Outcome(None, seen=Seen.ARCHIVED)
         schedule_id = request.prior["id"]
         try:
-            answer = await self.session.console.call_one(_READ, (schedule_id,), asked=schedule_id)
+            answer = await self.fetch(schedule_id)
         except NotFound:
             return Outcome(None, seen=Seen.GONE)
         return self.seen(request.prior, request.private, answer)
@@ -97,8 +98,8 @@ class ScheduleLifecycle(SingleCreation):
         return await create_once(
             self,
             request,
+            _CREATE.name,
             {name: request.config[name] for name in ("name", "host_id", "cron")},
-            lambda body: self.session.console.call_one(_CREATE, body=body),
             partial(self.outcome_of_write, request),
         )
 
@@ -106,15 +107,13 @@ class ScheduleLifecycle(SingleCreation):
         await self.session.before_write("update", [request])
         schedule_id = request.prior["id"]
         body = {name: request.planned[name] for name in ("name", "host_id", "cron")}
-        answer = await self.session.console.call_one(
-            _UPDATE, (schedule_id,), asked=schedule_id, body=body
-        )
+        answer = await self.session.console.one(_UPDATE.name, schedule_id, body=body)
         return self.outcome_of_write(request, answer)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         await self.session.before_write("delete", [request])
         schedule_id = request.prior["id"]
-        answer = await self.session.console.call_one(_DELETE, (schedule_id,), asked=schedule_id)
+        answer = await self.session.console.one(_DELETE.name, schedule_id)
         confirm_deleted(self.definition, self.name(request.prior), answer)
         return Outcome(None)
 
@@ -167,6 +166,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Schedules]:
     rules = {_CREATE: held.create, _READ: held.get, _UPDATE: held.update, _DELETE: held.delete}
     rules[_LIST] = held.list
     for operation, rule in rules.items():
+        monkeypatch.setitem(OPERATIONS, operation.name, operation)
         add_operation(operation.name, str(operation), rule)
     yield held
     for operation in rules:

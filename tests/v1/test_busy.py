@@ -12,11 +12,11 @@ GOOD = {"id": "one"}
 
 
 def read(console):
-    return console.get_blacklisted_command("one")
+    return console.one("blacklist_get", "one")
 
 
 def create(console):
-    return console.create_agent({"name": "a"})
+    return console.one("agent_create", body={"name": "a"})
 
 
 @pytest.mark.parametrize("call", [read, create])

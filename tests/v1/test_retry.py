@@ -20,20 +20,20 @@ ERROR = {"code": "ANY", "message": "no", "request_id": "req_1"}
 TRIES = 5
 
 SAFE = {
-    "read": lambda console: console.get_blacklisted_command("one"),
-    "update": lambda console: console.update_host("one", {"name": "a"}),
-    "empty update": lambda console: console.update_host("one", {}),
-    "delete": lambda console: console.delete_host("one"),
-    "attach": lambda console: console.attach_plugin("one", "plg_1"),
-    "detach": lambda console: console.detach_plugin("one", "plg_1"),
-    "list": lambda console: console.list_plugins("one"),
+    "read": lambda console: console.one("blacklist_get", "one"),
+    "update": lambda console: console.one("host_update", "one", body={"name": "a"}),
+    "empty update": lambda console: console.one("host_update", "one", body={}),
+    "delete": lambda console: console.one("host_delete", "one"),
+    "attach": lambda console: console.one("plugin_attach", "one", body={"plugin_id": "plg_1"}),
+    "detach": lambda console: console.one("plugin_detach", "one", "plg_1"),
+    "list": lambda console: console.list_all("plugin_list", "one"),
     "dry run": lambda console: console.import_hosts([], on_error="stop", dry_run=True),
     "extra read": lambda console: console.one("host_get", "one"),
 }
 CREATES = {
     "import": lambda console: console.import_hosts([], on_error="stop", dry_run=False),
     "CSV import": lambda console: console.import_hosts_csv("a", dry_run=False),
-    "create": lambda console: console.create_agent({}),
+    "create": lambda console: console.one("agent_create", body={}),
     "extra create": lambda console: console.create("specialty_create", {}),
 }
 EXTRAS = {"host_get": "GET /hosts/{id}", "specialty_create": "POST /specialties"}
@@ -149,7 +149,7 @@ async def test_creates_are_repeated_where_nothing_was_sent(server, connect, cloc
 async def test_timeouts_of_safe_calls_are_repeated(server, connect, answer, loop_time):
     client, console = connect(request_timeout=5)
     server.will(answer(held=True), answer(held=True), answer(body=GOOD))
-    calling = asyncio.create_task(console.get_blacklisted_command("one"))
+    calling = asyncio.create_task(console.one("blacklist_get", "one"))
     for count in (1, 2):
         await server.has_received(count)
         loop_time.move(5.1)
@@ -175,7 +175,7 @@ async def test_an_answer_that_drips_is_cut_off_by_the_timeout(connect, loop_time
     _, console = connect(request_timeout=1, max_retries=0, base_url=f"http://127.0.0.1:{port}")
     async with dripping:
         with pytest.raises(AnswerLost, match=r"within 1 seconds"):
-            await console.get_blacklisted_command("one")
+            await console.one("blacklist_get", "one")
         await done.wait()
 
 
@@ -184,7 +184,7 @@ async def test_max_retries_are_tries_after_the_first(server, connect, clock, ans
     _, console = connect(max_retries=tries)
     server.otherwise = lambda request: answer(503, ERROR)
     with pytest.raises(ServerError):
-        await console.get_blacklisted_command("one")
+        await console.one("blacklist_get", "one")
     assert len(server.received) == tries + 1
     for number, wait in enumerate(clock.waits):
         backoff = min(8.0, 0.25 * 2**number)
@@ -196,7 +196,7 @@ async def test_retry_after_is_obeyed(server, connect, clock, answer, status):
     _, console = connect()
     server.will(answer(status, ERROR, headers={"Retry-After": "7"}), answer(body=GOOD))
     began = clock.now
-    await console.get_blacklisted_command("one")
+    await console.one("blacklist_get", "one")
     assert 7 <= clock.now - began <= 9
 
 
@@ -211,9 +211,9 @@ async def test_retry_after_holds_back_other_calls_too(server, connect, clock, an
 
     clock.sleep = sleep
     server.will(answer(429, ERROR, headers={"Retry-After": "7"}))
-    first = asyncio.create_task(console.get_blacklisted_command("one"))
+    first = asyncio.create_task(console.one("blacklist_get", "one"))
     await asleep.acquire()
-    others = [asyncio.create_task(console.get_blacklisted_command(f"blk_{n}")) for n in range(3)]
+    others = [asyncio.create_task(console.one("blacklist_get", f"blk_{n}")) for n in range(3)]
     await loop_turns()
     assert len(server.received) == 1
     assert waits == [7]
@@ -237,7 +237,7 @@ async def test_retry_after_holds_back_calls_that_wait_for_their_turn(
 
     clock.sleep = sleep
     server.will(answer(429, ERROR, held=True, headers={"Retry-After": "7"}))
-    calls = [asyncio.create_task(console.get_blacklisted_command(f"blk_{n}")) for n in range(3)]
+    calls = [asyncio.create_task(console.one("blacklist_get", f"blk_{n}")) for n in range(3)]
     await server.has_received(1)
     server.released.set()
     await asleep.acquire()
@@ -253,7 +253,7 @@ async def test_too_long_a_wait_for_a_busy_console_ends_the_call(server, connect,
     asked = str(int(LONGEST_OBEYED) + 1)
     server.will(answer(503, ERROR, headers={"Retry-After": asked}))
     with pytest.raises(ServerError) as caught:
-        await console.get_blacklisted_command("one")
+        await console.one("blacklist_get", "one")
     assert asked in str(caught.value)
     assert clock.waits == []
 
@@ -306,11 +306,11 @@ async def test_a_silent_console_gets_one_try_for_each_further_call(server, conne
     await server.stop()
     for total in (TRIES, TRIES + 1, TRIES + 2):
         with pytest.raises(NotSent):
-            await console.get_blacklisted_command("one")
+            await console.one("blacklist_get", "one")
         assert client.calls.total() == total
     await server.start(port=port)
     server.will(answer(503, ERROR), answer(503, ERROR))
-    await console.get_blacklisted_command("one")
+    await console.one("blacklist_get", "one")
     assert client.calls.total() == TRIES + 2 + 3
 
 
@@ -321,7 +321,7 @@ async def test_a_console_that_lets_calls_run_out_of_time_is_left_alone_for_a_whi
     server.will(answer(held=True), answer(held=True))
 
     async def runs_out_of_time():
-        calling = asyncio.create_task(console.get_blacklisted_command("one"))
+        calling = asyncio.create_task(console.one("blacklist_get", "one"))
         await server.has_received(client.calls.total() + 1)
         loop_time.move(1.1)
         with pytest.raises(AnswerLost):
@@ -330,25 +330,25 @@ async def test_a_console_that_lets_calls_run_out_of_time_is_left_alone_for_a_whi
     await runs_out_of_time()
     for _ in range(3):
         with pytest.raises(NotSent, match="no call was made"):
-            await console.get_blacklisted_command("one")
+            await console.one("blacklist_get", "one")
     assert client.calls.total() == 1
     clock.now += REST
     await runs_out_of_time()
     clock.now += REST - 1
     with pytest.raises(NotSent, match="no call was made"):
-        await console.get_blacklisted_command("one")
+        await console.one("blacklist_get", "one")
     assert client.calls.total() == 2
     clock.now += 1
-    assert await console.get_blacklisted_command("one") == {"id": "one"}
-    assert await console.get_blacklisted_command("two") == {"id": "two"}
+    assert await console.one("blacklist_get", "one") == {"id": "one"}
+    assert await console.one("blacklist_get", "two") == {"id": "two"}
 
 
 async def test_a_cut_connection_is_no_reason_to_leave_the_console_alone(server, connect, answer):
     client, console = connect(max_retries=0)
     server.will(answer(cut="unanswered"))
     with pytest.raises(AnswerLost):
-        await console.get_blacklisted_command("one")
-    assert await console.get_blacklisted_command("one") == {"id": "one"}
+        await console.one("blacklist_get", "one")
+    assert await console.one("blacklist_get", "one") == {"id": "one"}
     assert client.calls.total() == 2
 
 
@@ -357,12 +357,12 @@ async def test_a_lost_create_leaves_the_way_open_for_what_settles_it(
 ):
     client, console = connect(request_timeout=1, max_retries=0)
     server.will(answer(held=True))
-    creating = asyncio.create_task(console.create_agent({"name": "a"}))
+    creating = asyncio.create_task(console.one("agent_create", body={"name": "a"}))
     await server.has_received(1)
     loop_time.move(1.1)
     with pytest.raises(AnswerLost):
         await creating
-    assert await console.get_blacklisted_command("one") == {"id": "one"}
+    assert await console.one("blacklist_get", "one") == {"id": "one"}
     assert client.calls.total() == 2
 
 
@@ -376,7 +376,7 @@ async def test_max_concurrency_bounds_requests_in_flight(server, connect, answer
         return answer(body={"id": request.target.rpartition("/")[2]})
 
     server.otherwise = once_all_are_in_flight
-    await asyncio.gather(*(console.get_blacklisted_command(f"blk_{n}") for n in range(20)))
+    await asyncio.gather(*(console.one("blacklist_get", f"blk_{n}") for n in range(20)))
     assert server.most_in_flight == in_flight
     assert server.connections == in_flight
 
@@ -390,9 +390,9 @@ async def test_a_call_that_waits_for_its_next_try_holds_no_slot(server, connect,
 
     clock.sleep = wait
     server.will(answer(503, ERROR))
-    first = asyncio.create_task(console.get_blacklisted_command("one"))
+    first = asyncio.create_task(console.one("blacklist_get", "one"))
     await server.arrived.wait()
-    assert await console.get_blacklisted_command("two") == {"id": "two"}
+    assert await console.one("blacklist_get", "two") == {"id": "two"}
     assert not first.done()
     released.set()
     assert await first == {"id": "one"}
@@ -423,7 +423,7 @@ async def test_of_many_calls_in_flight_only_one_401_is_unexplained(server, conne
 
     server.otherwise = once_all_are_in_flight
     results = await asyncio.gather(
-        *(console.get_blacklisted_command(f"blk_{n}") for n in range(40)), return_exceptions=True
+        *(console.one("blacklist_get", f"blk_{n}") for n in range(40)), return_exceptions=True
     )
     assert all(isinstance(result, Unauthorized) for result in results)
     assert sum(not result.explained for result in results) == 1
@@ -433,8 +433,8 @@ async def test_of_many_calls_in_flight_only_one_401_is_unexplained(server, conne
 async def test_a_request_on_a_kept_connection_that_dies_is_counted(server, connect, answer):
     client, console = connect()
     server.will(answer(body=GOOD), answer(cut="unanswered"), answer(body=GOOD))
-    await console.get_blacklisted_command("one")
-    await console.get_blacklisted_command("one")
+    await console.one("blacklist_get", "one")
+    await console.one("blacklist_get", "one")
     assert client.calls.total() == len(server.received) == 3
 
 
@@ -443,8 +443,8 @@ async def test_a_connection_that_the_console_has_closed_is_not_used_for_a_create
 ):
     _, console = connect()
     server.will(answer(body=GOOD, close_after=True))
-    await console.get_blacklisted_command("one")
+    await console.one("blacklist_get", "one")
     await loop_turns()
     server.will(answer(body=GOOD))
-    await console.create_agent({})
+    await console.one("agent_create", body={})
     assert [request.connection for request in server.received] == [1, 2]

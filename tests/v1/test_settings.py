@@ -11,7 +11,7 @@ from opsconsole.redaction import Redaction
 from opsconsole.resources import PROVIDER
 from opsconsole.v1.addresses import proxy_for
 from opsconsole.v1.client import Client
-from opsconsole.v1.operations import extra_endpoints
+from opsconsole.v1.operations import NAMEABLE
 from opsconsole.v1.settings import Settings
 from opsconsole.values import UNKNOWN
 
@@ -310,9 +310,9 @@ def test_secrets_are_not_shown():
         assert KEY not in f"{made}{made!r}"
 
 
-@pytest.mark.parametrize("name", extra_endpoints())
+@pytest.mark.parametrize("name", NAMEABLE)
 def test_each_extra_endpoint_may_be_named(name):
-    path = "POST /x/{id}/y" if extra_endpoints()[name].takes_id else "POST /x"
+    path = "POST /x/{id}/y" if NAMEABLE[name].takes_id else "POST /x"
     assert settings(extra_endpoints={name: path}).extra_endpoints == {name: path}
 
 

@@ -26,9 +26,9 @@ async def test_a_call_that_was_sent_once_and_then_stopped_says_what_became_of_th
 ):
     client, console = connect(max_concurrency=1)
     server.will(answer(503, ERROR), answer(body=ROW, held=True))
-    call = asyncio.create_task(console.delete_host("hst_1"))
+    call = asyncio.create_task(console.one("host_delete", "hst_1"))
     await server.has_received(1)
-    other = asyncio.create_task(console.get_blacklisted_command("blk_1"))
+    other = asyncio.create_task(console.one("blacklist_get", "blk_1"))
     await server.has_received(2)
     client.stop()
     server.released.set()
@@ -41,7 +41,7 @@ async def test_nothing_begins_after_a_stop(server, connect):
     client, console = connect()
     client.stop()
     with pytest.raises(Stopped):
-        await console.get_blacklisted_command("blk_1")
+        await console.one("blacklist_get", "blk_1")
     assert server.received == []
 
 
@@ -50,7 +50,7 @@ async def test_what_is_in_flight_is_finished_and_what_waits_its_turn_is_not_sent
 ):
     client, console = connect(max_concurrency=1)
     server.will(answer(body=ROW, held=True))
-    calls = [asyncio.create_task(console.get_blacklisted_command("blk_1")) for _ in range(3)]
+    calls = [asyncio.create_task(console.one("blacklist_get", "blk_1")) for _ in range(3)]
     await server.has_received(1)
     client.stop()
     server.released.set()
@@ -70,7 +70,7 @@ async def test_a_stop_ends_the_wait_for_the_next_try(server, connect, clock, ans
 
     clock.sleep = sleep
     server.will(answer(429, ERROR, headers={"Retry-After": "60"}))
-    call = asyncio.create_task(console.delete_host("hst_1"))
+    call = asyncio.create_task(console.one("host_delete", "hst_1"))
     await asleep.wait()
     client.stop()
     with pytest.raises(Stopped):
@@ -90,7 +90,7 @@ async def test_a_call_whose_effect_is_unknown_says_so_and_not_that_it_was_not_be
 
     clock.sleep = sleep
     server.will(answer(cut="unanswered"))
-    call = asyncio.create_task(console.delete_host("hst_1"))
+    call = asyncio.create_task(console.one("host_delete", "hst_1"))
     await asleep.wait()
     client.stop()
     with pytest.raises(AnswerLost):

@@ -22,7 +22,9 @@ from opsconsole.resources import (
     AGENT_PLUGIN,
     HOST,
     RESOURCES,
+    SPECIALTY,
 )
+from opsconsole.v1.operations import OPERATIONS
 from opsconsole.values import Attributes
 
 _PREFIX: Final = re.compile(r"(\w+_)…|(\w+=)[A-Z]+")
@@ -102,9 +104,10 @@ async def list_ids(lifecycle: Lifecycle) -> tuple[list[Wanted], list[str]]:
     console = lifecycle.session.console
     # A specialty is managed only where its id is given: it serves others too.
     endpoints = {
-        name: definition.lifted_by["list"]
+        name: listing
         for name, definition in RESOURCES.items()
-        if "list" in definition.lifted_by
+        if definition is not SPECIALTY
+        and not OPERATIONS[listing := definition.ways["list"][0].operation].takes_id
     }
     named = {name for name, endpoint in endpoints.items() if console.has(endpoint)}
     if not named:

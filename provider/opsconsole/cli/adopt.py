@@ -33,6 +33,7 @@ from opsconsole.phrases import plural
 from opsconsole.resources import HOST, RESOURCES
 from opsconsole.state import read_state
 from opsconsole.terraform_binary import engine_of
+from opsconsole.v1.operations import OPERATIONS, documented_for, lifting
 from opsconsole.v1.settings import Settings
 
 
@@ -152,7 +153,7 @@ async def _look(
         if rows is not None:
             sys.stderr.write(
                 f"Asking which of {plural(len(rows.names), 'row')} exist, by dry runs of "
-                f"{HOST.operations['create']}, which import nothing.\n"
+                f"{OPERATIONS['host_import']}, which import nothing.\n"
             )
             matched, remarks = await match_inventory(lifecycle, rows)
             ids = [*ids, *matched]
@@ -175,8 +176,8 @@ def _announce(lifecycle: Lifecycle, wanted: Iterable[Wanted]) -> None:
     console = lifecycle.session.console
     for type_name, count in Counter(one.type_name for one in wanted).items():
         definition = RESOURCES[type_name]
-        endpoint = definition.lifted_by.get("read", "")
-        call = endpoint if endpoint and console.has(endpoint) else definition.operations["read"]
+        endpoint = lifting(definition, "read")
+        call = endpoint if console.has(endpoint) else str(documented_for(definition, "read"))
         empty = ", with an empty body, which changes nothing" if type_name == HOST.type_name else ""
         note = empty if call.startswith("POST") else ""
         sys.stderr.write(f"Reading {_counts([type_name] * count)} by {call}{note}.\n")

@@ -29,7 +29,7 @@ from opsconsole.terraform_binary import real_terraform
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
 from opsconsole.v1.exchange import Reply
-from opsconsole.v1.operations import SEARCH_SPECIALTIES
+from opsconsole.v1.operations import OPERATIONS
 from opsconsole.v1.settings import Settings
 
 OK: Final = "ok"
@@ -182,13 +182,13 @@ async def _console(
     """Search once, as a key without any right to write may do; then read a host and an agent."""
     async with Client(settings, read_only=host_id is None) as client:
         try:
-            reply = await client.ask(SEARCH_SPECIALTIES)
+            reply = await client.ask(OPERATIONS["specialty_search"])
         except ConsoleError as failed:
             return [CheckResult("console", WRONG, failed.message, failed.remedy)]
         from opsconsole.v1.bodies import ListEnvelope  # with the first answer
 
         try:
-            client.shaped(SEARCH_SPECIALTIES, reply, ListEnvelope.read)
+            client.shaped(OPERATIONS["specialty_search"], reply, ListEnvelope.read)
             key = CheckResult("key", OK, "accepted")
         except ConsoleError as problem:
             key = _key(reply.status, problem)
@@ -212,7 +212,7 @@ async def _host(console: Console, settings: Settings, host_id: str) -> CheckResu
         if named:
             answer = await console.one("host_get", host_id)
         else:
-            answer = await console.update_host(host_id, {})
+            answer = await console.one("host_update", host_id, body={})
         shows = shown(HOST.answered, answer)
     except ConsoleError as problem:
         by_writing = isinstance(problem, BadRequest | Forbidden) and not named
@@ -230,7 +230,7 @@ async def _host(console: Console, settings: Settings, host_id: str) -> CheckResu
 async def _agent(console: Console, agent_id: str) -> CheckResult:
     """List an agent's plugins, and tell whether the list proves that a plugin is not there."""
     try:
-        listing = await console.list_plugins(agent_id)
+        listing = await console.list_all("plugin_list", agent_id)
     except ConsoleError as problem:
         text = f"the plugins of {agent_id} cannot be listed: {_words_of(problem)}"
         return CheckResult("agent", WRONG, text, problem.remedy)

@@ -22,7 +22,7 @@ from opsconsole.cli.options import (
 from opsconsole.errors import TRY_LATER
 from opsconsole.reports.formats import FORMATS, NOTIFICATIONS
 from opsconsole.resources import RESOURCES
-from opsconsole.v1.operations import SEARCH_SPECIALTIES
+from opsconsole.v1.operations import OPERATIONS
 
 FAILED: Final = 1
 """Exit code of every error, usage errors too: 2 means "there are changes" or "there is drift"."""
@@ -517,8 +517,8 @@ HELP: Final = {
         "doctor": Command(
             "doctor:run",
             "Check versions, Node.js, Terraform and its provider mirror, the settings and the "
-            f"backend of each stack, and by one read ({SEARCH_SPECIALTIES}) the console, the key "
-            "and the clock. No field is changed.",
+            f"backend of each stack, and by one read ({OPERATIONS['specialty_search']}) the "
+            "console, the key and the clock. No field is changed.",
             "opsconsole doctor --host hst_1 --agent agt_1",
             "--host ID  read this host as a plan does (by host_get, else by an update without a "
             "field), and name the fields that its answer leaves out",

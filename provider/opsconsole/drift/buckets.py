@@ -21,6 +21,7 @@ from opsconsole.errors import Cause, ProblemKind
 from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.resources import RESOURCES, owner_of
+from opsconsole.v1.operations import lifting, reads_whole
 from opsconsole.values import Attributes
 
 _NEVER_READ = "it was not read"
@@ -133,13 +134,13 @@ def _unseen_reason(
     """Return why what was seen is too little to call the resource in sync, or nothing."""
     if not unseen:
         return ""
-    if not definition.reads_whole and not any(
+    if not reads_whole(definition) and not any(
         attribute.computed and not attribute.volatile and attribute.name not in ("id", *unseen)
         for attribute in definition.answered
     ):
         return (
             f"no documented operation reads {definition.plural}, and no "
-            f"{definition.lifted_by['read']} is named: it exists, its fields were not seen"
+            f"{lifting(definition, 'read')} is named: it exists, its fields were not seen"
         )
     held = [name for name in unseen if before.get(name) is not None]
     if not held:

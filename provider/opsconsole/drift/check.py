@@ -49,16 +49,17 @@ from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.reconcile.providers import OnStop, refresh
 from opsconsole.reconcile.unknown_outcomes import unsettled_warnings
 from opsconsole.resources import HOST, RESOURCES
+from opsconsole.v1.operations import documented_for, reads_whole
 
 
 def required_types() -> tuple[str, ...]:
     """Return the types whose coverage is demanded: those that the documented operations show."""
-    return tuple(name for name, definition in RESOURCES.items() if definition.reads_whole)
+    return tuple(name for name, definition in RESOURCES.items() if reads_whole(definition))
 
 
 def _read_by_lists() -> set[str]:
-    lists = {item.operations["list"] for item in RESOURCES.values() if "list" in item.operations}
-    return {name for name, item in RESOURCES.items() if item.operations.get("read") in lists}
+    lists = {documented_for(item, "list") for item in RESOURCES.values()} - {None}
+    return {name for name, item in RESOURCES.items() if documented_for(item, "read") in lists}
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from opsconsole.language import Evaluator
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.lifecycle.session import Session
 from opsconsole.reconcile.providers import Providers, provider_key_of
-from opsconsole.v1.operations import UPDATE_HOST
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 
@@ -167,7 +166,7 @@ def _hosts_read(session: Session, read_only: bool) -> str:
     operation = session.host_read_operation
     if operation is None:
         return f"Hosts were not read: {why_unread(session, read_only=read_only)}."
-    if operation is UPDATE_HOST:
+    if operation.name == "host_update":
         return (
             f"Hosts were read by an empty update ({operation}), which changes no field; some "
             "consoles move updated_at."

@@ -21,6 +21,7 @@ from opsconsole.lifecycle.gone import explained
 from opsconsole.lifecycle.session import Session
 from opsconsole.resources import AGENT, AGENT_PLUGIN, RESOURCES, SPECIALTY
 from opsconsole.v1.console import Listing
+from opsconsole.v1.operations import OPERATIONS
 
 Inventory = Mapping[str, Listing]
 """What a console listed, by the type that it would be managed as."""
@@ -37,8 +38,8 @@ async def read_inventory(
     diagnostics: list[Diagnostic] = []
     for type_name, definition in RESOURCES.items():
         searched = definition is SPECIALTY
-        endpoint = definition.lifted_by.get("list", "")
-        if type_name not in types or not (searched or endpoint):
+        endpoint = definition.ways["list"][0].operation
+        if type_name not in types or OPERATIONS[endpoint].takes_id:
             continue
         if not searched and not session.console.has(endpoint):
             why = (

@@ -39,7 +39,7 @@ class Schemas(Protocol):
     def PROVIDER(self) -> ProviderDefinition: ...
 
 
-NOTHING: Final = DataSourceDefinition((), "", "", "", "", "")
+NOTHING: Final = DataSourceDefinition((), "", "", "", "", ())
 """The definition of a block that no provider defines."""
 NO_SETTINGS: Final = ProviderDefinition((), "")
 

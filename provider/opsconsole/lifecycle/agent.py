@@ -29,11 +29,9 @@ from opsconsole.lifecycle.agent_rules import (
 )
 from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.base import SingleCreation
-from opsconsole.lifecycle.created import create_once, settle_by_list
 from opsconsole.lifecycle.doubts import doubts_of_agent
 from opsconsole.lifecycle.gone import (
     PLUGINS_NOT_PERMITTED,
-    delete_once,
     explained,
     missing,
     not_permitted,
@@ -61,6 +59,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.lifecycle.translate import diagnose
+from opsconsole.lifecycle.uncertain import create_once, delete_once, settle_by_list, update_once
 from opsconsole.resources import AGENT
 from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Attributes
@@ -177,7 +176,7 @@ class AgentLifecycle(SingleCreation):
         prior, private = request.prior, request.private
         agent_id, answer = prior["id"], None
         if self.session.console.has("agent_get"):
-            answer = await self.session.console.one("agent_get", agent_id)
+            answer = await self.fetch(agent_id)
         listing = None if answer else await self.session.plugins(agent_id)
         # The document shows no way back from this status, so what a write answered holds.
         is_archived = (answer or prior).get("status") == "archived"
@@ -257,8 +256,8 @@ class AgentLifecycle(SingleCreation):
         outcome = await create_once(
             self,
             request,
+            "agent_create",
             body,
-            self.session.console.create_agent,
             lambda answer: self._answered(request, answer),
             self._met_before,
         )
@@ -278,7 +277,7 @@ class AgentLifecycle(SingleCreation):
         if not self.session.console.has("agent_list"):
             return await super().settle_creates(lost, existing)
         listing = await self.session.console.list_all("agent_list")
-        return settle_by_list(listing, lost, existing, self._taken)
+        return settle_by_list(AGENT, listing, lost, existing, self._taken)
 
     def _taken(self, item: LostCreate, agent: Mapping[str, Any]) -> Outcome:
         """Return the outcome of a create whose agent was found in a list."""
@@ -319,9 +318,8 @@ class AgentLifecycle(SingleCreation):
             await self.session.before_write("update", [request])
         sent = bool(changes) and self.session.console.has("agent_update")
         if sent:
-            answer = await self.update_by(
-                "agent_update", prior["id"], _without_unset(changes), read="agent_get"
-            )
+            body = _without_unset(changes)
+            answer = await update_once(self, "agent_update", prior["id"], body)
         if planned["plugin_ids"] is not None and planned["plugin_ids"] != prior["plugin_ids"]:
             self._note_plugin_set(prior["id"], planned)
             attached, answer, found, done, stopped = await self._set_plugins(prior, planned, answer)
@@ -385,12 +383,7 @@ class AgentLifecycle(SingleCreation):
             return Outcome(prior, request.private, diagnostics)
         if self._deletable and not self.definition.is_abandoned(prior):
             await self.session.before_write("delete", [request])
-            ended = await delete_once(
-                self,
-                request,
-                lambda: self.session.console.one("agent_delete", prior["id"]),
-                lambda: self._is_there(prior["id"]),
-            )
+            ended = await delete_once(self, request, "agent_delete")
             if ended.outcome.state is None:
                 self.session.gone_agents.add(prior["id"])
             return ended.outcome
@@ -403,13 +396,12 @@ class AgentLifecycle(SingleCreation):
             self.session.meet([known])
         return Outcome(None, diagnostics=self.unsaid(request, diagnostics))
 
-    async def _is_there(self, agent_id: str) -> bool:
+    async def is_there(self, object_id: str) -> bool:
         """Read whether an agent is there and not archived; raises where reading does not tell."""
         if self.session.console.has("agent_get"):
-            answer = await self.session.console.one("agent_get", agent_id)
-            return answer.get("status") != "archived"
-        self.session.plugins_changed(agent_id)
-        await self.session.plugins(agent_id)
+            return (await self.fetch(object_id)).get("status") != "archived"
+        self.session.plugins_changed(object_id)
+        await self.session.plugins(object_id)
         return True
 
 

@@ -73,9 +73,11 @@ async def attach_or_detach(
         ConsoleError: it was not done, or whether it was cannot be seen.
     """
     console, attaches = session.console, verb == "attach"
-    send = console.attach_plugin if attaches else console.detach_plugin
     try:
-        answer = await send(agent_id, plugin_id)
+        if attaches:
+            answer = await console.one("plugin_attach", agent_id, body={"plugin_id": plugin_id})
+        else:
+            answer = await console.one("plugin_detach", agent_id, plugin_id)
         session.answered_beside[AGENT.type_name, agent_id] = answer
         return answer
     except ConsoleError as problem:

@@ -20,6 +20,7 @@ from opsconsole.compare import changed_fields, normalise_set, satisfies
 from opsconsole.definition import Attribute, Kind, ResourceDefinition
 from opsconsole.errors import UnexpectedAnswer
 from opsconsole.v1.exchange import WrongShape
+from opsconsole.v1.operations import documented_for
 from opsconsole.values import Attributes, Value
 
 if TYPE_CHECKING:
@@ -116,7 +117,10 @@ def confirm_deleted(
 
     with contextlib.suppress(WrongShape):
         result = DeleteResult.read(answer)
-        silent = "delete" not in definition.operations and "deleted" not in result.model_fields_set
+        silent = (
+            documented_for(definition, "delete") is None
+            and "deleted" not in result.model_fields_set
+        )
         if silent or result.deleted:
             return result
     raise UnexpectedAnswer(f"The console did not say deleted: true of the {name}.")

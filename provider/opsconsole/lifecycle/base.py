@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar
 
 from opsconsole.compare import changed_fields, unsatisfied_fields
@@ -18,13 +17,13 @@ from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import (
     ApiError,
+    Cause,
     ConsoleError,
     Forbidden,
     OpsconsoleError,
     Stopped,
-    UnexpectedAnswer,
 )
-from opsconsole.lifecycle.answers import PrivateState, calm, is_sentinel, merge, new_sentinel, shown
+from opsconsole.lifecycle.answers import PrivateState, calm, is_sentinel, merge, shown
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
     CreateOutcome,
@@ -47,20 +46,11 @@ from opsconsole.lifecycle.interface import (
     fill_unknown,
     propose_change,
 )
-from opsconsole.lifecycle.sentinel import (
-    outcome_lost,
-    replacement_refused,
-    sent_now,
-    still_unsettled,
-)
 from opsconsole.lifecycle.session import Session, each
 from opsconsole.lifecycle.translate import diagnose
+from opsconsole.lifecycle.uncertain import replacement_refused, still_unsettled
+from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Attributes, Value
-
-Send = Callable[[str, Attributes], Awaitable[Mapping[str, Any]]]
-"""Sends changed fields of the object of an id; returns the object."""
-Read = Callable[[str], Awaitable[Mapping[str, Any]]]
-"""Reads the object of an id."""
 
 _NOTHING_KNOWN: Attributes = {}
 _PLANNED_BY = "planned_by"
@@ -116,10 +106,7 @@ class BaseLifecycle(ABC):
         if is_sentinel(prior["id"]):
             if PrivateState.decode(request.private).removal_planned:
                 return Outcome(None)
-            kept = replacement_refused(
-                self.name(prior), self._import(), request.address, self.session.command
-            )
-            return Outcome(prior, request.private, (kept,))
+            return Outcome(prior, request.private, (replacement_refused(self, request),))
         if not self.session.plans_whole:
             name = self.name(prior, request.address)
             refusal = self.session.deletions.judge_deletion(self.definition, prior, name)
@@ -235,9 +222,7 @@ class BaseLifecycle(ABC):
 
     async def _try_read(self, request: ReadRequest) -> Outcome:
         if is_sentinel(request.prior["id"]):
-            diagnostic = still_unsettled(
-                self.name(request.prior), self._import(), request.address, self.session.command
-            )
+            diagnostic = still_unsettled(self, request)
             return request.unchecked(diagnostic.summary, diagnostic)
         try:
             return await self._read(request)
@@ -250,25 +235,6 @@ class BaseLifecycle(ABC):
             refused = NOT_PERMITTED if isinstance(problem, Forbidden) else ""
             return request.unchecked(refused if cause else str(problem), *found, cause=cause)
 
-    def lost(
-        self, request: CreateRequest, problem: OpsconsoleError, dry_run_status: str = ""
-    ) -> Outcome:
-        """Return the outcome of a create that was sent and whose answer was lost.
-
-        `dry_run_status` is the status that a dry run gave its row before it was sent: by it a later
-        run settles the create.
-        """
-        diagnostic = outcome_lost(
-            self.name(request.config, request.address),
-            problem.cause,
-            self._import(),
-            request.address,
-            self.session.command,
-        )
-        state = fill_unknown(self.definition, request.planned, {"id": new_sentinel()})
-        private = PrivateState(extra=sent_now(dry_run_status)).encode()
-        return Outcome(state, private, (diagnostic,), uncertain=True)
-
     def changes_to(
         self, current: Attributes, request: CreateRequest | UpdateRequest, names: Iterable[str]
     ) -> Attributes:
@@ -277,57 +243,33 @@ class BaseLifecycle(ABC):
         changed = changed_fields(current, planned, names)
         return {name: planned[name] for name in changed if planned[name] is not UNKNOWN}
 
-    async def update_once(
-        self, object_id: str, changes: Attributes, send: Send, read: Read
-    ) -> Mapping[str, Any]:
-        """Update an object; where the answer is lost, return what a read shows, if the update.
-
-        A success without a body says that the update was made. Where no read shows the object, the
-        answer counts as one that shows nothing but the id.
-
-        Args:
-            read: It is not called where the update certainly had no effect.
+    async def fetch(self, object_id: str) -> Mapping[str, Any]:
+        """Ask the console for one object, by the best way that its definition names.
 
         Raises:
-            ConsoleError: The update had no effect, or nothing shows that it had.
+            NotFound: There is none that this key can see.
+            ConsoleError: It cannot be read.
         """
-        try:
-            return await send(object_id, changes)
-        except ConsoleError as caught:
-            if caught.safe_to_repeat:
-                raise
-            problem = caught
-        try:
-            answer = await read(object_id)
-            differing = unsatisfied_fields(changes, shown(self.answered, answer), changes)
-        except ConsoleError:
-            if isinstance(problem, UnexpectedAnswer) and problem.without_body:
-                return {"id": object_id}
-            raise problem from None
-        if differing:
-            raise problem
-        return answer
+        best, console = self.definition.ways["read"][0].operation, self.session.console
+        if not console.has(best):
+            raise ConsoleError(f"the settings name no {best}")
+        return await console.one(best, object_id)
 
-    async def update_by(
-        self, operation: str, object_id: str, changes: Attributes, *, read: str
-    ) -> Mapping[str, Any]:
-        """Update an object by an extra endpoint; a lost answer is settled by another one.
+    async def is_there(self, object_id: str) -> bool:
+        """Read whether an object is there; raises where reading does not tell, as `fetch`."""
+        await self.fetch(object_id)
+        return True
 
-        Args:
-            read: The operation that reads the object, where the settings name it.
-
-        Raises:
-            ConsoleError: The update had no effect, or nothing shows that it had.
-        """
-        console = self.session.console
-
-        async def read_back(object_id: str) -> Mapping[str, Any]:
-            if not console.has(read):
-                raise ConsoleError(f"the settings name no {read}")
-            return await console.one(read, object_id)
-
-        return await self.update_once(
-            object_id, changes, partial(console.one, operation), read_back
+    def must_stay(self, summary: str, how: str, cause: Cause | None) -> Diagnostic | None:
+        """Return the error that keeps a missing object in state (`on_missing`), or None."""
+        policy, setting = self.session.settings.on_missing_of(self.definition.name)
+        if policy != "error":
+            return None
+        return error(
+            summary,
+            f'{how} {setting} is "error", so it stays in state. Remove it from state by hand, or '
+            "give the key access to it.",
+            cause=cause,
         )
 
     def held_by_another(self, request: CreateRequest, object_id: str) -> Outcome | None:
@@ -345,9 +287,6 @@ class BaseLifecycle(ABC):
     def log(self, problem: Exception, doing: str) -> None:
         """Note in the log a problem that the outcome does not depend on."""
         _log.warning("cannot %s: %s", doing, problem)
-
-    def _import(self) -> str:
-        return self.definition.import_id.split(" or ")[0]
 
     def failed(self, verb: str, request: WriteRequest, problem: Exception) -> Outcome:
         """Return the outcome of a step that ended with an error: state stays as it is.
@@ -417,7 +356,7 @@ class BaseLifecycle(ABC):
             request.prior,
             request.config,
             PrivateState.decode(request.private),
-            self.session.settings.extra_endpoints,
+            self.session.console.has,
         )
         owner = self.definition.owner
         if request.owner_first and owner not in proposal.replaced:
@@ -433,8 +372,8 @@ class BaseLifecycle(ABC):
                 f"The {attribute} of the {name} cannot be changed",
                 f"The declaration says {_shown(proposal.planned[attribute])}, the console holds "
                 f"{_shown(prior.get(attribute))}, and the API has no operation that changes it. "
-                + "Declare what the console holds, or leave the attribute out."
-                + _lift(self.definition[attribute].lifted_by),
+                "Declare what the console holds, or leave the attribute out. "
+                + naming_hint(self.definition[attribute].lifted_by or ""),
                 (attribute,),
             )
             for attribute in proposal.refused
@@ -519,14 +458,6 @@ class BaseLifecycle(ABC):
     def answered(self) -> Sequence[Attribute]:
         """The attributes that an answer about one of them may hold."""
         return self.definition.answered
-
-
-def _lift(extra_endpoint: str | None) -> str:
-    if extra_endpoint is None:
-        return ""
-    return (
-        f" Where the console has such an operation, name it in extra_endpoints as {extra_endpoint}."
-    )
 
 
 def _unverified(proposal: Proposal, name: str) -> Sequence[Diagnostic]:

@@ -15,8 +15,7 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ApiError, Forbidden, NotFound, UnexpectedAnswer
 from opsconsole.lifecycle.answers import demand, shown
 from opsconsole.lifecycle.base import SingleCreation
-from opsconsole.lifecycle.created import create_once
-from opsconsole.lifecycle.gone import delete_once, missing, plan_gone
+from opsconsole.lifecycle.gone import missing, plan_gone
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
@@ -31,7 +30,9 @@ from opsconsole.lifecycle.interface import (
     mark_unknown,
     propose_creation,
 )
+from opsconsole.lifecycle.uncertain import create_once, delete_once, update_once
 from opsconsole.resources import BLACKLISTED_COMMAND
+from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Attributes
 
 _OF_ACCESS = ("FORBIDDEN", "ORG_ACCESS_DENIED")
@@ -69,8 +70,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
             warning(
                 f"The {self.name(prior)} leaves management; the row stays on the console",
                 "The API has no operation that deletes a blacklisted command, so the command is "
-                "still refused. Where the console has one, name it in extra_endpoints as "
-                "blacklist_delete.",
+                f"still refused. {naming_hint('blacklist_delete', 'one')}",
             ),
         )
 
@@ -110,16 +110,17 @@ class BlacklistedCommandLifecycle(SingleCreation):
         return PlanOutcome(planned, diagnostics=tuple(found))
 
     async def _row(self, row_id: str) -> Attributes:
-        answer = await self._get(row_id)
+        answer = await self.fetch(row_id)
         return self.definition.empty() | shown(self.definition.answered, answer)
 
-    async def _get(self, row_id: str) -> Mapping[str, Any]:
-        return whole_row(await self.session.console.get_blacklisted_command(row_id))
+    async def fetch(self, object_id: str) -> Mapping[str, Any]:
+        """Ask the console for one row, of which it shows every field that a change is judged by."""
+        return whole_row(await super().fetch(object_id))
 
     async def _read(self, request: ReadRequest) -> Outcome:
         row_id = request.prior["id"]
         try:
-            answer = await self._get(row_id)
+            answer = await self.fetch(row_id)
         except NotFound as problem:
             outcome = missing(self, request, problem=problem)
             if outcome.state is None:
@@ -144,8 +145,8 @@ class BlacklistedCommandLifecycle(SingleCreation):
         return await create_once(
             self,
             request,
+            "blacklist_create",
             body,
-            lambda body: self.session.console.create("blacklist_create", body),
             partial(self.outcome_of_write, request),
         )
 
@@ -160,16 +161,13 @@ class BlacklistedCommandLifecycle(SingleCreation):
             return self.outcome_of_write(request, row, _WRITTEN)
         await self.session.before_write("update", [request])
         try:
-            answer = await self.update_once(row_id, changes, self._send, self._get)
+            answer = await update_once(self, "blacklist_update", row_id, changes, whole_row)
         except Forbidden as problem:
             if problem.problem.code not in _OF_ACCESS:
                 raise
             found = _scope_refused(problem, self.name(row), row, request.planned)
             return Outcome(request.prior, request.private, (found,))
         return self.outcome_of_write(request, answer, _WRITTEN)
-
-    async def _send(self, row_id: str, changes: Attributes) -> Mapping[str, Any]:
-        return whole_row(await self.session.console.update_blacklisted_command(row_id, changes))
 
     def values_of(self, answer: Mapping[str, Any]) -> Attributes:
         """Return the values that an answer shows, the scope in both of its words."""
@@ -181,17 +179,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
         if not self.session.console.has("blacklist_delete"):
             return Outcome(None, diagnostics=self.unsaid(request, self._leaving(prior)))
         await self.session.before_write("delete", [request])
-        ended = await delete_once(
-            self,
-            request,
-            lambda: self.session.console.one("blacklist_delete", prior["id"]),
-            lambda: self._is_there(prior["id"]),
-        )
-        return ended.outcome
-
-    async def _is_there(self, row_id: str) -> bool:
-        await self._get(row_id)
-        return True
+        return (await delete_once(self, request, "blacklist_delete")).outcome
 
 
 def whole_row(answer: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -213,7 +201,7 @@ def whole_row(answer: Mapping[str, Any]) -> Mapping[str, Any]:
 _ID_NEEDED = error(
     "No id is declared",
     "The API has no operation that creates a blacklisted command: declare the `id` of the row to "
-    "adopt. Where the console has one, name it in extra_endpoints as blacklist_create.",
+    f"adopt. {naming_hint('blacklist_create', 'one')}",
     ("id",),
 )
 

@@ -10,6 +10,7 @@ from enum import Enum
 
 from opsconsole.definition import STEPS, ResourceDefinition
 from opsconsole.resources import RESOURCES
+from opsconsole.v1.operations import OPERATIONS
 from opsconsole.v1.settings import Settings
 
 
@@ -54,26 +55,29 @@ def capabilities(settings: Settings) -> list[Capability]:
 
 
 def _capability(definition: ResourceDefinition, step: str, settings: Settings) -> Capability:
-    name, operation = definition.type_name, definition.operations.get(step, "")
-    lift, note = definition.lifted_by.get(step, ""), definition.notes[step]
-    named = settings.extra_endpoints.get(lift, "")
-    if named:
-        return Capability(name, step, Reach.FULL, named, False, f"extra_endpoints.{lift}")
-    lifts = (f"extra_endpoints.{lift}",) if lift else ()
-    if step == "read" and definition.read_ways:
-        setting = f"{definition.name}_read"
-        ways, way = list(definition.read_ways), getattr(settings, setting)
-        note = definition.read_ways[way]
-        lifts = (*lifts, *(f'{setting} = "{more}"' for more in ways[ways.index(way) + 1 :]))
-        if not note:
-            return Capability(name, step, Reach.NONE, "", True, f'{setting} is "{way}"', lifts)
-    if step == "list" and operation and settings.cursor_parameter is None:
-        note = f"{note}; the first page only, where there are more"
-        lifts = ("cursor_parameter and cursor_field",)
-        return Capability(name, step, Reach.PARTIAL, operation, True, note, lifts)
-    if not operation:
-        reach = Reach.PARTIAL if step == "create" else Reach.NONE
-        return Capability(name, step, reach, "", True, note, lifts)
-    whole = not lift or (step == "read" and definition.reads_whole)
-    reach = Reach.FULL if whole else Reach.PARTIAL
-    return Capability(name, step, reach, operation, True, note, lifts)
+    name = definition.type_name
+    lifts: list[str] = []
+    note = ""
+    for way in definition.ways[step]:
+        named = settings.extra_endpoints.get(way.operation, "")
+        if named:
+            note = f"extra_endpoints.{way.operation}"
+            return Capability(name, step, Reach.FULL, named, False, note)
+        if not way.operation:
+            reach = Reach.PARTIAL if step == "create" else Reach.NONE
+            return Capability(name, step, reach, "", True, way.note, tuple(lifts))
+        operation = OPERATIONS[way.operation]
+        if not operation.section:
+            lifts.append(f"extra_endpoints.{way.operation}")
+            continue
+        if way.setting and getattr(settings, way.setting[0]) != way.setting[1]:
+            lifts.append('{} = "{}"'.format(*way.setting))
+            note = f'{way.setting[0]} is "{getattr(settings, way.setting[0])}"'
+            continue
+        if step == "list" and settings.cursor_parameter is None:
+            note = f"{way.note}; the first page only, where there are more"
+            lift = ("cursor_parameter and cursor_field",)
+            return Capability(name, step, Reach.PARTIAL, str(operation), True, note, lift)
+        reach = Reach.FULL if way.whole else Reach.PARTIAL
+        return Capability(name, step, reach, str(operation), True, way.note, tuple(lifts))
+    return Capability(name, step, Reach.NONE, "", True, note, tuple(lifts))

@@ -23,6 +23,7 @@ from opsconsole.resources.data_sources import (
     BLACKLISTED_COMMANDS_DATA,
     HOST_DATA,
     HOSTS_DATA,
+    SELECTORS,
     SPECIALTIES_DATA,
     SPECIALTY_DATA,
 )
@@ -30,8 +31,6 @@ from opsconsole.v1.console import Listing
 from opsconsole.values import Attributes
 
 _Reader = Callable[[Session, Attributes], Awaitable[Outcome]]
-
-_SELECTORS = ("id", "key", "name")
 
 
 async def read_data(
@@ -47,7 +46,7 @@ async def read_data(
 
 
 async def _specialty(session: Session, config: Attributes) -> Outcome:
-    wanted = {name: config[name] for name in _SELECTORS if config.get(name) is not None}
+    wanted = {name: config[name] for name in SELECTORS if config.get(name) is not None}
     if len(wanted) != 1:
         return _nothing(
             "A specialty is found by exactly one of id, key or name",
@@ -96,7 +95,7 @@ async def _agent_plugins(session: Session, config: Attributes) -> Outcome:
 async def _blacklisted_command(session: Session, config: Attributes) -> Outcome:
     row_id = config["id"]
     try:
-        answer = whole_row(await session.console.get_blacklisted_command(row_id))
+        answer = whole_row(await session.console.one("blacklist_get", row_id))
     except NotFound as problem:
         return _nothing(
             f"There is no blacklisted command {row_id} that this key can see",

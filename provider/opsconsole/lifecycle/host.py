@@ -12,7 +12,7 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, ConsoleError, Forbidden, NotFound
 from opsconsole.lifecycle.answers import PrivateState
-from opsconsole.lifecycle.gone import abandoned, delete_once, missing, refused_read
+from opsconsole.lifecycle.gone import abandoned, missing, refused_read
 from opsconsole.lifecycle.host_creation import HostCreation
 from opsconsole.lifecycle.host_row import REPLACING, UPDATABLE
 from opsconsole.lifecycle.interface import (
@@ -27,6 +27,7 @@ from opsconsole.lifecycle.interface import (
     fill_unknown,
 )
 from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.uncertain import delete_once, update_once
 from opsconsole.phrases import plural
 from opsconsole.resources import HOST
 from opsconsole.values import Attributes
@@ -101,9 +102,7 @@ class HostLifecycle(HostCreation):
         changes = self.changes_to(prior, request, UPDATABLE)
         if changes:
             await self.session.before_write("update", [request])
-            answer = await self.update_once(
-                prior["id"], changes, self.session.console.update_host, self._read_back
-            )
+            answer = await update_once(self, "host_update", prior["id"], changes)
             outcome = self.outcome_of_write(request, answer, changes, prior, REPLACING)
         else:
             before = PrivateState.decode(request.private)
@@ -119,10 +118,11 @@ class HostLifecycle(HostCreation):
         private = private_state.dropping(dict.fromkeys(unkept)).encode()
         return outcome._replace(private=private)
 
-    async def _read_back(self, host_id: str) -> Mapping[str, Any]:
+    async def fetch(self, object_id: str) -> Mapping[str, Any]:
+        """Ask the console for one host, by what settings and answers allow."""
         if not self.session.can_read_hosts:
             raise ConsoleError(_NO_WAY)
-        return await self.session.read_host(host_id)
+        return await self.session.read_host(object_id)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, host_id = request.prior, request.prior["id"]
@@ -143,22 +143,13 @@ class HostLifecycle(HostCreation):
         self.session.deleting_hosts.add(host_id)
         there: bool | None = True
         try:
-            ended = await delete_once(
-                self,
-                request,
-                lambda: self.session.console.delete_host(host_id),
-                lambda: self._is_there(host_id),
-            )
+            ended = await delete_once(self, request, "host_delete")
             there = ended.there
         finally:
             self.session.end_host_delete(host_id, deleted=there is False)
         if ended.outcome.state is None:
             return ended.outcome
         return ended.outcome.with_diagnostics(*_stranded(self.session, host_id, there))
-
-    async def _is_there(self, host_id: str) -> bool:
-        await self._read_back(host_id)
-        return True
 
 
 _NO_WAY = "the settings offer no way to read a host"

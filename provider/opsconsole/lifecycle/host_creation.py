@@ -47,6 +47,7 @@ from opsconsole.lifecycle.interface import (
     propose_creation,
 )
 from opsconsole.lifecycle.session import each
+from opsconsole.lifecycle.uncertain import outcome_lost
 from opsconsole.resources import HOST
 from opsconsole.values import Attributes
 
@@ -340,7 +341,7 @@ class GuardedImports:
             await self._end(row, self._lost(row, problem))
 
     def _lost(self, row: HostRow, problem: ConsoleError) -> Outcome:
-        return self._steps.lost(row.request, problem, row.dry_run_status or "")
+        return outcome_lost(self._steps, row.request, problem, row.dry_run_status or "")
 
     def _not_created(self, row: HostRow, verdict: RowVerdict, *, rehearsed: bool) -> Diagnostic:
         holder = self._session.holders.get((HOST.type_name, verdict.id or ""))

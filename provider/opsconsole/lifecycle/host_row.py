@@ -311,7 +311,7 @@ async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
         changes = {item: row.request.planned[item] for item in differing if item in UPDATABLE}
         if changes:
             await steps.session.before_write("update", [row.request])
-            answer = await steps.session.console.update_host(host_id, changes)
+            answer = await steps.session.console.one("host_update", host_id, body=changes)
         diagnostics = (*diagnostics, _adopted(name, list(changes), known=bool(held)))
         steps.session.adopted_hosts.add(host_id)
         return taken(steps, row, host_id, answer, diagnostics)

@@ -12,7 +12,7 @@ all others keep their prior value. Making it asks nothing of the console.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -328,9 +328,13 @@ def propose_change(
     prior: Attributes,
     config: Attributes,
     private_state: PrivateState,
-    extra_endpoints: Mapping[str, str],
+    has: Callable[[str], bool],
 ) -> Proposal:
-    """Return what a declaration asks of a resource that exists."""
+    """Return what a declaration asks of a resource that exists.
+
+    Args:
+        has: Tells whether the console has an operation.
+    """
     proposal = Proposal(dict(prior))
     for attribute in definition.settable:
         name = attribute.name
@@ -340,7 +344,8 @@ def propose_change(
         if satisfies(attribute.normalised(prior.get(name)), declared):
             continue
         proposal.planned[name] = declared
-        change = attribute.change_under(extra_endpoints)
+        is_lifted = attribute.lifted_by is not None and has(attribute.lifted_by)
+        change = ChangeRule.UPDATE if is_lifted else attribute.change
         if change is not ChangeRule.LOCAL:
             _sort(proposal, name, change, prior.get(name), private_state)
     if proposal.sent:

@@ -22,7 +22,6 @@ from opsconsole.resources import AGENT, HOST
 from opsconsole.terraform_binary import engine_of
 from opsconsole.v1.console import Console, Listing
 from opsconsole.v1.exchange import Operation
-from opsconsole.v1.operations import UPDATE_HOST
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 
@@ -223,7 +222,7 @@ class Session:
             ConsoleError: the list could not be read; NotFound: there is no such agent.
         """
         listing: Listing = await self._plugins.ask(
-            agent_id, lambda: self.console.list_plugins(agent_id)
+            agent_id, lambda: self.console.list_all("plugin_list", agent_id)
         )
         for entry in listing.entries:
             self.shown_plugins[entry["id"]] = str(entry.get("name") or "")
@@ -239,7 +238,9 @@ class Session:
         Raises:
             ConsoleError: the search failed.
         """
-        listing: Listing = await self._specialties.ask("", self.console.search_specialties)
+        listing: Listing = await self._specialties.ask(
+            "", lambda: self.console.list_all("specialty_search")
+        )
         return listing
 
     async def stop(self) -> None:
@@ -268,7 +269,7 @@ class Session:
         if self.console.has("host_get"):
             return await self.console.one("host_get", host_id)
         try:
-            answer = await self.console.update_host(host_id, {})
+            answer = await self.console.one("host_update", host_id, body={})
         except UnexpectedAnswer as problem:
             if not problem.without_body:
                 raise
@@ -294,7 +295,7 @@ class Session:
         if self.console.has("host_get"):
             return self.console.operation("host_get")
         allowed = self.settings.host_read != "none" and not self.host_reading_refused
-        return UPDATE_HOST if allowed else None
+        return self.console.operation("host_update") if allowed else None
 
     def note_refused_read(self, host_id: str, problem: BadRequest) -> tuple[Diagnostic, ...]:
         """Note that the console refused an empty update of a host.

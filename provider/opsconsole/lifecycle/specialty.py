@@ -13,15 +13,12 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import Cause, Conflict, ConsoleError, NotFound, ProblemKind
 from opsconsole.lifecycle.answers import PrivateState, confirm_deleted, shown
 from opsconsole.lifecycle.base import SingleCreation
-from opsconsole.lifecycle.created import create_once
 from opsconsole.lifecycle.gone import (
-    BY_404,
     abandoned,
     explained,
     list_not_whole,
     missing,
     plan_gone,
-    settle_deletion,
     unchecked,
 )
 from opsconsole.lifecycle.interface import (
@@ -38,9 +35,11 @@ from opsconsole.lifecycle.interface import (
     propose_creation,
 )
 from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.uncertain import BY_404, create_once, settle_deletion, update_once
 from opsconsole.phrases import did_you_mean
 from opsconsole.resources import SPECIALTY
 from opsconsole.v1.console import Listing
+from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Attributes
 
 _DEFAULT_DELETE_TIMEOUT = 120.0
@@ -74,7 +73,7 @@ class SpecialtyLifecycle(SingleCreation):
             values | local,
             config,
             PrivateState(observed=frozenset(found), declared={}),
-            self.session.settings.extra_endpoints,
+            self.session.console.has,
         )
         name = self.name(values, request.address)
         diagnostics = self.unchangeable(proposal, values, name)
@@ -110,7 +109,7 @@ class SpecialtyLifecycle(SingleCreation):
         prior = request.prior
         if self.session.console.has("specialty_get"):
             try:
-                answer = await self.session.console.one("specialty_get", prior["id"])
+                answer = await self.fetch(prior["id"])
             except NotFound:
                 return self._gone(request)
             return self.seen(prior, request.private, answer)
@@ -151,8 +150,8 @@ class SpecialtyLifecycle(SingleCreation):
         outcome = await create_once(
             self,
             request,
+            "specialty_create",
             creation_fields(self.definition, request.planned),
-            lambda body: self.session.console.create("specialty_create", body),
             partial(self.outcome_of_write, request),
         )
         self.session.specialties_changed()
@@ -170,7 +169,7 @@ class SpecialtyLifecycle(SingleCreation):
             found = self.kept_otherwise(list(changes), request.planned, row, creating=False)
             return Outcome(request.prior, request.private, found)
         await self.session.before_write("update", [request])
-        answer = await self.update_by("specialty_update", row["id"], changes, read="specialty_get")
+        answer = await update_once(self, "specialty_update", row["id"], changes)
         self.session.specialties_changed()
         return self.outcome_of_write(request, answer)
 
@@ -188,28 +187,24 @@ class SpecialtyLifecycle(SingleCreation):
                 for agent in self.session.released.values()
             )
             try:
-                answer = await self.session.console.delete_specialty(prior["id"])
+                answer = await self.session.console.one("specialty_delete", prior["id"])
             except Conflict as problem:
                 if awaited and await self.session.wait_for_host_delete(ended, deadline):
                     continue
                 return Outcome(prior, request.private, (self._carried(prior, problem),))
             except ConsoleError as problem:
                 self.session.specialties_changed()
-                settled = await settle_deletion(
-                    self, request, problem, lambda: self._is_there(prior["id"])
-                )
-                return settled.outcome
+                return (await settle_deletion(self, request, problem)).outcome
             self.session.specialties_changed()
             confirm_deleted(self.definition, self.name(prior), answer)
             return Outcome(None)
 
-    async def _is_there(self, specialty_id: str) -> bool:
+    async def is_there(self, object_id: str) -> bool:
         """Read whether a specialty is there; raises where reading does not tell."""
         if self.session.console.has("specialty_get"):
-            await self.session.console.one("specialty_get", specialty_id)
-            return True
+            return await super().is_there(object_id)
         listing = await self.session.specialties()
-        if any(entry.get("id") == specialty_id for entry in listing.entries):
+        if any(entry.get("id") == object_id for entry in listing.entries):
             return True
         if not listing.complete:
             raise ConsoleError(explained("specialties", listing)[0])
@@ -288,8 +283,7 @@ async def find_specialty(session: Session, config: Attributes) -> dict[str, Any]
     return error(
         f"There is no specialty with the {asked} that this key can see",
         f"{near_specialties(listing, wanted)}The API has no operation that creates one: create it "
-        "in the console, or check the key. Where the console has such an operation, name it in "
-        "extra_endpoints as specialty_create.",
+        f"in the console, or check the key. {naming_hint('specialty_create')}",
         path,
         Cause(ProblemKind.NOT_FOUND),
     )

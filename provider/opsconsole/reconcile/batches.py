@@ -28,6 +28,7 @@ from opsconsole.reconcile.changes import Change
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, StateSession, instance_and_key, paths_to_state
+from opsconsole.v1.operations import documented_for
 from opsconsole.values import Attributes, holds_unknown, unknown_names
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -191,7 +192,7 @@ class Worker:
                 details = {"id": (request.prior or {}).get("id")}
             provider = self.provider_in_state(step.change.provider)
             details |= {"verb": verb, "provider": provider}
-            call = RESOURCES[step.change.type_name].operations.get(verb, verb)
+            call = str(documented_for(RESOURCES[step.change.type_name], verb) or verb)
             intent = self.session.intend(request.address, call, details)
             self.intents[request.address] = intent
         await self.session.flush()

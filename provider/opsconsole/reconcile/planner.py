@@ -61,6 +61,7 @@ from opsconsole.reconcile.unknown_outcomes import unsettled_warnings
 from opsconsole.reconcile.walk import Walk, left_alone
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import State
+from opsconsole.v1.operations import documented_for, lifting
 from opsconsole.values import Attributes
 
 
@@ -279,11 +280,10 @@ class Planner:
 
     def _can_delete(self, item: PriorInstance) -> bool:
         definition = RESOURCES[item.type_name]
-        if "delete" in definition.operations:
+        if documented_for(definition, "delete") is not None:
             return True
         opened = self.providers.opened.get(provider_key_of(item.held.provider))
-        extra = definition.lifted_by.get("delete", "")
-        return opened is not None and opened.session.console.has(extra)
+        return opened is not None and opened.session.console.has(lifting(definition, "delete"))
 
     def _dropped(self, walk: Walk) -> tuple[str, ...]:
         program = self._workspace.program

@@ -25,12 +25,11 @@ from opsconsole.lifecycle.interface import (
     SettledCreate,
     fill_unknown,
 )
-from opsconsole.lifecycle.sentinel import (
+from opsconsole.lifecycle.uncertain import (
     dry_run_status_of,
     may_still_arrive,
     remedy,
     sent_now,
-    was_sent_lately,
 )
 from opsconsole.phrases import plural
 from opsconsole.reconcile.cascade import Cascade
@@ -122,7 +121,7 @@ def _of_call(call: Intent) -> _Lost:
         dict(planned) if isinstance(planned, dict) else {},
         call.address,
         str(details.get("dry_run_said", "")),
-        was_sent_lately(call.at),
+        may_still_arrive(call.at),
     )
     dependencies = tuple(map(str, needed)) if isinstance(needed, Iterable) else ()
     held = InstanceObject(_provider(call), {}, dependencies=dependencies)
@@ -345,5 +344,5 @@ def _unsettled(address: str, after: str) -> tuple[str, str]:
     return (
         f"It is not known whether {address} was created",
         f"An earlier run ended before it knew; {after} "
-        + remedy(definition.import_id.split(" or ")[0], address, "opsconsole"),
+        + remedy(definition, address, "opsconsole"),
     )

@@ -14,6 +14,7 @@ from opsconsole.definition import (
     Kind,
     Look,
     ResourceDefinition,
+    Way,
     declarable,
     kept_locally,
     read_only,
@@ -42,27 +43,29 @@ AGENT = ResourceDefinition(
         "An agent, bound to a host and a specialty. The console has no operation that deletes an "
         "agent: it is archived when its host is deleted."
     ),
-    operations={
-        "create": "POST /api/v1/agents",
-        "read": "GET /api/v1/agents/{id}/plugins",
-        "update": "POST /api/v1/agents/{id}/plugins",
-    },
-    lifted_by={
-        "read": "agent_get",
-        "update": "agent_update",
-        "delete": "agent_delete",
-        "list": "agent_list",
-    },
-    notes={
-        "create": "",
-        "read": "whether it exists, and its plugins; other fields as last answered",
-        "update": "plugin_ids by attach and detach; any other change replaces",
-        "delete": "archived when its host is deleted",
-        "list": "unmanaged agents are not seen",
+    ways={
+        "create": (Way("agent_create"),),
+        "read": (
+            Way("agent_get"),
+            Way(
+                "plugin_list",
+                "whether it exists, and its plugins; other fields as last answered",
+                whole=False,
+            ),
+        ),
+        "update": (
+            Way("agent_update"),
+            Way(
+                "plugin_attach",
+                "plugin_ids by attach and detach; any other change replaces",
+                whole=False,
+            ),
+        ),
+        "delete": (Way("agent_delete"), Way("", "archived when its host is deleted")),
+        "list": (Way("agent_list"), Way("", "unmanaged agents are not seen")),
     },
     gone="deleted, archived, or not visible to this key (404)",
     owner="host_id",
-    reads_whole=False,
     look=Look(("([", "])"), "oval", "#dcfce7"),
     attributes=(
         read_only("id", "The console's id of the agent."),

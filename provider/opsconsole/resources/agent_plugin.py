@@ -11,6 +11,7 @@ from opsconsole.definition import (
     Kind,
     Look,
     ResourceDefinition,
+    Way,
     read_only,
     timestamps,
 )
@@ -32,19 +33,12 @@ AGENT_PLUGIN = ResourceDefinition(
     reported_as=("name", "plugin_id"),
     import_id="AGENT_ID/PLUGIN_ID",
     description="One plugin attached to one agent.",
-    operations={
-        "create": "POST /api/v1/agents/{id}/plugins",
-        "read": "GET /api/v1/agents/{id}/plugins",
-        "delete": "DELETE /api/v1/agents/{id}/plugins/{pluginId}",
-        "list": "GET /api/v1/agents/{id}/plugins",
-    },
-    lifted_by={},
-    notes={
-        "create": "attach",
-        "read": "the agent's list, read once in a run",
-        "update": "both ids replace",
-        "delete": "detach",
-        "list": "of each managed agent",
+    ways={
+        "create": (Way("plugin_attach", "attach"),),
+        "read": (Way("plugin_list", "the agent's list, read once in a run"),),
+        "update": (Way("", "both ids replace"),),
+        "delete": (Way("plugin_detach", "detach"),),
+        "list": (Way("plugin_list", "of each managed agent"),),
     },
     gone="detached, or not visible to this key: the agent's list of plugins does not show it",
     owner="agent_id",

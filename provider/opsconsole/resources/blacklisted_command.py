@@ -13,6 +13,7 @@ from opsconsole.definition import (
     Kind,
     Look,
     ResourceDefinition,
+    Way,
     declarable,
     kept_locally,
     read_only,
@@ -50,21 +51,15 @@ BLACKLISTED_COMMAND = ResourceDefinition(
         "creates or deletes one: the row of the declared `id` is adopted and updated, and removal "
         "leaves the row where it is."
     ),
-    operations={
-        "read": "GET /api/v1/blacklists/{id}",
-        "update": "POST /api/v1/blacklists/{id}",
-    },
-    lifted_by={
-        "create": "blacklist_create",
-        "delete": "blacklist_delete",
-        "list": "blacklist_list",
-    },
-    notes={
-        "create": "the declared id is read and adopted",
-        "read": "",
-        "update": "changed fields only",
-        "delete": "leaves management; the row stays",
-        "list": "unmanaged rows are not seen",
+    ways={
+        "create": (
+            Way("blacklist_create"),
+            Way("", "the declared id is read and adopted"),
+        ),
+        "read": (Way("blacklist_get"),),
+        "update": (Way("blacklist_update", "changed fields only"),),
+        "delete": (Way("blacklist_delete"), Way("", "leaves management; the row stays")),
+        "list": (Way("blacklist_list"), Way("", "unmanaged rows are not seen")),
     },
     gone="deleted, or not visible to this key (404)",
     rules=_rules,

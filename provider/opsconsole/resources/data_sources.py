@@ -10,10 +10,11 @@ from opsconsole.definition import Attribute, ChangeRule, DataSourceDefinition, K
 from opsconsole.resources.agent import AGENT
 from opsconsole.resources.agent_plugin import PLUGIN_FIELDS
 from opsconsole.resources.blacklisted_command import BLACKLISTED_COMMAND
-from opsconsole.resources.host import HOST
+from opsconsole.resources.host import HOST, HOW_HOSTS_ARE_READ
 from opsconsole.resources.specialty import SPECIALTY
 
-_SELECTORS = ("id", "key", "name")
+SELECTORS = ("id", "key", "name")
+"""The attributes of which one selects a specialty."""
 
 
 def _shown(attribute: Attribute) -> Attribute:
@@ -26,10 +27,6 @@ def _shown(attribute: Attribute) -> Attribute:
         computed=True,
         attributes=tuple(map(_shown, attribute.attributes)),
     )
-
-
-def _selecting(attribute: Attribute) -> Attribute:
-    return replace(_shown(attribute), optional=True, change=ChangeRule.UPDATE)
 
 
 _ABOUT_THE_LIST = (
@@ -62,9 +59,11 @@ SPECIALTY_DATA = DataSourceDefinition(
     type_name="opsconsole_specialty",
     description="One specialty, found by exactly one of `id`, `key` or `name`.",
     resource="specialty",
-    operation="GET /api/v1/specialties/search",
+    operations=("specialty_search",),
     attributes=tuple(
-        _selecting(attribute) if attribute.name in _SELECTORS else _shown(attribute)
+        replace(_shown(attribute), optional=True, change=ChangeRule.UPDATE)
+        if attribute.name in SELECTORS
+        else _shown(attribute)
         for attribute in SPECIALTY.answered
     ),
 )
@@ -74,7 +73,7 @@ SPECIALTIES_DATA = DataSourceDefinition(
     type_name="opsconsole_specialties",
     description="Every specialty that the console shows.",
     resource="specialty",
-    operation="GET /api/v1/specialties/search",
+    operations=("specialty_search",),
     attributes=_list_of("specialties", "specialties", SPECIALTY.answered),
 )
 
@@ -83,7 +82,7 @@ AGENT_PLUGINS_DATA = DataSourceDefinition(
     type_name="opsconsole_agent_plugins",
     description="The plugins attached to one agent.",
     resource="agent_plugin",
-    operation="GET /api/v1/agents/{id}/plugins",
+    operations=("plugin_list",),
     attributes=(
         Attribute("agent_id", "Id of the agent.", required=True, refers_to="agent"),
         *_list_of(
@@ -123,7 +122,7 @@ BLACKLISTED_COMMAND_DATA = DataSourceDefinition(
     type_name="opsconsole_blacklisted_command",
     description="One blacklisted command.",
     resource="blacklisted_command",
-    operation="GET /api/v1/blacklists/{id}",
+    operations=("blacklist_get",),
     attributes=_by_id("row", _ROW_FIELDS),
 )
 
@@ -138,8 +137,7 @@ def _listed(
         description=f"Every {one} that the console lists. The API document shows no such list: "
         f"name the console's operation in `extra_endpoints` as `{endpoint}`.",
         resource=one.replace(" ", "_"),
-        operation="",
-        endpoint=endpoint,
+        operations=(endpoint,),
         attributes=_list_of(name, what, fields),
     )
 
@@ -147,12 +145,9 @@ def _listed(
 HOST_DATA = DataSourceDefinition(
     name="host",
     type_name="opsconsole_host",
-    description="One host, such as a jump host that somebody else manages. It is read by "
-    "`host_get` where `extra_endpoints` names it, else by an empty update, which takes a key that "
-    "may write hosts.",
+    description=f"One host, such as a jump host that somebody else manages. {HOW_HOSTS_ARE_READ}",
     resource="host",
-    operation="POST /api/v1/hosts/{id}",
-    endpoint="host_get",
+    operations=("host_get", "host_update"),
     attributes=_by_id("host", HOST.answered),
 )
 
@@ -162,8 +157,7 @@ AGENT_DATA = DataSourceDefinition(
     description="One agent. The API document shows no operation that reads one: name the console's "
     "in `extra_endpoints` as `agent_get`.",
     resource="agent",
-    operation="",
-    endpoint="agent_get",
+    operations=("agent_get",),
     attributes=_by_id("agent", _AGENT_FIELDS),
 )
 

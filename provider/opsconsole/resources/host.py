@@ -9,6 +9,7 @@ from opsconsole.definition import (
     Look,
     Notation,
     ResourceDefinition,
+    Way,
     declarable,
     kept_locally,
     read_only,
@@ -18,6 +19,11 @@ from opsconsole.definition import (
 _UNEXPLAINED = "The console's `{}`; the API document does not say what it means."
 _AT_CREATION = " Set at creation only."
 
+HOW_HOSTS_ARE_READ = (
+    "It is read by `host_get` where `extra_endpoints` names it, else by an empty update, which "
+    "takes a key that may write hosts."
+)
+"""For the data source."""
 
 HOST = ResourceDefinition(
     name="host",
@@ -30,23 +36,22 @@ HOST = ResourceDefinition(
         "A remote machine reached over ssh or winrm. Deleting it archives its agents and their "
         "tasks in one transaction."
     ),
-    operations={
-        "create": "POST /api/v1/hosts/batch",
-        "read": "POST /api/v1/hosts/{id}",
-        "update": "POST /api/v1/hosts/{id}",
-        "delete": "DELETE /api/v1/hosts/{id}",
-    },
-    lifted_by={"read": "host_get", "list": "host_list"},
-    notes={
-        "create": "a row of a bulk import, after a dry run of it",
-        "read": "the host itself",
-        "update": "changed fields only",
-        "delete": "archives the host's agents and their tasks",
-        "list": "unmanaged hosts are not seen",
+    ways={
+        "create": (Way("host_import", "a row of a bulk import, after a dry run of it"),),
+        "read": (
+            Way("host_get", "the host itself"),
+            Way(
+                "host_update",
+                "an empty update, whose answer is the host",
+                setting=("host_read", "empty_update"),
+            ),
+        ),
+        "update": (Way("host_update", "changed fields only"),),
+        "delete": (Way("host_delete", "archives the host's agents and their tasks"),),
+        "list": (Way("host_list"), Way("", "unmanaged hosts are not seen")),
     },
     gone="deleted, or not visible to this key (404)",
     recognised_by="name",
-    read_ways={"none": "", "empty_update": "an empty update, whose answer is the host"},
     look=Look(("[", "]"), "box", "#dbeafe"),
     attributes=(
         read_only("id", "The console's id of the host."),

@@ -11,6 +11,7 @@ from opsconsole.definition import (
     Kind,
     Look,
     ResourceDefinition,
+    Way,
     declarable,
     kept_locally,
     read_only,
@@ -42,22 +43,18 @@ SPECIALTY = ResourceDefinition(
         "declared `key` is looked up and adopted. Removed, it stays on the console unless "
         "`deletion_policy` says otherwise; deleting it is refused while an agent carries it."
     ),
-    operations={
-        "read": "GET /api/v1/specialties/search",
-        "delete": "DELETE /api/v1/specialties/{id}",
-        "list": "GET /api/v1/specialties/search",
-    },
-    lifted_by={
-        "create": "specialty_create",
-        "read": "specialty_get",
-        "update": "specialty_update",
-    },
-    notes={
-        "create": "the declared key is looked up and adopted",
-        "read": "one search serves all",
-        "update": "a declared value that differs is an error at plan time",
-        "delete": "refused while an agent carries it",
-        "list": "one search serves all",
+    ways={
+        "create": (
+            Way("specialty_create"),
+            Way("", "the declared key is looked up and adopted"),
+        ),
+        "read": (Way("specialty_get"), Way("specialty_search", "one search serves all")),
+        "update": (
+            Way("specialty_update"),
+            Way("", "a declared value that differs is an error at plan time"),
+        ),
+        "delete": (Way("specialty_delete", "refused while an agent carries it"),),
+        "list": (Way("specialty_search", "one search serves all"),),
     },
     gone="deleted, or not visible to this key",
     rules=_rules,

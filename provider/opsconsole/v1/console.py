@@ -12,10 +12,10 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from opsconsole.errors import ConfigurationError, UserError
-from opsconsole.v1 import operations
+from opsconsole.resources import RESOURCES
 from opsconsole.v1.client import Client
 from opsconsole.v1.exchange import Operation, WrongShape, can_be_id
-from opsconsole.v1.operations import DOCUMENTED, extra_operation
+from opsconsole.v1.operations import OPERATIONS
 from opsconsole.v1.settings import Settings
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class Console:
 
     An extra endpoint (setting `extra_endpoints`) takes the documented field names and answers with
     the resource or with a list envelope; a delete answers with an object that holds the `id`.
+    Attaching and detaching answer with the agent, which does not list its plugins.
 
     Every method raises what `Client.call` does, and `UnexpectedAnswer` for an answer of another
     shape than the document shows.
@@ -41,26 +42,26 @@ class Console:
         self._client = client
         self.calls: Mapping[str, int] = client.calls
         self._settings = settings
-        self._named = {operation.name: operation for operation in DOCUMENTED} | {
-            name: extra_operation(name, declared)
-            for name, declared in settings.extra_endpoints.items()
-        }
+        self._named = {name: item for name, item in OPERATIONS.items() if item.section}
+        for name, line in settings.extra_endpoints.items():
+            method, _, path = line.partition(" ")
+            repeatable = OPERATIONS[name].repeatable
+            self._named[name] = Operation(name, method, path, repeatable, nameable=True)
 
     def has(self, name: str) -> bool:
         """Return whether there is an operation `name`: documented, or named as extra endpoint."""
         return name in self._named
 
-    async def one(self, name: str, resource_id: str, body: Mapping[str, Any] | None = None) -> Body:
-        """Read, change or delete one resource by the operation `name`; return its answer."""
-        return await self._one(self.operation(name), resource_id, body)
+    async def one(self, name: str, *ids: str, body: Mapping[str, Any] | None = None) -> Body:
+        """Make a call by the operation `name` that is answered with one resource; return it.
 
-    async def create(self, name: str, body: Mapping[str, Any]) -> Body:
-        """Create one resource by the operation `name`; return it."""
-        return await self.call_one(self.operation(name), body=body)
-
-    async def list_all(self, name: str) -> Listing:
-        """Return what the operation `name` lists."""
-        return await self.call_list(self.operation(name))
+        Args:
+            ids: The ids that its path holds, that of the resource first; none: it creates one.
+        """
+        asked = ids[0] if ids else None
+        return await self._client.call(
+            self.operation(name), ids, shape=lambda answer: resource(answer, asked), body=body
+        )
 
     def operation(self, name: str) -> Operation:
         """Return the operation `name`.
@@ -76,22 +77,6 @@ class Console:
                 "extra_endpoints",
             )
         return operation
-
-    async def get_blacklisted_command(self, row_id: str) -> Body:
-        """Return one blacklisted command (GET /api/v1/blacklists/{id})."""
-        return await self._one(operations.GET_BLACKLISTED_COMMAND, row_id)
-
-    async def update_blacklisted_command(self, row_id: str, changes: Mapping[str, Any]) -> Body:
-        """Change the fields in `changes`, null included; return the blacklisted command."""
-        return await self._one(operations.UPDATE_BLACKLISTED_COMMAND, row_id, changes)
-
-    async def update_host(self, host_id: str, changes: Mapping[str, Any]) -> Body:
-        """Change the fields in `changes` only, none where it is empty; return the host."""
-        return await self._one(operations.UPDATE_HOST, host_id, changes)
-
-    async def delete_host(self, host_id: str) -> Body:
-        """Delete a host and archive its agents; return `id`, `deleted`, `rerouted_hosts`."""
-        return await self._one(operations.DELETE_HOST, host_id)
 
     async def import_hosts(
         self, rows: Sequence[Mapping[str, Any]], *, on_error: str, dry_run: bool
@@ -135,31 +120,6 @@ class Console:
             query[on_error_parameter] = on_error
         return await self._import(query, dry_run, csv=text)
 
-    async def create_agent(self, body: Mapping[str, Any]) -> Body:
-        """Create an agent (POST /api/v1/agents); return it."""
-        return await self.call_one(operations.CREATE_AGENT, body=body)
-
-    async def attach_plugin(self, agent_id: str, plugin_id: str) -> Body:
-        """Attach a plugin; return the agent, which does not list its plugins."""
-        body = {"plugin_id": plugin_id}
-        return await self._one(operations.ATTACH_PLUGIN, agent_id, body)
-
-    async def detach_plugin(self, agent_id: str, plugin_id: str) -> Body:
-        """Detach a plugin; return the agent, which does not list its plugins."""
-        return await self.call_one(operations.DETACH_PLUGIN, (agent_id, plugin_id), asked=agent_id)
-
-    async def list_plugins(self, agent_id: str) -> Listing:
-        """Return the agent's plugins (GET /api/v1/agents/{id}/plugins)."""
-        return await self.call_list(operations.LIST_PLUGINS, (agent_id,))
-
-    async def search_specialties(self) -> Listing:
-        """Return the specialties (GET /api/v1/specialties/search); no filter is documented."""
-        return await self.call_list(operations.SEARCH_SPECIALTIES)
-
-    async def delete_specialty(self, specialty_id: str) -> Body:
-        """Delete a specialty that no agent carries; return `id` and `deleted`."""
-        return await self._one(operations.DELETE_SPECIALTY, specialty_id)
-
     async def _import(
         self,
         query: Mapping[str, str],
@@ -169,7 +129,7 @@ class Console:
         csv: str | None = None,
     ) -> ImportResult:
         return await self._client.call(
-            operations.IMPORT_HOSTS,
+            OPERATIONS["host_import"],
             shape=_import_result,
             query={**query, "dry_run": "true" if dry_run else "false"},
             body=body,
@@ -177,37 +137,20 @@ class Console:
             repeatable=dry_run,
         )
 
-    async def _one(
-        self, operation: Operation, asked: str, body: Mapping[str, Any] | None = None
-    ) -> Body:
-        return await self.call_one(operation, (asked,), asked=asked, body=body)
-
-    async def call_one(
-        self,
-        operation: Operation,
-        ids: Sequence[str] = (),
-        *,
-        asked: str | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Body:
-        """Make a call that is answered with one resource, whose id is `asked` if that is known."""
-        return await self._client.call(
-            operation, ids, shape=lambda answer: resource(answer, asked), body=body
-        )
-
-    async def call_list(self, operation: Operation, ids: Sequence[str] = ()) -> Listing:
+    async def list_all(self, name: str, *ids: str) -> Listing:
         """Return everything that a list call shows, and whether that is everything there is.
 
         A list whose length changes while its pages are read is read again: when an entry is removed
         from a page that was read, another may move there, and no later page shows it.
 
         Args:
-            operation: What to call.
+            name: The operation to call.
             ids: The ids that its path holds.
 
         Raises:
             UnexpectedAnswer: an answer is not a list envelope.
         """
+        operation = self.operation(name)
         for _ in range(_MOST_READINGS):
             listing = await self._read_list(operation, ids)
             if listing.gap is not Gap.SHIFTED:
@@ -272,7 +215,11 @@ def resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]
 
 def _query_of(list_query: Mapping[str, str], operation: str) -> dict[str, str]:
     found: dict[str, str] = {}
-    kinds = operations.kinds_of_lists() if list_query else {}
+    kinds = {
+        way.operation: definition.plural.replace(" ", "_")
+        for definition in RESOURCES.values()
+        for way in definition.ways["list"]
+    }
     for name, value in list_query.items():
         kind, dot, parameter = name.partition(".")
         if not (dot and parameter and kind in kinds.values()):

@@ -50,10 +50,11 @@ class Operation:
 
     Attributes:
         name: Short name; calls are counted by it.
-        method: HTTP method.
+        method: HTTP method; empty where an operator must name the operation.
         path: Path template relative to the base address; `{…}` stands for one id.
         repeatable: Whether a second call after a lost answer does no harm. A create is not.
         section: The clause of the document that it rests on; empty: not documented.
+        nameable: Whether an operator may name it in `extra_endpoints`.
     """
 
     name: str
@@ -61,6 +62,12 @@ class Operation:
     path: str
     repeatable: bool
     section: str = ""
+    nameable: bool = False
+
+    @property
+    def takes_id(self) -> bool:
+        """Whether its path holds an id."""
+        return "{" in self.path
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"

@@ -1,95 +1,90 @@
-"""The operations of the API as data: the documented ones, and the extra ones that an operator
-may name (setting `extra_endpoints`).
+"""The operations of the API as data, a row each: what the document shows, and what an operator may
+name in `extra_endpoints` (see `definition.Way` for what each serves).
+
+    _nameable("host_get", "{id}")                               not documented
+    _nameable("host_get", "{id}", "GET /api/v1/hosts/{id}")     the day it is: what is said follows
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
-from opsconsole.resources import RESOURCES
+from opsconsole.definition import ResourceDefinition
 from opsconsole.v1.exchange import Operation
 
-_CLAUSE = "Endpoints: "
+
+def _documented(name: str, line: str, *, repeatable: bool = True) -> Operation:
+    method, _, path = line.partition(" ")
+    return Operation(name, method, path, repeatable, f"Endpoints: {line}")
 
 
-def _documented(name: str, method: str, path: str, *, repeatable: bool = True) -> Operation:
-    return Operation(name, method, path, repeatable, f"{_CLAUSE}{method} {path}")
+def _nameable(name: str, path: str = "", line: str = "", *, repeatable: bool = True) -> Operation:
+    if line:
+        method, _, path = line.partition(" ")
+        return Operation(name, method, path, repeatable, f"Endpoints: {line}", nameable=True)
+    return Operation(name, "", path, repeatable, nameable=True)
 
 
-GET_BLACKLISTED_COMMAND: Final = _documented("blacklist_get", "GET", "/api/v1/blacklists/{id}")
-UPDATE_BLACKLISTED_COMMAND: Final = _documented(
-    "blacklist_update", "POST", "/api/v1/blacklists/{id}"
-)
-UPDATE_HOST: Final = _documented("host_update", "POST", "/api/v1/hosts/{id}")
-DELETE_HOST: Final = _documented("host_delete", "DELETE", "/api/v1/hosts/{id}")
-IMPORT_HOSTS: Final = _documented("host_import", "POST", "/api/v1/hosts/batch", repeatable=False)
-CREATE_AGENT: Final = _documented("agent_create", "POST", "/api/v1/agents", repeatable=False)
-ATTACH_PLUGIN: Final = _documented("plugin_attach", "POST", "/api/v1/agents/{id}/plugins")
-LIST_PLUGINS: Final = _documented("plugin_list", "GET", "/api/v1/agents/{id}/plugins")
-DETACH_PLUGIN: Final = _documented(
-    "plugin_detach", "DELETE", "/api/v1/agents/{id}/plugins/{pluginId}"
-)
-SEARCH_SPECIALTIES: Final = _documented("specialty_search", "GET", "/api/v1/specialties/search")
-DELETE_SPECIALTY: Final = _documented("specialty_delete", "DELETE", "/api/v1/specialties/{id}")
+OPERATIONS: Final = {
+    operation.name: operation
+    for operation in (
+        _documented("blacklist_get", "GET /api/v1/blacklists/{id}"),
+        _documented("blacklist_update", "POST /api/v1/blacklists/{id}"),
+        _documented("host_update", "POST /api/v1/hosts/{id}"),
+        _documented("host_delete", "DELETE /api/v1/hosts/{id}"),
+        # A dry run of it is repeatable, which its caller says.
+        _documented("host_import", "POST /api/v1/hosts/batch", repeatable=False),
+        _documented("agent_create", "POST /api/v1/agents", repeatable=False),
+        _documented("plugin_attach", "POST /api/v1/agents/{id}/plugins"),
+        _documented("plugin_list", "GET /api/v1/agents/{id}/plugins"),
+        _documented("plugin_detach", "DELETE /api/v1/agents/{id}/plugins/{pluginId}"),
+        _documented("specialty_search", "GET /api/v1/specialties/search"),
+        _documented("specialty_delete", "DELETE /api/v1/specialties/{id}"),
+        _nameable("specialty_create", repeatable=False),
+        _nameable("specialty_get", "{id}"),
+        _nameable("specialty_update", "{id}"),
+        _nameable("host_get", "{id}"),
+        _nameable("host_list"),
+        _nameable("agent_get", "{id}"),
+        _nameable("agent_update", "{id}"),
+        _nameable("agent_delete", "{id}"),
+        _nameable("agent_list"),
+        _nameable("blacklist_create", repeatable=False),
+        _nameable("blacklist_delete", "{id}"),
+        _nameable("blacklist_list"),
+    )
+}
+"""The operations by name."""
 
-DOCUMENTED: Final = (
-    GET_BLACKLISTED_COMMAND,
-    UPDATE_BLACKLISTED_COMMAND,
-    UPDATE_HOST,
-    DELETE_HOST,
-    IMPORT_HOSTS,
-    CREATE_AGENT,
-    ATTACH_PLUGIN,
-    LIST_PLUGINS,
-    DETACH_PLUGIN,
-    SEARCH_SPECIALTIES,
-    DELETE_SPECIALTY,
-)
-"""The documented operations. A dry run of an import is repeatable, which its caller says."""
-
-
-def kinds_of_lists() -> Mapping[str, str]:
-    """Return list call to the word that a parameter for it alone begins with in `list_query`."""
-    documented = {str(operation): operation.name for operation in DOCUMENTED}
-    found = {}
-    for definition in RESOURCES.values():
-        shown = documented.get(definition.operations.get("list", ""), "")
-        found[definition.lifted_by.get("list", shown)] = definition.plural.replace(" ", "_")
-    return found
+DOCUMENTED: Final = tuple(item for item in OPERATIONS.values() if item.section)
+NAMEABLE: Final = {name: item for name, item in OPERATIONS.items() if item.nameable}
 
 
-@dataclass(frozen=True, slots=True)
-class ExtraEndpoint:
-    """An operation that the document does not show, and that an operator may name.
+def documented_for(definition: ResourceDefinition, step: str) -> Operation | None:
+    """Return the best documented operation for a step of a resource; None: there is none."""
+    ways = (OPERATIONS[way.operation] for way in definition.ways[step] if way.operation)
+    return next((operation for operation in ways if operation.section), None)
 
-    Attributes:
-        name: Its name in `extra_endpoints`.
-        step: What it does with a resource, as of `definition.STEPS`.
-        type_name: The resource.
+
+def lifting(definition: ResourceDefinition, step: str) -> str:
+    """Return the operation that lifts a step's limit once it is named; empty: there is none."""
+    best = definition.ways[step][0].operation
+    return "" if not best or OPERATIONS[best].section else best
+
+
+def reads_whole(definition: ResourceDefinition) -> bool:
+    """Return whether a documented operation shows all of a resource."""
+    ways = (way for way in definition.ways["read"] if way.operation)
+    return any(way.whole and OPERATIONS[way.operation].section for way in ways)
+
+
+def naming_hint(operation: str, what: str = "such an operation") -> str:
+    """Return the sentence that an operator may name an operation; empty where he need not.
+
+    Args:
+        operation: May be empty: there is none.
+        what: What the operation is, after "Where the console has".
     """
-
-    name: str
-    step: str
-    type_name: str
-
-    @property
-    def takes_id(self) -> bool:
-        """Whether its path holds `{id}`."""
-        return self.step in ("read", "update", "delete")
-
-
-def extra_endpoints() -> Mapping[str, ExtraEndpoint]:
-    """Return what may be named in `extra_endpoints`, by name: whatever lifts a resource's limit."""
-    return {
-        name: ExtraEndpoint(name, step, definition.type_name)
-        for definition in RESOURCES.values()
-        for step, name in definition.lifted_by.items()
-    }
-
-
-def extra_operation(name: str, declared: str) -> Operation:
-    """Return the operation that an operator declared as `METHOD /path/{id}` under `name`."""
-    method, _, path = declared.partition(" ")
-    return Operation(name, method, path, repeatable=extra_endpoints()[name].step != "create")
+    if not operation or OPERATIONS[operation].section:
+        return ""
+    return f"Where the console has {what}, name it in extra_endpoints as {operation}."

@@ -272,13 +272,12 @@ def _check_cursor(parameter: str | None, envelope_field: str | None) -> None:
 def _endpoint(name: str, text: str) -> str:
     """Return `METHOD /path`, with `{id}` where, and only where, the operation takes one."""
     # Few settings name any, and Terraform starts the provider several times a run.
-    from opsconsole.v1.operations import extra_endpoints
+    from opsconsole.v1.operations import NAMEABLE
 
     setting = "extra_endpoints"
-    known = extra_endpoints()
-    extra = known.get(name)
+    extra = NAMEABLE.get(name)
     if extra is None:
-        _wrong(setting, f'names "{name}".', f"It may name {', '.join(known)}.")
+        _wrong(setting, f'names "{name}".', f"It may name {', '.join(NAMEABLE)}.")
     form = f'"{_METHODS[0]} /path/{{id}}"' if extra.takes_id else f'"{_METHODS[0]} /path"'
     method, _, path = " ".join(text.split()).partition(" ")
     method = method.upper()

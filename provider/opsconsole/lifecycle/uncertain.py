@@ -1,0 +1,356 @@
+"""Writes whose answer is lost: what became of them, and what is kept of those that stay unknown.
+
+What settles a write, and what a write that stays unknown leaves:
+
+    create of a host    a dry run of its row (`host_settling`)    state, under a sentinel id
+    other creates       a list of all, where there is one         state, under a sentinel id
+    update              one read that shows what was asked        an error
+    delete              one read: 404, or the object              an error; it stays in state
+
+No create is repeated blindly. One that stays unknown is in state under a sentinel id until the user
+says which it was: `state rm` (never created), or `state rm` and `import`. What a create made is
+kept even where its answer cannot be read: an error would leave it out of state, or taint it, and
+either way the next apply makes a second one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from opsconsole.compare import unsatisfied_fields
+from opsconsole.definition import ResourceDefinition
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.errors import ConsoleError, NotFound, OpsconsoleError, UnexpectedAnswer
+from opsconsole.lifecycle.answers import (
+    PrivateState,
+    confirm_deleted,
+    mismatch,
+    new_sentinel,
+    shown,
+)
+from opsconsole.lifecycle.interface import (
+    CreateOutcome,
+    CreateRequest,
+    DeleteRequest,
+    LostCreate,
+    Outcome,
+    ReadRequest,
+    SettledCreate,
+    fill_unknown,
+)
+from opsconsole.lifecycle.translate import diagnose
+from opsconsole.v1.console import Listing
+from opsconsole.values import Attributes
+
+if TYPE_CHECKING:
+    from opsconsole.lifecycle.base import BaseLifecycle
+
+Answer = Mapping[str, Any]
+
+_STATUS, _SENT = "dry_run_said", "sent_at"
+_ARRIVES_WITHIN = 900
+"""Seconds after which a console no longer carries out what it was sent."""
+
+BY_404 = "The console answers 404 in either case."
+
+
+def sent_now(dry_run_status: str) -> dict[str, Any]:
+    """Return the record of a create whose outcome is unknown from now on.
+
+    Args:
+        dry_run_status: What a dry run called it before it was sent, or empty.
+    """
+    return {_STATUS: dry_run_status, _SENT: int(time.time())}
+
+
+def dry_run_status_of(remembered: Mapping[str, Any]) -> str:
+    """Return the status that a dry run gave such a create before it was sent, or nothing."""
+    status = remembered.get(_STATUS)
+    return status if isinstance(status, str) else ""
+
+
+def may_still_arrive(sent: object) -> bool:
+    """Return whether a create that was sent at this time may still take effect.
+
+    Args:
+        sent: A record of `sent_now`, or the time in ISO 8601.
+    """
+    moment = sent.get(_SENT) if isinstance(sent, Mapping) else None
+    if isinstance(sent, str):
+        try:
+            moment = datetime.fromisoformat(sent).timestamp()
+        except ValueError:
+            return True
+    return not isinstance(moment, int | float) or time.time() - moment < _ARRIVES_WITHIN
+
+
+def remedy(definition: ResourceDefinition, address: str, command: str) -> str:
+    """Return what the user can do about a create whose outcome stays unknown.
+
+    Args:
+        command: The engine's own.
+    """
+    where = f"'{address}'" if address else "ADDRESS"
+    import_id = definition.import_id.split(" or ")[0]
+    return (
+        f"Look it up in the console. If it was never created: `{command} state rm {where}` and "
+        f"apply again. If it was: `{command} state rm {where}` and "
+        f"`{command} import {where} {import_id}`."
+    )
+
+
+def still_unsettled(steps: BaseLifecycle, request: ReadRequest) -> Diagnostic:
+    """Warn at plan time that the outcome of an earlier create is still not known."""
+    return warning(
+        f"It is not known whether the {steps.name(request.prior)} was created",
+        "An earlier run ended before it knew; applying does not touch it. "
+        + remedy(steps.definition, request.address, steps.session.command),
+    )
+
+
+def replacement_refused(steps: BaseLifecycle, request: DeleteRequest) -> Diagnostic:
+    """Refuse to replace what may exist already."""
+    return error(
+        f"The {steps.name(request.prior)} may exist already",
+        "An earlier run ended before it knew, so applying might create a second one. "
+        + remedy(steps.definition, request.address, steps.session.command),
+    )
+
+
+def outcome_lost(
+    steps: BaseLifecycle, request: CreateRequest, problem: OpsconsoleError, dry_run_status: str = ""
+) -> Outcome:
+    """Return the outcome of a create that was sent and whose answer was lost.
+
+    `dry_run_status` is the status that a dry run gave its row before it was sent: by it a later
+    run settles the create.
+    """
+    diagnostic = error(
+        f"It is not known whether the {steps.name(request.config, request.address)} was created",
+        "The create was sent, and no answer shows whether it took place. It is not sent again, so "
+        "that nothing is created twice. "
+        + remedy(steps.definition, request.address, steps.session.command),
+        cause=problem.cause,
+    )
+    state = fill_unknown(steps.definition, request.planned, {"id": new_sentinel()})
+    private = PrivateState(extra=sent_now(dry_run_status)).encode()
+    return Outcome(state, private, (diagnostic,), uncertain=True)
+
+
+async def create_once(
+    steps: BaseLifecycle,
+    request: CreateRequest,
+    operation: str,
+    body: dict[str, Any],
+    outcome_of: Callable[[Answer], Outcome],
+    judge: Callable[[Answer], UnexpectedAnswer | None] = lambda answer: None,
+) -> Outcome:
+    """Send a create once; return its outcome, also where no answer settles whether it took place.
+
+    Args:
+        operation: The name of the operation that takes `body`.
+        outcome_of: Makes the outcome of the answer; may raise.
+        judge: Returns why an answer is not the answer to `body`, beside what the answer shows.
+
+    Raises:
+        OpsconsoleError: nothing was created.
+    """
+    await steps.session.before_write("create", [request])
+    try:
+        answer = await steps.session.console.one(operation, body=body)
+    except ConsoleError as problem:
+        if problem.safe_to_repeat:
+            raise
+        return outcome_lost(steps, request, problem)
+    if other := judge(answer) or mismatch(steps.definition, body, answer):
+        return outcome_lost(steps, request, other)
+    try:
+        return outcome_of(answer)
+    except Exception as problem:
+        state = fill_unknown(steps.definition, request.planned, {"id": answer["id"]})
+        name = steps.name(state, request.address)
+        why = diagnose(problem, "read the answer")[0]
+        diagnostic = warning(
+            f"The {name} was created, but the console's answer cannot be read",
+            f"State holds what was declared; a later refresh shows the rest. {why.detail}".strip(),
+            cause=why.cause,
+        )
+        private = PrivateState().having_declared(request.config, ()).encode()
+        return Outcome(state, private, (diagnostic,))
+
+
+def settle_by_list(
+    definition: ResourceDefinition,
+    listing: Listing,
+    lost: Sequence[LostCreate],
+    existing: Sequence[Attributes],
+    taken: Callable[[LostCreate, Answer], Outcome],
+) -> list[SettledCreate]:
+    """Return the outcome of each creation of an agent, in order.
+
+    The document shows no list of all agents: only where `agent_list` is named, there is one.
+
+    One agent that is in no state, and of which nothing is shown that contradicts what was sent, is
+    the one. None of a whole list shows that it was never created, once it cannot come any more:
+    nothing keeps the console from creating a second agent of the same name.
+
+    Args:
+        existing: The agents that are in state.
+        taken: Makes the outcome of a creation of the agent that was found.
+    """
+    held = {item.get("id") for item in existing}
+    free = [
+        entry
+        for entry in listing.entries
+        if entry.get("id") not in held and entry.get("status") != "archived"
+    ]
+    possible = [
+        [entry for entry in free if mismatch(definition, item.planned, entry) is None]
+        for item in lost
+    ]
+    claims = Counter(str(entry.get("id")) for entries in possible for entry in entries)
+    found: list[SettledCreate] = []
+    for item, entries in zip(lost, possible, strict=True):
+        if _is_certain(item, entries) and claims[str(entries[0].get("id"))] == 1:
+            outcome = taken(item, entries[0])
+            found.append(SettledCreate(CreateOutcome.CREATED, outcome))
+            continue
+        can_tell = isinstance(item.planned.get("host_id"), str) and listing.complete
+        never = can_tell and not entries and not item.may_arrive
+        found.append(SettledCreate(CreateOutcome.NEVER if never else CreateOutcome.UNKNOWN))
+    return found
+
+
+def _is_certain(item: LostCreate, entries: Sequence[Answer]) -> bool:
+    """Return whether there is one agent, and it shows the host and specialty that were sent."""
+    if len(entries) != 1 or not isinstance(item.planned.get("host_id"), str):
+        return False
+    return all(entries[0].get(n) == item.planned.get(n) for n in ("host_id", "specialty_id"))
+
+
+async def update_once(
+    steps: BaseLifecycle,
+    operation: str,
+    object_id: str,
+    changes: Attributes,
+    demand: Callable[[Answer], Answer] = lambda answer: answer,
+) -> Answer:
+    """Update an object; where the answer is lost, return what a read shows, if the update.
+
+    A success without a body says that the update was made. Where no read shows the object, the
+    answer counts as one that shows nothing but the id.
+
+    Args:
+        operation: The name of the operation that takes `changes`.
+        demand: Raises UnexpectedAnswer for an answer that lacks what it must show.
+
+    Raises:
+        ConsoleError: The update had no effect, or nothing shows that it had.
+    """
+    try:
+        return demand(await steps.session.console.one(operation, object_id, body=changes))
+    except ConsoleError as caught:
+        if caught.safe_to_repeat:
+            raise
+        problem = caught
+    try:
+        answer = await steps.fetch(object_id)
+        differing = unsatisfied_fields(changes, shown(steps.answered, answer), changes)
+    except ConsoleError:
+        if isinstance(problem, UnexpectedAnswer) and problem.without_body:
+            return {"id": object_id}
+        raise problem from None
+    if differing:
+        raise problem
+    return answer
+
+
+@dataclass(frozen=True, slots=True)
+class EndedDeletion:
+    """How a deletion ended; `there` is None where it is not known whether the object is there."""
+
+    outcome: Outcome
+    there: bool | None
+
+
+async def delete_once(
+    steps: BaseLifecycle, request: DeleteRequest, operation: str
+) -> EndedDeletion:
+    """Delete one object; return how that ended, also where its answer does not settle it."""
+    try:
+        answer = await steps.session.console.one(operation, request.prior["id"])
+    except ConsoleError as problem:
+        return await settle_deletion(steps, request, problem)
+    except Exception as problem:
+        return EndedDeletion(steps.failed("delete", request, problem), there=True)
+    name = steps.name(request.prior)
+    try:
+        result = confirm_deleted(steps.definition, name, answer)
+    except ConsoleError as problem:
+        return EndedDeletion(steps.failed("delete", request, problem), there=None)
+    rerouted = tuple(result.rerouted_hosts)
+    if not rerouted:
+        return EndedDeletion(Outcome(None), there=False)
+    diagnostic = warning(
+        f"Deleting the {name} rerouted other hosts",
+        f"The console names {', '.join(rerouted)}. The next read of these hosts shows what "
+        "changed.",
+    )
+    return EndedDeletion(Outcome(None, diagnostics=(diagnostic,), rerouted=rerouted), there=False)
+
+
+async def settle_deletion(
+    steps: BaseLifecycle, request: DeleteRequest, problem: ConsoleError
+) -> EndedDeletion:
+    """Return how a deletion ended that was answered with `problem`.
+
+    It may have taken place though its answer was lost. A 404 may mean that the object is gone, or
+    that this key may read it and not delete it. One read of the object settles both; what answers
+    404 and cannot be read stays in state where `on_missing` says so.
+    """
+    prior = request.prior
+    name = steps.name(prior, request.address)
+    failed = steps.failed("delete", request, problem)
+    if problem.safe_to_repeat and not isinstance(problem, NotFound):
+        return EndedDeletion(failed, there=True)
+    there: bool | None
+    try:
+        there = await steps.is_there(prior["id"])
+    except NotFound:
+        there = False
+    except ConsoleError:
+        there = None
+    if there is False:
+        return EndedDeletion(Outcome(None), there=False)
+    if there and not problem.safe_to_repeat:
+        diagnostic = error(
+            f"It is not known whether the {name} is being deleted",
+            "Its deletion was sent, the console's answer does not say whether it was deleted, and "
+            "a read right after the deletion still shows it. It stays in state. Plan again later: "
+            "the plan shows whether it is gone.",
+            cause=problem.cause,
+        )
+        return EndedDeletion(failed._replace(diagnostics=(diagnostic,), uncertain=False), None)
+    if not isinstance(problem, NotFound):
+        return EndedDeletion(failed._replace(uncertain=there is None), there)
+    if there:
+        diagnostic = error(
+            f"The {name} is still there, though its deletion was answered with 404",
+            "A read right after the deletion shows it: this key may read it, but not delete it. "
+            "Nothing was deleted.",
+            cause=problem.cause,
+        )
+    else:
+        summary = f"The {name} was deleted already, or is not visible to this key"
+        kept = steps.must_stay(summary, BY_404, problem.cause)
+        if kept is None:
+            detail = f"{BY_404.removesuffix('.')}, and it cannot be read. It is removed from state."
+            leaves = warning(summary, detail)
+            return EndedDeletion(Outcome(None, diagnostics=(leaves,)), there=False)
+        diagnostic = kept
+    return EndedDeletion(Outcome(prior, request.private, (diagnostic,)), there)

@@ -1,0 +1,93 @@
+"""The table of operations: what is said to a user follows from it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opsconsole.emulator import serve
+from opsconsole.resources import DATA_SOURCES, RESOURCES
+from opsconsole.v1.operations import OPERATIONS
+
+ROOT = Path(__file__).parents[2]
+PAGES = """
+import json
+from pathlib import Path
+from scripts.generate.limits import limits_files
+from scripts.generate.reference import reference_files
+print(json.dumps(limits_files() | reference_files(Path("."))))
+"""
+
+
+def test_definitions_name_operations_of_the_table():
+    named = {way.operation for item in RESOURCES.values() for s in item.ways.values() for way in s}
+    named |= {name for item in DATA_SOURCES.values() for name in item.operations}
+    assert named - {""} == set(OPERATIONS)
+
+
+@pytest.mark.timeout(180)
+def test_a_read_that_comes_to_be_documented_is_said_everywhere(tmp_path):
+    """One row of the table, and a sentence beside the host's definition, are all that changes."""
+    for folder in ("provider", "scripts", "examples", "docs"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    package = tmp_path / "provider" / "opsconsole"
+    _edit(
+        package / "v1" / "operations.py",
+        '_nameable("host_get", "{id}"),',
+        '_nameable("host_get", "{id}", "GET /api/v1/hosts/{id}"),',
+    )
+    host = package / "resources" / "host.py"
+    before, _, rest = host.read_text("utf-8").partition("HOW_HOSTS_ARE_READ = (")
+    host.write_text(before + 'HOW_HOSTS_ARE_READ = ""' + rest.partition("\n)")[2], "utf-8")
+    program = {
+        "provider": {"opsconsole": [{}]},
+        "resource": {"opsconsole_host": {"web": {"name": "web"}}},
+    }
+    (tmp_path / "main.tf.json").write_text(json.dumps(program))
+    with serve("extended") as console:
+        environment = {
+            **os.environ,
+            "PYTHONPATH": f"{tmp_path / 'provider'}:{tmp_path}",
+            "OPSCONSOLE_BASE_URL": console.base_url,
+            "OPSCONSOLE_API_KEY": console.api_key,
+        }
+
+        def run(*words: str) -> str:
+            command = [sys.executable, *words]
+            done = subprocess.run(
+                command, cwd=tmp_path, env=environment, capture_output=True, text=True
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+            return done.stdout
+
+        run("-m", "opsconsole", "apply", "--auto-approve")
+        drift = run("-m", "opsconsole", "drift", "--read-only")
+        steps = json.loads(run("-m", "opsconsole", "capabilities", "--json"))["capabilities"]
+        pages = json.loads(run("-c", PAGES))
+        calls = console.request_counts()
+    assert "Hosts were read by GET /api/v1/hosts/{id} (host_get)." in drift
+    [read] = [
+        item for item in steps if (item["type_name"], item["step"]) == ("opsconsole_host", "read")
+    ]
+    assert (read["reach"], read["operation"]) == ("full", "GET /api/v1/hosts/{id}")
+    assert read["documented"] is True
+    assert not read["lifted_by"]
+    assert "The document shows 12 operations." in pages["docs/limits.md"]
+    assert "| `opsconsole_host` | read |" not in pages["docs/limits.md"]
+    assert "| read | `GET /api/v1/hosts/{id}` | - |" in pages["docs/resources/host.md"]
+    assert "It rests on `GET /api/v1/hosts/{id}`." in pages["docs/data-sources/host.md"]
+    assert "`host_get`" not in pages["docs/data-sources/host.md"]
+    assert calls["host_get"] >= 2
+    assert "host_update" not in calls
+
+
+def _edit(file: Path, old: str, new: str) -> None:
+    text = file.read_text("utf-8")
+    assert text.count(old) == 1
+    file.write_text(text.replace(old, new), "utf-8")
