@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from opsconsole.bounds import Bounds
+from opsconsole.bounds import UNBOUNDED, Bounds
 from opsconsole.compare import normalise_set
 from opsconsole.diagnostics import Diagnostic, Path, error, warning
 from opsconsole.values import UNKNOWN, Attributes, Value
@@ -106,17 +106,13 @@ class Attribute:
         volatile: The console may change it on any write; a refresh that finds only such changes is
             no difference. Planned unknown whenever an update is planned.
         follows: Names whose change lets the console change this one too.
-        allowed: The values of an enumeration that the document shows; empty: any.
-        minimum, maximum: Inclusive bounds of a number, where the document attributes them.
-        min_length, max_length: Inclusive bounds of a string's length in characters.
-        pattern: Regular expression that each string (or each element) must match in full.
-        pattern_hint: What `pattern` asks for, in words.
         notation: What its texts are written as; another text is sent all the same, with a warning.
         nullable: Null is a value of the API here, other than "absent".
         refers_to: Name of the resource whose `id` this holds.
         blocks_deletion: Whether the console refuses to delete what this refers to.
         attributes: The attributes of a nested object.
-        bounds: What one literal value of it, or one of its elements, may be.
+        bounds: What one literal value of it, or one of its elements, may be, as far as the document
+            says.
     """
 
     name: str
@@ -133,33 +129,13 @@ class Attribute:
     creatable: bool = True
     volatile: bool = False
     follows: tuple[str, ...] = ()
-    allowed: tuple[str, ...] = ()
-    minimum: int | None = None
-    maximum: int | None = None
-    min_length: int | None = None
-    max_length: int | None = None
-    pattern: str | None = None
-    pattern_hint: str = ""
+    bounds: Bounds = UNBOUNDED
     notation: Notation | None = None
     nullable: bool = False
     refers_to: str | None = None
     blocks_deletion: bool = False
     attributes: tuple[Attribute, ...] = ()
     shown_description: str = ""
-    bounds: Bounds = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        bounds = Bounds(
-            allowed=self.allowed,
-            minimum=self.minimum,
-            maximum=self.maximum,
-            min_length=self.min_length,
-            max_length=self.max_length,
-            pattern=self.pattern,
-            hint=self.pattern_hint,
-            whole=self.kind is Kind.INTEGER,
-        )
-        object.__setattr__(self, "bounds", bounds)
 
     @property
     def settable(self) -> bool:
@@ -204,7 +180,7 @@ class Attribute:
                 yield from self._item_problems(item, here)
 
     def _item_problems(self, item: Value, path: Path) -> Iterator[Diagnostic]:
-        broken = self.bounds.broken(item)
+        broken = self.bounds._replace(whole=self.kind is Kind.INTEGER).broken(item)
         if broken is not None:
             yield error(f"{self.name} {broken.found}", f"{broken.wanted}.".capitalize(), path)
         elif self.notation and isinstance(item, str) and not self.notation.fits(item):
@@ -346,7 +322,7 @@ class ResourceDefinition(_Attributed):
         """Return what the removal of an object means; empty: there is no choice."""
         policy = self.by_name.get("deletion_policy")
         # The first of the policies is the default.
-        return "" if policy is None else values.get(policy.name) or policy.allowed[0]
+        return "" if policy is None else values.get(policy.name) or policy.bounds.allowed[0]
 
     def is_abandoned(self, values: Attributes) -> bool:
         """Return whether a removal leaves an object on the console."""

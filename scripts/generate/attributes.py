@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scripts.generate.layout import wrap
 
+from opsconsole.bounds import UNBOUNDED
 from opsconsole.definition import Attribute, Kind
 
 MEMBERS = {
@@ -68,7 +69,7 @@ def declared_type(owner: str, attribute: Attribute) -> str:
     """Return the type of what is declared for an attribute, None aside."""
     if attribute.kind.is_nested:
         return declaration_name(owner, attribute)
-    if attribute.allowed:
+    if attribute.bounds.allowed:
         return f"{type_name(owner, attribute)} | cdktf.IResolvable"
     return TYPES[attribute.kind]
 
@@ -81,31 +82,27 @@ def described(attribute: Attribute) -> str:
 def bounds_in_words(attribute: Attribute) -> str:
     """Say in words what a declared value may be, as far as the description does not."""
     parts = []
-    values = [f"`{value}`" for value in attribute.allowed]
+    values = [f"`{value}`" for value in attribute.bounds.allowed]
     if not all(value in attribute.description for value in values):
         parts.append(f"One of {', '.join(values)}.")
-    low, high = attribute.minimum, attribute.maximum
+    bounds = attribute.bounds
+    low, high = bounds.minimum, bounds.maximum
     if low is not None:
         parts.append(f"{low} to {high}." if high is not None else f"At least {low}.")
     elif high is not None:
         parts.append(f"At most {high}.")
-    if attribute.max_length is not None:
-        parts.append(f"{attribute.min_length or 0} to {attribute.max_length} characters.")
+    if bounds.max_length is not None:
+        parts.append(f"{bounds.min_length or 0} to {bounds.max_length} characters.")
     return " ".join(part for part in parts if part not in attribute.description)
 
 
 def bounds(attribute: Attribute) -> str | None:
     """Return the source of an attribute's `Bounds`, or None where it has none."""
-    facts = {
-        "allowed": attribute.allowed or None,
-        "minimum": attribute.minimum,
-        "maximum": attribute.maximum,
-        "min_length": attribute.min_length,
-        "max_length": attribute.max_length,
-    }
-    given = [f"{name}={value}" for name, value in facts.items() if value is not None]
-    if attribute.pattern:
-        given += [f'pattern=r"{attribute.pattern}"', f"hint={attribute.pattern_hint!r}"]
+    given = [
+        f'{name}=r"{value}"' if name == "pattern" else f"{name}={value!r}"
+        for name, value in attribute.bounds._asdict().items()
+        if value != getattr(UNBOUNDED, name)
+    ]
     return f"Bounds({', '.join(given)})" if given else None
 
 

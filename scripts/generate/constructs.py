@@ -67,7 +67,7 @@ def _exported(modules: Mapping[str, Sequence[Module]]) -> dict[str, list[str]]:
             types = (
                 words.type_name(module.class_name, attribute)
                 for attribute in module.arguments
-                if attribute.kind.is_nested or attribute.allowed
+                if attribute.kind.is_nested or attribute.bounds.allowed
             )
             arguments = [f"{module.class_name}Arguments"] if module.class_name in _COMPOSED else []
             exported[name] += [module.class_name, *arguments, *types]

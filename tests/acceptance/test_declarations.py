@@ -22,17 +22,17 @@ def wrong_values(attribute: Attribute) -> Iterator[Any]:
     if attribute.read_only:
         texts: dict[Kind, Any] = {Kind.BOOLEAN: True, Kind.STRING_SET: ["x"]}
         yield texts.get(attribute.kind, "x")
-    if attribute.allowed:
+    if attribute.bounds.allowed:
         yield "none of them"
-    if attribute.minimum is not None:
-        yield attribute.minimum - 1
-    if attribute.maximum is not None:
-        yield attribute.maximum + 1
-    if attribute.min_length:
-        yield "x" * (attribute.min_length - 1)
-    if attribute.max_length is not None:
-        yield "x" * (attribute.max_length + 1)
-    if attribute.pattern is not None:
+    if attribute.bounds.minimum is not None:
+        yield attribute.bounds.minimum - 1
+    if attribute.bounds.maximum is not None:
+        yield attribute.bounds.maximum + 1
+    if attribute.bounds.min_length:
+        yield "x" * (attribute.bounds.min_length - 1)
+    if attribute.bounds.max_length is not None:
+        yield "x" * (attribute.bounds.max_length + 1)
+    if attribute.bounds.pattern is not None:
         yield ["fine:tag", "no tag"] if attribute.name == "tags" else "no match"
     for nested in attribute.attributes:
         for item in wrong_values(nested):

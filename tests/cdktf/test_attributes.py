@@ -24,10 +24,10 @@ def _example(attribute: Attribute) -> Any:
     if attribute.kind in (Kind.OBJECT, Kind.OBJECT_LIST):
         one = {part.name: _example(part) for part in attribute.attributes}
         return one if attribute.kind is Kind.OBJECT else [one]
-    if attribute.allowed:
-        return attribute.allowed[-1]
-    if attribute.minimum is not None:
-        return max(attribute.minimum, _EXAMPLES[attribute.kind])
+    if attribute.bounds.allowed:
+        return attribute.bounds.allowed[-1]
+    if attribute.bounds.minimum is not None:
+        return max(attribute.bounds.minimum, _EXAMPLES[attribute.kind])
     return "2m" if attribute.name == "delete" else _EXAMPLES[attribute.kind]
 
 

@@ -44,8 +44,8 @@ def value(attribute: Attribute, variant: int) -> Any:
 def value_of_kind(attribute: Attribute, variant: int) -> Any:
     """Return a value by the attribute's kind alone."""
     name = attribute.name
-    if attribute.allowed:
-        return attribute.allowed[variant]
+    if attribute.bounds.allowed:
+        return attribute.bounds.allowed[variant]
     match attribute.kind:
         case Kind.INTEGER | Kind.NUMBER:
             return 40 + variant

@@ -36,7 +36,7 @@ from opsconsole.lifecycle.lifecycle import LIFECYCLES
 from opsconsole.lifecycle.uncertain import create_once
 from opsconsole.resources import RESOURCES
 from opsconsole.v1.exchange import Operation
-from opsconsole.v1.operations import OPERATIONS
+from opsconsole.v1.operations import NAMEABLE, OPERATIONS
 
 SCHEDULE = ResourceDefinition(
     name="schedule",
@@ -70,7 +70,7 @@ _CREATE = Operation("schedule_create", "POST", _ALL, repeatable=False, section="
 _READ = Operation("schedule_get", "GET", _ONE, repeatable=True, section="Schedules")
 _UPDATE = Operation("schedule_update", "POST", _ONE, repeatable=True, section="Schedules")
 _DELETE = Operation("schedule_delete", "DELETE", _ONE, repeatable=True, section="Schedules")
-_LIST = Operation("schedule_list", "GET", _ALL, repeatable=True)
+_LIST = Operation("schedule_list", "", "", repeatable=True, nameable=True)
 
 
 class ScheduleLifecycle(SingleCreation):
@@ -167,7 +167,8 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Schedules]:
     rules[_LIST] = held.list
     for operation, rule in rules.items():
         monkeypatch.setitem(OPERATIONS, operation.name, operation)
-        add_operation(operation.name, str(operation), rule)
+        add_operation(operation.name, f"GET {_ALL}" if operation is _LIST else str(operation), rule)
+    monkeypatch.setitem(NAMEABLE, _LIST.name, _LIST)
     yield held
     for operation in rules:
         for table in (DOCUMENTED, RULES):

@@ -1,9 +1,9 @@
 """The generated modules are what the `.proto` files say, and the protocol's numbers are kept."""
 
 import pytest
+from scripts.protobuf import HERE, SOURCE_ROOT, regenerate
 
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.terraform.proto.regenerate import HERE, SOURCE_ROOT, regenerate
 
 
 def test_generated_modules_are_up_to_date(tmp_path):

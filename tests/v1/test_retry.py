@@ -34,7 +34,7 @@ CREATES = {
     "import": lambda console: console.import_hosts([], on_error="stop", dry_run=False),
     "CSV import": lambda console: console.import_hosts_csv("a", dry_run=False),
     "create": lambda console: console.one("agent_create", body={}),
-    "extra create": lambda console: console.create("specialty_create", {}),
+    "extra create": lambda console: console.one("specialty_create", body={}),
 }
 EXTRAS = {"host_get": "GET /hosts/{id}", "specialty_create": "POST /specialties"}
 GOOD = {"id": "one", "data": [], "results": []}

@@ -61,7 +61,6 @@ from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.uncertain import create_once, delete_once, settle_by_list, update_once
 from opsconsole.resources import AGENT
-from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Attributes
 
 _CREATED_ARCHIVED = "created_archived"
@@ -183,17 +182,38 @@ class AgentLifecycle(SingleCreation):
         if is_archived and not _was_created_archived(request):
             return Outcome(None, seen=Seen.ARCHIVED)
         notes = (created_archived(self.name(prior, request.address)),) if is_archived else ()
+        held = prior.get("plugin_ids")
         if answer is None:
             outcome = Outcome(prior, private, notes, unobserved=self._unread)
         else:
-            outcome = self._seen_beside_plugins(request, answer).with_diagnostics(*notes)
-            if prior.get("plugin_ids") is None:
-                return outcome
+            outcome = self.seen(prior, private, _agent_fields(answer)).with_diagnostics(*notes)
+        state = outcome.state
+        if held is None or state is None:
+            return outcome
+        if answer is not None:
+            # No answer of an agent holds the set: what was shown before would be taken for null.
+            state = state | {"plugin_ids": held}
+        unseen = [name for name in outcome.unobserved if name != "plugin_ids"]
         try:
             listing = listing or await self.session.plugins(agent_id)
         except Forbidden as problem:
-            return self._without_plugins(outcome, problem)
-        return self._with_plugins(outcome, listing)
+            found = refusal(
+                f"The plugin_ids of the {self.name(state)}", PLUGINS_NOT_PERMITTED, problem
+            )
+            return outcome.with_diagnostics(found)._replace(
+                state=state,
+                unobserved=(*unseen, "plugin_ids"),
+                reason=PLUGINS_NOT_PERMITTED,
+                cause=problem.cause,
+            )
+        attached = set(attached_ids(listing))
+        if not listing.complete:
+            # It proves presence, never absence.
+            attached |= set(held)
+            unseen.append("plugin_ids")
+        if attached != set(held):
+            state = state | {"plugin_ids": sorted(attached)}
+        return outcome._replace(state=state, unobserved=tuple(unseen))
 
     @property
     def _unread(self) -> tuple[str, ...]:
@@ -206,47 +226,6 @@ class AgentLifecycle(SingleCreation):
             f"{PLUGINS_NOT_PERMITTED}, or, where the console has an operation that reads an agent, "
             "name it in extra_endpoints as agent_get"
         )
-
-    def _without_plugins(self, outcome: Outcome, problem: Forbidden) -> Outcome:
-        """Return the outcome of an agent that was read, and whose plugins this key may not read."""
-        found = refusal(
-            f"The plugin_ids of the {self.name(outcome.state)}", PLUGINS_NOT_PERMITTED, problem
-        )
-        unseen = tuple(dict.fromkeys((*outcome.unobserved, "plugin_ids")))
-        return outcome.with_diagnostics(found)._replace(
-            unobserved=unseen,
-            reason=PLUGINS_NOT_PERMITTED,
-            cause=problem.cause,
-        )
-
-    def _seen_beside_plugins(self, request: ReadRequest, answer: Mapping[str, Any]) -> Outcome:
-        """Return what an answer shows of an agent, which is nothing of a managed plugin set.
-
-        An absent field that was shown before would be taken for null.
-        """
-        outcome = self.seen(request.prior, request.private, _agent_fields(answer))
-        plugins = request.prior.get("plugin_ids")
-        if plugins is None or outcome.state is None:
-            return outcome
-        return outcome._replace(state=outcome.state | {"plugin_ids": plugins})
-
-    def _with_plugins(self, outcome: Outcome, listing: Listing) -> Outcome:
-        """Update a managed plugin set from the list; a set that is not managed is left alone.
-
-        No answer of an agent holds the set, so the list alone says whether it was seen. A truncated
-        list proves presence, never absence.
-        """
-        state = outcome.state
-        if state is None or state.get("plugin_ids") is None:
-            return outcome
-        seen = set(attached_ids(listing))
-        if not listing.complete:
-            seen |= set(state["plugin_ids"])
-        found = state if seen == set(state["plugin_ids"]) else state | {"plugin_ids": sorted(seen)}
-        unseen = tuple(name for name in outcome.unobserved if name != "plugin_ids")
-        if not listing.complete:
-            unseen = (*unseen, "plugin_ids")
-        return Outcome(found, outcome.private, outcome.diagnostics, outcome.seen, unobserved=unseen)
 
     async def _create(self, request: CreateRequest) -> Outcome:
         if lacking := AGENT.undeclared(request.config):

@@ -248,12 +248,9 @@ class BaseLifecycle(ABC):
 
         Raises:
             NotFound: There is none that this key can see.
-            ConsoleError: It cannot be read.
+            ConsoleError, ConfigurationError: It cannot be read.
         """
-        best, console = self.definition.ways["read"][0].operation, self.session.console
-        if not console.has(best):
-            raise ConsoleError(f"the settings name no {best}")
-        return await console.one(best, object_id)
+        return await self.session.console.one(self.definition.ways["read"][0].operation, object_id)
 
     async def is_there(self, object_id: str) -> bool:
         """Read whether an object is there; raises where reading does not tell, as `fetch`."""

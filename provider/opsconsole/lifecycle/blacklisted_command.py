@@ -118,14 +118,10 @@ class BlacklistedCommandLifecycle(SingleCreation):
         return whole_row(await super().fetch(object_id))
 
     async def _read(self, request: ReadRequest) -> Outcome:
-        row_id = request.prior["id"]
         try:
-            answer = await self.fetch(row_id)
+            answer = await self.fetch(request.prior["id"])
         except NotFound as problem:
-            outcome = missing(self, request, problem=problem)
-            if outcome.state is None:
-                self.session.gone_adopted[row_id] = request.prior
-            return outcome
+            return missing(self, request, problem=problem)
         outcome = self.seen(request.prior, request.private, answer)
         assert outcome.state is not None
         state = outcome.state | {"tenant_wide": outcome.state["org_id"] is None}

@@ -60,7 +60,10 @@ def missing(
     below = [item.plural for item in RESOURCES.values() if definition in owners_above(item)]
     along = f", with those of its {' and '.join(below)} that state holds" if below else ""
     detail = f"{how} It is removed from state{along}."
-    if documented_for(definition, "create") is not None:
+    if documented_for(definition, "create") is None:
+        for name in ("key", "id"):
+            steps.session.gone_adopted[str(request.prior.get(name))] = request.prior
+    else:
         detail += (
             " If it is only hidden from this key, the next apply creates it again: "
             'on_missing = "error" keeps what is missing in state instead.'

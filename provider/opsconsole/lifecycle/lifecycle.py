@@ -62,7 +62,9 @@ class Lifecycle:
 
     async def read_data(self, type_name: str, config: Attributes) -> Outcome:
         """Read one data source; `config` is all known."""
-        return await read_data(self.session, DATA_SOURCES[type_name], config)
+        definition = DATA_SOURCES[type_name]
+        steps = self.resources[f"opsconsole_{definition.resource}"]
+        return await read_data(steps, definition, config)
 
     def stop(self) -> None:
         """Begin no further request; those in flight are finished."""

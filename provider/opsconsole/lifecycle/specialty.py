@@ -35,7 +35,7 @@ from opsconsole.lifecycle.interface import (
     propose_creation,
 )
 from opsconsole.lifecycle.session import Session
-from opsconsole.lifecycle.uncertain import BY_404, create_once, settle_deletion, update_once
+from opsconsole.lifecycle.uncertain import create_once, settle_deletion, update_once
 from opsconsole.phrases import did_you_mean
 from opsconsole.resources import SPECIALTY
 from opsconsole.v1.console import Listing
@@ -111,7 +111,7 @@ class SpecialtyLifecycle(SingleCreation):
             try:
                 answer = await self.fetch(prior["id"])
             except NotFound:
-                return self._gone(request)
+                return missing(self, request)
             return self.seen(prior, request.private, answer)
         listing = await self.session.specialties()
         for entry in listing.entries:
@@ -119,16 +119,8 @@ class SpecialtyLifecycle(SingleCreation):
                 return self.seen(prior, request.private, entry)
         if listing.complete:
             how = "The search shows every specialty, and this one is not among them."
-            return self._gone(request, how)
+            return missing(self, request, how)
         return unchecked(self, request, "specialties", listing)
-
-    def _gone(self, request: ReadRequest, how: str = BY_404) -> Outcome:
-        prior = request.prior
-        outcome = missing(self, request, how)
-        if outcome.state is None:
-            for name in ("key", "id"):
-                self.session.gone_adopted[str(prior.get(name))] = prior
-        return outcome
 
     async def _create(self, request: CreateRequest) -> Outcome:
         config, planned = request.config, request.planned

@@ -25,7 +25,13 @@ from typing import TYPE_CHECKING, Any
 from opsconsole.compare import unsatisfied_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import ConsoleError, NotFound, OpsconsoleError, UnexpectedAnswer
+from opsconsole.errors import (
+    ConfigurationError,
+    ConsoleError,
+    NotFound,
+    OpsconsoleError,
+    UnexpectedAnswer,
+)
 from opsconsole.lifecycle.answers import (
     PrivateState,
     confirm_deleted,
@@ -261,7 +267,7 @@ async def update_once(
     try:
         answer = await steps.fetch(object_id)
         differing = unsatisfied_fields(changes, shown(steps.answered, answer), changes)
-    except ConsoleError:
+    except (ConsoleError, ConfigurationError):
         if isinstance(problem, UnexpectedAnswer) and problem.without_body:
             return {"id": object_id}
         raise problem from None

@@ -188,7 +188,11 @@ class Walk:
         reasons = {} if destroy else {item.address: self._reason(item) for item in leaving}
         groups: dict[tuple[str, str], list[PriorInstance]] = {}
         for item in leaving:
-            is_kept = self._is_undeclared_and_kept(item) if destroy else self.lets_go(item)
+            is_kept = self.lets_go(item)
+            if destroy:
+                # Even the destruction of everything only forgets what is not declared any more.
+                own = config_address(instance_and_key(item.address)[0])
+                is_kept = item.held.skip_destroy and own not in self.evaluator.program.blocks
             if is_kept:
                 reason = reasons.get(item.address, "")
                 self.changes[item.address] = removal(item, Action.FORGET, reason)
@@ -256,11 +260,6 @@ class Walk:
         own = instance_of(item.address)
         destroys = self._destroys.get(own, self._destroys.get(own.resource))
         return item.held.skip_destroy if destroys is None else not destroys
-
-    def _is_undeclared_and_kept(self, item: PriorInstance) -> bool:
-        """Return whether even the destruction of everything only forgets an instance."""
-        own = config_address(instance_and_key(item.address)[0])
-        return item.held.skip_destroy and own not in self.evaluator.program.blocks
 
     @cached_property
     def _destroys(self) -> dict[Address, bool]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from opsconsole.bounds import Bounds
 from opsconsole.definition import (
     Attribute,
     ChangeRule,
@@ -118,7 +119,7 @@ AGENT = ResourceDefinition(
             "deletion_policy",
             "What removal means: `archive_with_host` (the default), `abandon`, which leaves the "
             "agent running, or `prevent`, which refuses any removal but by its host's deletion.",
-            allowed=("archive_with_host", "abandon", "prevent"),
+            bounds=Bounds(allowed=("archive_with_host", "abandon", "prevent")),
         ),
         read_only("status", "`idle`, `running`, `error` or `archived`.", volatile=True),
         read_only("tenant_id", "The tenant that the agent belongs to."),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from opsconsole.bounds import Bounds
 from opsconsole.definition import (
     ChangeRule,
     Kind,
@@ -75,8 +76,7 @@ BLACKLISTED_COMMAND = ResourceDefinition(
         declarable(
             "pattern",
             "The command pattern that is refused, 1 to 200 characters.",
-            min_length=1,
-            max_length=200,
+            bounds=Bounds(min_length=1, max_length=200),
         ),
         declarable("description", "Why the command is refused.", nullable=True),
         kept_locally(

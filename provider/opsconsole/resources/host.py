@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opsconsole.bounds import Bounds
 from opsconsole.definition import (
     Attribute,
     ChangeRule,
@@ -68,17 +69,18 @@ HOST = ResourceDefinition(
         declarable(
             "ip_connect_mode",
             "Which address the console connects to.",
-            allowed=("auto", "public", "private"),
+            bounds=Bounds(allowed=("auto", "public", "private")),
         ),
         declarable(
-            "target_type", "The protocol that the host is reached by.", allowed=("ssh", "winrm")
+            "target_type",
+            "The protocol that the host is reached by.",
+            bounds=Bounds(allowed=("ssh", "winrm")),
         ),
         declarable(
             "target_port",
             "The port that the host is reached at.",
             Kind.INTEGER,
-            minimum=1,
-            maximum=65535,
+            bounds=Bounds(minimum=1, maximum=65535),
         ),
         declarable("skip_tls_verify", "Whether the console accepts any certificate.", Kind.BOOLEAN),
         declarable("additional_names", "Further names of the host.", Kind.STRING_SET),
@@ -86,8 +88,7 @@ HOST = ResourceDefinition(
             "tags",
             "Tags, each shaped `<key>:<value>`.",
             Kind.STRING_SET,
-            pattern=r"[^:]+:.*",
-            pattern_hint="a tag is shaped <key>:<value>",
+            bounds=Bounds(pattern=r"[^:]+:.*", hint="a tag is shaped <key>:<value>"),
         ),
         declarable("knowledge", "Free text that agents may use."),
         declarable("is_jump_host", "Whether other hosts are reached through it.", Kind.BOOLEAN),
@@ -124,7 +125,7 @@ HOST = ResourceDefinition(
             "deletion_policy",
             "What removal does: `delete` (the default) deletes the host and archives its agents; "
             "`abandon` leaves it on the console.",
-            allowed=("delete", "abandon"),
+            bounds=Bounds(allowed=("delete", "abandon")),
         ),
         read_only("tenant_id", "The tenant that the host belongs to."),
         read_only("enrichment_source", _UNEXPLAINED.format("enrichment_source")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from opsconsole.bounds import Bounds
 from opsconsole.definition import Attribute, Kind, ProviderDefinition
 
 _setting = partial(Attribute, optional=True)
@@ -35,19 +36,19 @@ PROVIDER = ProviderDefinition(
             "request_timeout",
             "Seconds that one request may take. Default: 30.",
             Kind.NUMBER,
-            maximum=86_400,
+            bounds=Bounds(maximum=86_400),
         ),
         _setting(
             "max_retries",
             "Tries after the first; waiting after a 429 does not count as one. Default: 4.",
             Kind.INTEGER,
-            minimum=0,
+            bounds=Bounds(minimum=0),
         ),
         _setting(
             "max_concurrency",
             "Requests in flight at most, abandoned ones included. Default: 32.",
             Kind.INTEGER,
-            minimum=1,
+            bounds=Bounds(minimum=1),
         ),
         _setting(
             "max_requests_per_second",
@@ -61,13 +62,13 @@ PROVIDER = ProviderDefinition(
             "Seconds for which the console may answer nothing but 429 (slow down) before a "
             "resource fails because of it. Default: 300.",
             Kind.NUMBER,
-            maximum=86_400,
+            bounds=Bounds(maximum=86_400),
         ),
         _setting(
             "max_response_bytes",
             "Size of one answer after decompression, in bytes. Default: 67108864.",
             Kind.INTEGER,
-            minimum=1024,
+            bounds=Bounds(minimum=1024),
         ),
         _setting("ca_file", "File of certificates to trust, PEM."),
         _setting("insecure_skip_verify", "Accept any certificate. Default: false.", Kind.BOOLEAN),
@@ -79,39 +80,39 @@ PROVIDER = ProviderDefinition(
             "Hosts and specialties that one run may delete or replace: beyond it the plan is an "
             "error that names them. A `destroy` counts too. Default: unset, any number.",
             Kind.INTEGER,
-            minimum=0,
+            bounds=Bounds(minimum=0),
         ),
         _setting(
             "import_chunk_size",
             "Rows in one bulk import request; halved when the console refuses the size. "
             "Default: 500.",
             Kind.INTEGER,
-            minimum=1,
+            bounds=Bounds(minimum=1),
         ),
         _setting(
             "host_read",
             "How a host is read: `empty_update` (an empty partial update answers with the host) or "
             "`none`. Default: `empty_update`.",
-            allowed=("empty_update", "none"),
+            bounds=Bounds(allowed=("empty_update", "none")),
         ),
         _setting(
             "on_existing_host",
             "What to do with a declared host that the console already has: `fail` or `adopt`. "
             "Default: `fail`.",
-            allowed=("fail", "adopt"),
+            bounds=Bounds(allowed=("fail", "adopt")),
         ),
         _setting(
             "on_missing",
             "What to do with an object in state that answers 404, or that a whole list does not "
             "show: `remove` it from state with a warning, or `error`. It is deleted, or not "
             "visible to this key: the console does not say which. Default: `remove`.",
-            allowed=("remove", "error"),
+            bounds=Bounds(allowed=("remove", "error")),
         ),
         _setting(
             "on_missing_host",
             "The same for hosts alone; it overrides `on_missing`. Default: the value of "
             "`on_missing`.",
-            allowed=("remove", "error"),
+            bounds=Bounds(allowed=("remove", "error")),
         ),
         _setting(
             "list_query",

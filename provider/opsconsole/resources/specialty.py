@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from opsconsole.bounds import Bounds
 from opsconsole.definition import (
     Attribute,
     ChangeRule,
@@ -77,7 +78,7 @@ SPECIALTY = ResourceDefinition(
             "deletion_policy",
             "What removal does: `abandon` (the default) leaves the specialty on the console; "
             "`delete` deletes it, and the console cannot create it again.",
-            allowed=("abandon", "delete"),
+            bounds=Bounds(allowed=("abandon", "delete")),
         ),
         kept_locally(
             "timeouts",
@@ -89,8 +90,9 @@ SPECIALTY = ResourceDefinition(
                     "How long a delete may wait for the agents that carry the specialty to be "
                     "archived, such as `2m`; 2 minutes where none is set.",
                     optional=True,
-                    pattern=r"(\d+(\.\d+)?(ms|s|m|h))+",
-                    pattern_hint="a duration such as 90s or 2m",
+                    bounds=Bounds(
+                        pattern=r"(\d+(\.\d+)?(ms|s|m|h))+", hint="a duration such as 90s or 2m"
+                    ),
                 ),
             ),
         ),

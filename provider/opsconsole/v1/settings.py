@@ -44,32 +44,12 @@ ENVIRONMENT: Mapping[str, str] = MappingProxyType(
 class Settings:
     """How to reach the console, and how to act where the document is silent.
 
+    Each attribute is the setting of its name, whose description in `resources.provider` says what
+    it means. None: unset.
+
     Attributes:
-        base_url: Service base address without a trailing slash; may end in a path.
-        api_key: `svc_ak_…`, or None where `session_cookie` is set. Never shown.
-        session_cookie: `name=value`, or None where `api_key` is set. Never shown.
-        org_id: Org for created hosts and agents that declare none.
-        request_timeout: Seconds that one request may take, its answer included.
-        max_retries: Tries after the first.
-        max_concurrency: Requests in flight at most.
-        max_requests_per_second: Requests begun in a second at most; None: as many as the console
-            accepts.
-        rate_limit_patience: Seconds for which nothing but 429 may be answered.
-        max_response_bytes: Size of one answer, decompressed.
-        ca_file: Path of a PEM file: the certificates to trust instead of the usual ones.
-        insecure_skip_verify: Accept any certificate.
-        allow_http: Allow http to an address off loopback.
-        max_deletions: Hosts and specialties that one run may delete or replace; None: any number.
-        import_chunk_size: Rows in one bulk import request.
-        host_read: `empty_update` or `none`.
-        on_existing_host: `fail` or `adopt`.
-        on_missing: `remove` or `error`.
-        on_missing_host: `remove` or `error`; outranks `on_missing` for hosts. None: unset.
-        list_query: Extra query parameters of list calls; `specialties.NAME` is for one list alone.
-        list_query_narrows: Whether `list_query` may leave entries out.
-        cursor_parameter: Query parameter that asks for the next page.
-        cursor_field: Field of a list envelope that holds the next page's cursor.
-        extra_endpoints: Name to `METHOD /path/{id}`.
+        base_url: Without a trailing slash; may end in a path.
+        api_key, session_cookie: One of them is set. Never shown.
         proxy: Address of the proxy to go through, credentials included; from the environment.
     """
 
@@ -202,14 +182,15 @@ def _parsed(attribute: Attribute, value: Any) -> Any:
         return _number(attribute, value)
     if not isinstance(value, bool if kind is Kind.BOOLEAN else str):
         _wrong(name, f"is not a {kind.value}.")
-    if attribute.allowed and value not in attribute.allowed:
-        words = " or ".join(f'"{word}"' for word in attribute.allowed)
+    allowed = attribute.bounds.allowed
+    if allowed and value not in allowed:
+        words = " or ".join(f'"{word}"' for word in allowed)
         _wrong(name, f'is "{value}".', f"It must be {words}.")
     return value
 
 
 def _number(attribute: Attribute, value: Any) -> float | int:
-    name, least, most = attribute.name, attribute.minimum, attribute.maximum
+    name, least, most = attribute.name, attribute.bounds.minimum, attribute.bounds.maximum
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | Fraction):
         _wrong(name, "is not a number.")
     number = float(value)

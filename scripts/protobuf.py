@@ -1,6 +1,6 @@
-"""Generates `*_pb2.py` and `*_pb2.pyi` from the `.proto` files beside this one.
+"""Generates `*_pb2.py` and `*_pb2.pyi` of `opsconsole.terraform.proto` from its `.proto` files.
 
-Run by developers as `python -m opsconsole.terraform.proto.regenerate`; needs grpcio-tools.
+Run by developers as `python -m scripts.protobuf`; needs grpcio-tools.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-SOURCE_ROOT = HERE.parents[2]
+SOURCE_ROOT = Path(__file__).resolve().parents[1] / "provider"
+HERE = SOURCE_ROOT / "opsconsole" / "terraform" / "proto"
 
 
 def regenerate(into: Path = SOURCE_ROOT) -> None:
