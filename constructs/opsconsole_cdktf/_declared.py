@@ -225,7 +225,16 @@ def _made_with(meta: dict[str, Any]) -> cdktf.TerraformMetaArguments | None:
 class Resource(
     cdktf.TerraformResource, Declared, metaclass=jsii.JSIIMeta, jsii_type=f"{NPM_PACKAGE}.Resource"
 ):
-    """A resource of the console."""
+    """A resource of the console.
+
+    Args:
+        scope: The construct that it belongs to.
+        id_: Its name within `scope`.
+        arguments: Its attributes, and `MetaArguments`.
+
+    Raises:
+        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
+    """
 
     _META = MetaArguments.__annotations__
     TF_RESOURCE_TYPE: ClassVar[str]
@@ -276,7 +285,7 @@ class DataSource(
     metaclass=jsii.JSIIMeta,
     jsii_type=f"{NPM_PACKAGE}.DataSource",
 ):
-    """Something that the console is asked for."""
+    """Something that the console is asked for. Arguments and errors are as in `Resource`."""
 
     _META = DataMetaArguments.__annotations__
     TF_RESOURCE_TYPE: ClassVar[str]
@@ -290,7 +299,9 @@ class DataSource(
 class Provider(
     cdktf.TerraformProvider, Declared, metaclass=jsii.JSIIMeta, jsii_type=f"{NPM_PACKAGE}.Provider"
 ):
-    """The provider of a stack; further ones carry an alias."""
+    """The provider of a stack; further ones carry an alias. Arguments and errors are as in
+    `Resource`.
+    """
 
     _META = ("alias",)
     TF_RESOURCE_TYPE: ClassVar[str]

@@ -160,11 +160,6 @@ class Agent(CarriesSpecialty, AgentAttributes):
         deletion_policy: What removal means: `archive_with_host` (the default), `abandon`, which
             leaves the agent running, or `prevent`, which refuses any removal but by its host's
             deletion.
-        scope, id_, connection, count, depends_on, for_each, lifecycle, provider, provisioners: as
-            in every construct of cdktf.
-
-    Raises:
-        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
     """
 
     TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_agent"

@@ -31,11 +31,6 @@ class AgentPlugin(Resource, AgentPluginAttributes):
     Args:
         agent_id: Id of the agent.
         plugin_id: Id of the plugin.
-        scope, id_, connection, count, depends_on, for_each, lifecycle, provider, provisioners: as
-            in every construct of cdktf.
-
-    Raises:
-        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
     """
 
     TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_agent_plugin"

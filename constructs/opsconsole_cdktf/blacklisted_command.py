@@ -75,11 +75,6 @@ class BlacklistedCommand(Resource, BlacklistedCommandAttributes):
         no_description: True writes `description: null`; omitted, it is left as it is.
         org_id: The org that the row governs. Omitted: the scope is left as it is.
         tenant_wide: Whether the row governs every org of the tenant (`org_id` null).
-        scope, id_, connection, count, depends_on, for_each, lifecycle, provider, provisioners: as
-            in every construct of cdktf.
-
-    Raises:
-        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
     """
 
     TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_blacklisted_command"

@@ -160,11 +160,6 @@ class DataSpecialty(DataSource, DataSpecialtyAttributes):
         id: The console's id of the specialty.
         key: The key that the specialty is looked up by.
         name: The specialty's name.
-        scope, id_, count, depends_on, for_each, lifecycle, provider: as in every construct of
-            cdktf.
-
-    Raises:
-        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
     """
 
     TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_specialty"
@@ -190,15 +185,7 @@ class DataSpecialtiesAttributes(ListAttributes):
 
 
 class DataSpecialties(DataSource, DataSpecialtiesAttributes):
-    """Every specialty that the console shows.
-
-    Args:
-        scope, id_, count, depends_on, for_each, lifecycle, provider: as in every construct of
-            cdktf.
-
-    Raises:
-        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
-    """
+    """Every specialty that the console shows."""
 
     TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_specialties"
 
@@ -219,11 +206,6 @@ class DataHost(DataSource, DataHostAttributes):
 
     Args:
         id: The console's id of the host.
-        scope, id_, count, depends_on, for_each, lifecycle, provider: as in every construct of
-            cdktf.
-
-    Raises:
-        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
     """
 
     TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_host"
@@ -248,15 +230,7 @@ class DataHostsAttributes(ListAttributes):
 
 class DataHosts(DataSource, DataHostsAttributes):
     """Every host that the console lists. The API document shows no such list: name the console's
-    operation in `extra_endpoints` as `host_list`.
-
-    Args:
-        scope, id_, count, depends_on, for_each, lifecycle, provider: as in every construct of
-            cdktf.
-
-    Raises:
-        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
-    """
+    operation in `extra_endpoints` as `host_list`."""
 
     TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_hosts"
 
@@ -277,11 +251,6 @@ class DataAgent(DataSource, DataAgentAttributes):
 
     Args:
         id: The console's id of the agent.
-        scope, id_, count, depends_on, for_each, lifecycle, provider: as in every construct of
-            cdktf.
-
-    Raises:
-        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
     """
 
     TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_agent"
@@ -308,15 +277,7 @@ class DataAgentsAttributes(ListAttributes):
 
 class DataAgents(DataSource, DataAgentsAttributes):
     """Every agent that the console lists. The API document shows no such list: name the console's
-    operation in `extra_endpoints` as `agent_list`.
-
-    Args:
-        scope, id_, count, depends_on, for_each, lifecycle, provider: as in every construct of
-            cdktf.
-
-    Raises:
-        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
-    """
+    operation in `extra_endpoints` as `agent_list`."""
 
     TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_agents"
 
@@ -350,11 +311,6 @@ class DataAgentPlugins(DataSource, DataAgentPluginsAttributes):
 
     Args:
         agent_id: Id of the agent.
-        scope, id_, count, depends_on, for_each, lifecycle, provider: as in every construct of
-            cdktf.
-
-    Raises:
-        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
     """
 
     TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_agent_plugins"
@@ -377,11 +333,6 @@ class DataBlacklistedCommand(DataSource, DataBlacklistedCommandAttributes):
 
     Args:
         id: The console's id of the row.
-        scope, id_, count, depends_on, for_each, lifecycle, provider: as in every construct of
-            cdktf.
-
-    Raises:
-        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
     """
 
     TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_blacklisted_command"
@@ -411,15 +362,7 @@ class DataBlacklistedCommandsAttributes(ListAttributes):
 
 class DataBlacklistedCommands(DataSource, DataBlacklistedCommandsAttributes):
     """Every blacklisted command that the console lists. The API document shows no such list: name
-    the console's operation in `extra_endpoints` as `blacklist_list`.
-
-    Args:
-        scope, id_, count, depends_on, for_each, lifecycle, provider: as in every construct of
-            cdktf.
-
-    Raises:
-        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
-    """
+    the console's operation in `extra_endpoints` as `blacklist_list`."""
 
     TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_blacklisted_commands"
 

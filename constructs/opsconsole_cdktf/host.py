@@ -183,11 +183,6 @@ class Host(DestroyedBeforeSpecialties, HostAttributes):
         mac: The console's `mac`; the API document does not say what it means. Set at creation only.
         deletion_policy: What removal does: `delete` (the default) deletes the host and archives its
             agents; `abandon` leaves it on the console.
-        scope, id_, connection, count, depends_on, for_each, lifecycle, provider, provisioners: as
-            in every construct of cdktf.
-
-    Raises:
-        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
     """
 
     TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_host"

@@ -247,11 +247,7 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
         cursor_field: Field of a list envelope that holds the next page's cursor, where it is known.
         extra_endpoints: Operations beyond the documented ones, by name, as "METHOD /path/{id}"; the
             page of the provider lists the names.
-        scope, id_: as in every construct of cdktf.
         alias: The name of a further provider, for resources to choose it.
-
-    Raises:
-        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
     """
 
     TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole"

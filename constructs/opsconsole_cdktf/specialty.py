@@ -122,11 +122,6 @@ class Specialty(Carried, SpecialtyAttributes):
         deletion_policy: What removal does: `abandon` (the default) leaves the specialty on the
             console; `delete` deletes it, and the console cannot create it again.
         timeouts: How long to wait.
-        scope, id_, connection, count, depends_on, for_each, lifecycle, provider, provisioners: as
-            in every construct of cdktf.
-
-    Raises:
-        TypeError, ValueError: An argument is of a wrong type, or out of its bounds.
     """
 
     TF_RESOURCE_TYPE: ClassVar[str] = "opsconsole_specialty"

@@ -16,9 +16,6 @@ from opsconsole.resources import (
     owners_above,
 )
 
-_META = ("connection", "count", "depends_on", "for_each", "lifecycle", "provider", "provisioners")
-_NOT_OF_DATA = ("connection", "provisioners")
-
 
 @dataclass(frozen=True)
 class Outputs:
@@ -46,7 +43,6 @@ class Module:
     attributes: tuple[Attribute, ...]
     meta: str
     """The type of the arguments of every construct of its kind."""
-    meta_names: Sequence[str] = ()
     inherited: Outputs = Outputs()
     of_entries: Outputs = Outputs()
     """What the entries of a list inherit."""
@@ -95,7 +91,6 @@ def _resource(definition: ResourceDefinition) -> Module:
         description=definition.description,
         attributes=definition.attributes,
         meta="MetaArguments",
-        meta_names=_META,
     )
 
 
@@ -109,7 +104,6 @@ def _data_source(definition: DataSourceDefinition) -> Module:
         description=definition.description,
         attributes=definition.attributes,
         meta="DataMetaArguments",
-        meta_names=[name for name in _META if name not in _NOT_OF_DATA],
         inherited=_about_lists() if _is_list(definition) else fields,
         of_entries=fields,
     )

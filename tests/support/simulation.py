@@ -36,7 +36,7 @@ import uvloop
 
 import opsconsole.cli.main
 from console import call
-from consoles import CONSOLES
+from consoles import CONSOLES, hosts_readable, keeps_values_as_sent
 from declared_world import Declared
 from opsconsole.cli.main import main
 from opsconsole.emulator import API_KEY
@@ -676,7 +676,7 @@ class World:
         addresses = sorted(address for address, _ in self.instances())
         if addresses != self.declared.addresses():
             raise BrokenRule(f"state holds {addresses}, declared are {self.declared.addresses()}")
-        shown = self.profile.hosts_readable and self.profile.keeps_values_as_sent
+        shown = hosts_readable(self.profile) and keeps_values_as_sent(self.profile)
         drift = self.run("drift") if shown and self.random.random() < 0.3 else None
         if drift is not None and drift.code != 0:
             raise BrokenRule(f"nothing differs, and drift says:\n{drift.text}")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from opsconsole.adopt.hcl_program import escape_template
 from opsconsole.adopt.plan import AdoptedObject, Lookup, ObjectReference
+from opsconsole.quoting import escape_template
 from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST
 
 Row = dict[str, Any]

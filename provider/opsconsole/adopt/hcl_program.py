@@ -1,21 +1,18 @@
 """Items as Terraform's own language: resources, and an import block for each.
 
-The Python program takes `in_quotes` and `line` from here: both programs quote texts of the console
-in the same way. What is not printable is escaped: it would change how the program reads.
+What is not printable is escaped: it would change how the program reads.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from opsconsole.address import SOURCE
 from opsconsole.adopt.found import Findings
 from opsconsole.adopt.plan import AdoptedObject, Lookup, ObjectReference, lookups_of
-
-_ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-"""The short escapes of Terraform's language, which has fewer of them than JSON and Python."""
+from opsconsole.quoting import printable, quote
 
 
 def hcl_program(findings: Findings, items: Sequence[AdoptedObject], origin: str) -> str:
@@ -85,32 +82,6 @@ def _value(value: Any) -> str:
     return json.dumps(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
-def quote(text: str) -> str:
-    """Return text as a literal in double quotes; what Terraform would take for a template stays."""
-    return in_quotes(escape_template(text))
-
-
-def in_quotes(text: str) -> str:
-    """Return the text of a template as a literal in double quotes."""
-    return f'"{_printable("".join(_ESCAPES.get(letter, letter) for letter in text))}"'
-
-
-def escape_template(text: str) -> str:
-    """Return the template whose value is `text`."""
-    return text.replace("${", "$${").replace("%{", "%%{")
-
-
 def line(text: str) -> str:
     """Return text on one line, for a comment."""
-    return _printable(" ".join(text.split()))
-
-
-def _printable(text: str) -> str:
-    if text.isprintable():
-        return text
-    return "".join(letter if letter.isprintable() else _escape(letter) for letter in text)
-
-
-def _escape(letter: str) -> str:
-    number = ord(letter)
-    return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"
+    return printable(" ".join(text.split()))

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from opsconsole.adopt.fleet_rows import literal
 from opsconsole.adopt.found import Findings
-from opsconsole.adopt.hcl_program import in_quotes, line, remarks_of
+from opsconsole.adopt.hcl_program import line, remarks_of
 from opsconsole.adopt.plan import AdoptedObject, Lookup, ObjectReference, lookups_of
+from opsconsole.quoting import in_quotes
 from opsconsole.resources import AGENT, HOST, RESOURCES
 
 WIDTH: Final = 88

@@ -23,7 +23,8 @@ from opsconsole.errors import ApiError, BadRequest, ConsoleError, Forbidden, Ops
 from opsconsole.language import find_node
 from opsconsole.lifecycle.answers import shown
 from opsconsole.phrases import plural
-from opsconsole.reports.text import Pen, printable, wrapped
+from opsconsole.quoting import printable
+from opsconsole.reports.text import Pen, wrapped
 from opsconsole.resources import HOST
 from opsconsole.terraform_binary import real_terraform
 from opsconsole.v1.client import Client

@@ -32,7 +32,8 @@ from opsconsole.lifecycle.file_import import (
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.named_files import read_named
 from opsconsole.phrases import did_you_mean, plural
-from opsconsole.reports.text import Pen, printable
+from opsconsole.quoting import printable
+from opsconsole.reports.text import Pen
 from opsconsole.resources import HOST
 from opsconsole.v1.settings import Settings
 

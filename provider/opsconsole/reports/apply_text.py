@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.phrases import plural
+from opsconsole.quoting import printable
 from opsconsole.reconcile.changes import Counts
 from opsconsole.reports import diagnostics_text
 from opsconsole.reports.labels import natural
-from opsconsole.reports.text import SENSITIVE, Pen, printable
+from opsconsole.reports.text import SENSITIVE, Pen
 from opsconsole.reports.value_diff import whole
 from opsconsole.values import Value
 

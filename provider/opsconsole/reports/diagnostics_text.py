@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from opsconsole.diagnostics import Diagnostic, Severity
-from opsconsole.reports.text import Pen, printable, wrapped
+from opsconsole.quoting import printable
+from opsconsole.reports.text import Pen, wrapped
 
 FEWEST = 4
 """Fewer that are alike stay apart."""

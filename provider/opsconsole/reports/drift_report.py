@@ -10,6 +10,7 @@ from opsconsole.diagnostics import are_temporary, has_error
 from opsconsole.drift.report import Bucket, DriftEntry, DriftReport, Finding
 from opsconsole.errors import TRY_LATER
 from opsconsole.phrases import plural
+from opsconsole.quoting import printable
 from opsconsole.reports.labels import kinds_of, short_type
 from opsconsole.reports.report import (
     ACCEPTED,
@@ -23,7 +24,7 @@ from opsconsole.reports.report import (
     moment,
     style_of_finding,
 )
-from opsconsole.reports.text import SENSITIVE, printable
+from opsconsole.reports.text import SENSITIVE
 from opsconsole.reports.value_diff import Line, changed_value
 
 

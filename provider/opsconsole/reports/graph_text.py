@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 from opsconsole.definition import Look
 from opsconsole.language import Block, Graph, Program
+from opsconsole.quoting import printable
 from opsconsole.reports.labels import short_type
-from opsconsole.reports.text import printable
 from opsconsole.resources import RESOURCES
 
 _OTHER = Look()

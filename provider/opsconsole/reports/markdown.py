@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from opsconsole.phrases import plural
+from opsconsole.quoting import printable
 from opsconsole.reports.diagnostics_text import body_of
 from opsconsole.reports.report import Report, Row
-from opsconsole.reports.text import KNOWN_AFTER_APPLY, printable
+from opsconsole.reports.text import KNOWN_AFTER_APPLY
 from opsconsole.reports.value_diff import Line
 
 LIMIT: Final = 1_000_000

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from opsconsole.diagnostics import has_error
 from opsconsole.phrases import plural
+from opsconsole.quoting import printable
 from opsconsole.reconcile.changes import Action, Change, Drift, Plan
 from opsconsole.reports.diagnostics_text import dedupe_diagnostics
 from opsconsole.reports.labels import (
@@ -32,7 +33,7 @@ from opsconsole.reports.report import (
     moment,
     style_of_change,
 )
-from opsconsole.reports.text import SENSITIVE, printable
+from opsconsole.reports.text import SENSITIVE
 from opsconsole.values import UNKNOWN
 
 _TITLES = {

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from opsconsole.diagnostics import has_error
 from opsconsole.phrases import plural
+from opsconsole.quoting import printable
 from opsconsole.reconcile.changes import Action, Change, Drift, OutputChange, Plan
 from opsconsole.reports import diagnostics_text
 from opsconsole.reports.labels import (
@@ -23,7 +24,7 @@ from opsconsole.reports.labels import (
     sensitive_of,
     symbol,
 )
-from opsconsole.reports.text import SENSITIVE, SIGN_COLOURS, Pen, printable, scalar, wrapped
+from opsconsole.reports.text import SENSITIVE, SIGN_COLOURS, Pen, scalar, wrapped
 from opsconsole.reports.value_diff import TO_NULL, Diff, Line, changed_value, whole
 from opsconsole.state import print_key
 

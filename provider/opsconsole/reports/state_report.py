@@ -12,11 +12,12 @@ from typing import Any
 
 from opsconsole.diagnostics import leading_names
 from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.quoting import printable
 from opsconsole.reports import apply_text
 from opsconsole.reports.json_values import instance_json, module_tree, sensitive, without_empty
 from opsconsole.reports.labels import kinds_of, sensitive_of
 from opsconsole.reports.plan_json import STATE_FORMAT_VERSION
-from opsconsole.reports.text import SENSITIVE, Pen, printable
+from opsconsole.reports.text import SENSITIVE, Pen
 from opsconsole.reports.value_diff import whole
 from opsconsole.state import Address, InstanceObject, State, StateOutput
 

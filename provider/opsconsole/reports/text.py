@@ -1,8 +1,4 @@
-"""Values as text: literals as Terraform's language writes them, and text made safe to print
-and broken into lines; and colour on a terminal.
-
-Values come from a console and from programs: nothing that steers a terminal passes unescaped.
-"""
+"""Values as literals of Terraform's language, text broken into lines, and colour on a terminal."""
 
 from __future__ import annotations
 
@@ -10,29 +6,11 @@ import textwrap
 from dataclasses import dataclass
 from typing import Final
 
+from opsconsole.quoting import quote
 from opsconsole.values import UNKNOWN, Value
 
 KNOWN_AFTER_APPLY: Final = "(known after apply)"
 SENSITIVE: Final = "(sensitive value)"
-
-_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
-_ESCAPING = str.maketrans(_ESCAPES)
-
-
-def printable(text: str, keep: str = "") -> str:
-    """Return `text` with every character that is not printable escaped, those in `keep` aside."""
-    if text.isprintable():
-        return text
-    if keep:
-        # The parts between kept letters are nearly always printable, and then cost one look each.
-        return keep[0].join(printable(part, keep[1:]) for part in text.split(keep[0]))
-    return "".join(letter if letter.isprintable() else _escape(letter) for letter in text)
-
-
-def quote(text: str) -> str:
-    """Return `text` as a quoted string of Terraform's language."""
-    inner = printable(text.translate(_ESCAPING)).replace("${", "$${").replace("%{", "%%{")
-    return f'"{inner}"'
 
 
 def scalar(value: Value) -> str:
@@ -46,11 +24,6 @@ def scalar(value: Value) -> str:
     if isinstance(value, str):
         return quote(value)
     return str(value)
-
-
-def _escape(letter: str) -> str:
-    code = ord(letter)
-    return _ESCAPES.get(letter) or (f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
 
 
 _NARROWEST = 30

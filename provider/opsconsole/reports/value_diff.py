@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 from opsconsole.compare import same
 from opsconsole.definition import Kind
 from opsconsole.phrases import plural
-from opsconsole.reports.text import KNOWN_AFTER_APPLY, SENSITIVE, printable, scalar
+from opsconsole.quoting import printable
+from opsconsole.reports.text import KNOWN_AFTER_APPLY, SENSITIVE, scalar
 from opsconsole.values import UNKNOWN, Attributes, Value
 
 TO_NULL: Final = " -> null"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from opsconsole.errors import UserError
+from opsconsole.quoting import quote
 
 InstanceKey = str | int | None
 """The key of an instance: None without `count` and `for_each`, an int or a str with them."""
@@ -17,7 +18,6 @@ _INDEX = re.compile(r'\[(?:(\d+)|"((?:[^"\\]|\\.)*)")\]')
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))|(\$\$|%%)(?=\{)", re.DOTALL)
 _DIGITS = 18
 _SIMPLE = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
-_PLAIN_KEY = re.compile(r"[\w ./:@+=,;-]*", re.ASCII)
 
 
 def is_name(text: str) -> bool:
@@ -71,23 +71,7 @@ def print_key(key: InstanceKey) -> str:
     """Print an instance key with its brackets; nothing for None."""
     if key is None:
         return ""
-    if isinstance(key, int):
-        return f"[{key}]"
-    if _PLAIN_KEY.fullmatch(key):
-        return f'["{key}"]'
-    return f'["{"".join(_written(key, place) for place in range(len(key)))}"]'
-
-
-def _written(key: str, place: int) -> str:
-    letter = key[place]
-    if letter in "$%":
-        return letter * 2 if key[place + 1 : place + 2] == "{" else letter
-    for short, long in _SIMPLE.items():
-        if letter == long:
-            return f"\\{short}"
-    if letter.isprintable():
-        return letter
-    return f"\\u{ord(letter):04x}" if ord(letter) < 0x10000 else f"\\U{ord(letter):08x}"
+    return f"[{key}]" if isinstance(key, int) else f"[{quote(key)}]"
 
 
 def _unescaped(match: re.Match[str]) -> str:

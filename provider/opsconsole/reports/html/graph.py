@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Final
 
+from opsconsole.quoting import printable
 from opsconsole.reports.labels import natural, parse_address
 from opsconsole.reports.report import ELSEWHERE, SAME, GraphItem, Style
-from opsconsole.reports.text import printable
 from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST, RESOURCES, SPECIALTY, referred_to
 from opsconsole.values import holds_unknown
 

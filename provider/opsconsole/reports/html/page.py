@@ -21,10 +21,11 @@ from markupsafe import Markup
 
 from opsconsole import __version__
 from opsconsole.drift.report import Difference
+from opsconsole.quoting import printable
 from opsconsole.reports.diagnostics_text import body_of
 from opsconsole.reports.html.graph import HEIGHT, WIDTH, draw
 from opsconsole.reports.report import Report
-from opsconsole.reports.text import SENSITIVE, printable
+from opsconsole.reports.text import SENSITIVE
 from opsconsole.reports.value_diff import Line, steps, whole
 
 _TEMPLATES = "templates"
