@@ -250,6 +250,7 @@ def test_a_move_needs_no_terraform(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("TERRAFORM_BINARY_NAME", raising=False)
     body = """
+    app = App()
     Host(TerraformStack(app, "st"), "h", {"name": "n"}).move_from_id("opsconsole_host.older")
     app.synth()
     """
