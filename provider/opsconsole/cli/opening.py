@@ -26,6 +26,7 @@ from opsconsole.language import (
     load_directory,
     load_program,
     read_app,
+    read_backend_options,
     readable_part,
     resolve_variables,
     stacks_of,
@@ -40,7 +41,6 @@ from opsconsole.state import (
     StateSession,
     backend_for,
     noted_backend,
-    read_backend_config,
 )
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def _open_backend_at(
         Path(journals) if journals else None,
         workspace,
         getattr(args, "journal", None),
-        read_backend_config(getattr(args, "backend_config", [])),
+        read_backend_options(getattr(args, "backend_config", [])),
     )
     _check_lockable(args, backend, operation)
     return backend

@@ -49,6 +49,7 @@ from opsconsole.language.synthesis import (
 from opsconsole.language.variables import (
     example_values,
     lasting_values,
+    read_backend_options,
     read_values,
     resolve_variables,
 )
@@ -87,6 +88,7 @@ __all__ = [
     "load_stack",
     "named_resources",
     "read_app",
+    "read_backend_options",
     "read_program",
     "read_values",
     "readable_part",

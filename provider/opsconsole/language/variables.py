@@ -3,7 +3,7 @@ whether they pass the `validation` blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,6 +140,24 @@ def read_values(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise UserError(f"{path}: an object of values by name is required.")
     return {name: value for name, value in document.items() if name != "//"}
+
+
+def read_backend_options(options: Iterable[str]) -> dict[str, Any]:
+    """Return the settings of `-backend-config`: each is NAME=VALUE, or a file of values.
+
+    Raises:
+        UserError: One is neither, or a file cannot be read.
+    """
+    settings: dict[str, Any] = {}
+    for option in options:
+        name, sign, value = option.partition("=")
+        if not sign and not Path(option).exists():
+            raise UserError(
+                f"-backend-config={option} is neither NAME=VALUE nor a file of settings.",
+                "Check the path.",
+            )
+        settings |= {name.strip(): value} if sign else read_values(Path(option))
+    return settings
 
 
 def _read_tfvars(path: Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from opsconsole import resources
 from opsconsole.clock import utc_now
 from opsconsole.errors import OpsconsoleError, UserError
-from opsconsole.language import load_directory, read_values
+from opsconsole.language import load_directory, read_backend_options
 from opsconsole.phrases import plural
 from opsconsole.standin.command_line import Arguments
 from opsconsole.standin.engine_choice import supports_backend
@@ -103,22 +103,14 @@ def _with_options(
             "-backend-config is given, and the program has no backend block.", "Declare one."
         )
     settings = dict(wanted.settings)
-    for option in options:
-        for name, value in _settings_in(option).items():
-            if name not in settings and wanted.kind in SETTINGS:
-                raise UserError(
-                    f'-backend-config: the backend {wanted.kind} has no setting "{name}".',
-                    f"It has: {', '.join(settings)}.",
-                )
-            settings[name] = value
+    for name, value in read_backend_options(options).items():
+        if name not in settings and wanted.kind in SETTINGS:
+            raise UserError(
+                f'-backend-config: the backend {wanted.kind} has no setting "{name}".',
+                f"It has: {', '.join(settings)}.",
+            )
+        settings[name] = value
     return RecordedBackend(wanted.kind, settings, wanted.literal, wanted.block)
-
-
-def _settings_in(option: str) -> dict[str, object]:
-    name, sign, value = option.partition("=")
-    if sign:
-        return {name.strip(): value}
-    return read_values(Path(option))
 
 
 def _set_backend(

@@ -11,7 +11,6 @@ write serves the same purpose (`LastPlace`).
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import secrets
@@ -90,45 +89,6 @@ def merged_settings(
             raise _moved(directory, kind, kind, f": `{name}` was {before!r}, and is {now!r}")
     kept = {name: value for name, value in noted[1].items() if value is not None}
     return {**kept, **wanted}
-
-
-def read_backend_config(arguments: list[str]) -> dict[str, Any]:
-    """Read `-backend-config`: each is NAME=VALUE, or a file of such lines or of JSON.
-
-    Raises:
-        UserError: One is neither.
-    """
-    found: dict[str, Any] = {}
-    for argument in arguments:
-        name, equals, value = argument.partition("=")
-        if equals:
-            found[name.strip()] = value
-            continue
-        try:
-            found.update(_of_file(Path(argument).read_text()))
-        except (OSError, ValueError) as error:
-            raise UserError(
-                f"-backend-config={argument} is neither NAME=VALUE nor a file of settings: {error}."
-            ) from error
-    return found
-
-
-def _of_file(text: str) -> dict[str, Any]:
-    if text.lstrip().startswith("{"):
-        found: dict[str, Any] = json.loads(text)
-        return found
-    lines = [line.strip() for line in text.splitlines()]
-    pairs = [line.partition("=") for line in lines if line and not line.startswith(("#", "//"))]
-    if not all(equals for _, equals, _ in pairs):
-        raise ValueError("a line is not NAME = VALUE")
-    return {name.strip(): _literal(value.strip()) for name, _, value in pairs}
-
-
-def _literal(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def _moved(directory: Path, before: str, now: str, how: str) -> UserError:
