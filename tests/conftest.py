@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, settings
 from attached_provider import AttachedProviders, AttachedTerraform, attached_providers
 from consoles import CONSOLES
 from engines import Cdktf, Terraform, quiet_environment
+from forked_runs import COMMANDS, Forks, forks_of
 from opsconsole.emulator import Emulator, serve
 from opsconsole.errors import UserError
 from opsconsole.language import jsii_environment
@@ -29,7 +30,7 @@ from sampling import EVERYTHING, SEED, sample
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = Path(sys.executable)
-CLIENTS = 4
+CLIENTS = 8
 """One in so many of the tests marked `real_client` runs."""
 SECONDS = 300
 """A test of a real program that takes longer hangs; for others `timeout` of pyproject says so."""
@@ -183,6 +184,21 @@ def terraform_binary() -> Path:
 def cdktf_binary() -> Path:
     """Where the cdktf command stands."""
     return require("cdktf")
+
+
+@pytest.fixture(scope="session")
+def forked_commands() -> Iterator[Forks]:
+    """Runs of both commands, by name: `run("opsconsole", "plan", folder=…)`."""
+    with forks_of(COMMANDS) as forks:
+        yield forks
+
+
+@pytest.fixture(scope="session")
+def commands(forked_commands: Forks, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for PATH with both commands, for tests of what they do and not of their start."""
+    folder = tmp_path_factory.mktemp("commands")
+    forked_commands.install(folder, "opsconsole", "opsconsole-terraform")
+    return folder
 
 
 @pytest.fixture(scope="session")

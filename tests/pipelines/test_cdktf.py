@@ -18,6 +18,7 @@ SAMPLE = {
 WHOLE = product(("github", "gitlab", "shell"), ("cdktf", "cdktn"), (NATIVE, TERRAFORM))
 
 
+@pytest.mark.real_client
 @pytest.mark.parametrize(
     ("name", "framework", "engine"),
     [
@@ -45,6 +46,7 @@ def test_a_change_is_shown_and_then_deployed(name, framework, engine, service, c
         assert (healthy.code, "No drift." in healthy.text) == (0, True), healthy.text
 
 
+@pytest.mark.real_client
 @pytest.mark.cdktf
 @pytest.mark.parametrize("engine", [NATIVE, TERRAFORM] if EVERYTHING else [NATIVE])
 @pytest.mark.parametrize(

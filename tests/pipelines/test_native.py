@@ -11,7 +11,7 @@ import pytest
 from http_state import HELD
 from opsconsole.emulator import Emulator
 from pipeline_jobs import assert_ends
-from sampling import EVERYTHING
+from sampling import EVERYTHING, sample
 
 SERVICES = ("github", "gitlab", "shell")
 NOBODY_SAW = "0" * 16
@@ -24,7 +24,7 @@ def names(console: Emulator) -> set[str]:
 
 # The app of the example project is run natively in test_cdktf.py too; another program is quicker.
 @pytest.mark.parametrize("framework", ["", "cdktf"] if EVERYTHING else [""])
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", sample(SERVICES, 1))
 def test_the_reviewed_plan_is_applied_and_drift_is_told_once(
     name, framework, service, console, posts
 ):

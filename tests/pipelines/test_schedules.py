@@ -109,6 +109,7 @@ class Unit:
         return run_command([f"{self.root}{program}", *words], environment, self.reports)
 
 
+@pytest.mark.real_client
 @pytest.mark.parametrize("kind", [Container, Unit])
 def test_the_check_tells_drift_from_health(kind, machine, settings, console, tmp_path):
     states = tmp_path / "states"

@@ -43,14 +43,14 @@ def script(guide: str) -> str:
         for name in WALKED
     ],
 )
-def test_a_guide_does_what_it_says(guide, tmp_path):
+def test_a_guide_does_what_it_says(guide, commands, tmp_path):
     home = tmp_path / "home"
     home.mkdir()
     with serve(seed=WALKED[guide]) as console:
         environment = {
             **os.environ,
             "HOME": str(home),
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PATH": f"{commands}:{Path(sys.executable).parent}:{os.environ['PATH']}",
             "OPSCONSOLE_BASE_URL": console.base_url,
             "OPSCONSOLE_API_KEY": console.api_key,
         }

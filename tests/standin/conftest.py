@@ -3,28 +3,16 @@
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engines import Terraform
-from forked_runs import Forks, forks_of
+from forked_runs import Forks
 
-IMPORTED = """
-import importlib, pkgutil, sys
-
-for package in ("cli", "language", "lifecycle", "reconcile", "reports", "standin", "state", "v1"):
-    found = importlib.import_module(f"opsconsole.{package}")
-    for module in pkgutil.iter_modules(found.__path__, f"{found.__name__}."):
-        importlib.import_module(module.name)
-
-from opsconsole.standin.main import main
-
-def run(*words):
-    sys.exit(main(words))
-"""
+STANDIN = "opsconsole-terraform"
 
 
 class ForkedStandin(Terraform):
@@ -34,7 +22,7 @@ class ForkedStandin(Terraform):
 
     def _ended(self, *words: str, **variables: str) -> tuple[int, str, str]:
         environment = self.environment | variables
-        ended = self.forks.run(*words, folder=self.folder, environment=environment)
+        ended = self.forks.run(STANDIN, *words, folder=self.folder, environment=environment)
         return ended.code, ended.out, ended.err
 
 
@@ -44,7 +32,7 @@ HOST = {"opsconsole_host": {"web": {"name": "web"}}}
 @pytest.fixture(scope="session")
 def standin_binary() -> Path:
     """Where the stand-in stands."""
-    return Path(sys.executable).parent / "opsconsole-terraform"
+    return Path(sys.executable).parent / STANDIN
 
 
 @pytest.fixture(scope="session")
@@ -58,17 +46,10 @@ def plain_path(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"{Path(sys.executable).parent}:{folder}"
 
 
-@pytest.fixture(scope="session")
-def forks() -> Iterator[Forks]:
-    """Processes that have imported the stand-in."""
-    with forks_of(IMPORTED) as forks:
-        yield forks
-
-
 @pytest.fixture
 def standin(
     standin_binary: Path,
-    forks: Forks,
+    forked_commands: Forks,
     plain_path: str,
     cli_environment: Callable[..., dict[str, str]],
     tmp_path_factory: pytest.TempPathFactory,
@@ -81,7 +62,7 @@ def standin(
         folder = tmp_path_factory.mktemp("standin")
         environment = cli_environment(console, **variables) | {"PATH": plain_path}
         made = ForkedStandin(standin_binary, folder, environment)
-        made.forks = forks
+        made.forks = forked_commands
         settings = getattr(console, "provider_settings", {})
         made.settings = {
             name: value for name, value in settings.items() if name not in ("base_url", "api_key")

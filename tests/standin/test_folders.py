@@ -6,30 +6,15 @@ import json
 import random
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from forked_runs import ForkedRun, Forks, forks_of
+from forked_runs import ForkedRun, Forks
 from sampling import EVERYTHING
-
-IMPORTED = """
-import importlib, pkgutil, sys
-
-for package in ("cli", "language", "lifecycle", "reconcile", "reports", "standin", "state", "v1"):
-    found = importlib.import_module(f"opsconsole.{package}")
-    for module in pkgutil.iter_modules(found.__path__, f"{found.__name__}."):
-        importlib.import_module(module.name)
-
-from opsconsole.cli.main import main as native
-from opsconsole.standin.main import main as standin
-
-def run(program, *words):
-    sys.exit((native if program == "opsconsole" else standin)(words))
-"""
 
 APP = """
 import json, os, pathlib
@@ -126,17 +111,10 @@ class Folder:
         return "\n".join([*self.done, f"→ {ended.code}", ended.out, ended.err])
 
 
-@pytest.fixture(scope="module")
-def both_programs() -> Iterator[Forks]:
-    """Processes that have imported both command lines."""
-    with forks_of(IMPORTED) as forks:
-        yield forks
-
-
 @pytest.mark.meetings
 @pytest.mark.parametrize("seed", range(200 if EVERYTHING else 4))
 def test_a_command_means_one_program(
-    both_programs: Forks,
+    forked_commands: Forks,
     plain_path: str,
     cli_environment: Callable[..., dict[str, str]],
     console_of: Any,
@@ -147,7 +125,7 @@ def test_a_command_means_one_program(
     console = console_of("default")
     console.create("hosts", id="hst_there", name="x")
     environment = cli_environment(console) | {"PATH": plain_path}
-    folder = Folder(tmp_path, both_programs, environment, [f"seed {seed}"])
+    folder = Folder(tmp_path, forked_commands, environment, [f"seed {seed}"])
     for _ in range(12):
         if choose.random() < 0.4:
             folder.edit(choose.choice(list(EDITS)))

@@ -12,9 +12,10 @@ PROGRAM = {
 
 
 @pytest.fixture
-def engine(standin, console_of, monkeypatch):
+def engine(standin, commands, console_of, monkeypatch):
     """An empty folder with the program, whose environment is that of this process too."""
     made = standin(PROGRAM, console_of("strict"), init=False)
+    made.program = commands / "opsconsole-terraform"
     for name in list(os.environ):
         if name.startswith(("TF_", "OPSCONSOLE_")):
             monkeypatch.delenv(name)

@@ -2,11 +2,11 @@
 
 Most of what a short run costs is starting Python and importing. Here one process does that, and is
 forked for each run. A run has its own folder, environment and output; it may limit, kill or
-interrupt itself. For a test that needs what Python does at its start, or a command that it
-interrupts from outside, this is not the way.
+interrupt itself. A test calls `Forks.run`; where a script or another program starts the command,
+`Forks.install` puts one on PATH. For a test that needs what Python does at its start, or a terminal
+that controls the command, this is not the way.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -15,30 +15,64 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+import forked_command
 
 SECONDS = 600
 """A bound for what hangs, on however busy a machine."""
 
+COMMANDS = """
+import importlib, pkgutil, sys
+
+for package in ("cli", "language", "lifecycle", "reconcile", "reports", "standin", "state", "v1"):
+    found = importlib.import_module(f"opsconsole.{package}")
+    for module in pkgutil.iter_modules(found.__path__, f"{found.__name__}."):
+        importlib.import_module(module.name)
+
+from opsconsole.cli.main import main
+from opsconsole.standin.main import main as standin
+
+def run(program, *words):
+    sys.exit((standin if program == "opsconsole-terraform" else main)(words))
+"""
+"""The two commands that are installed. The first word says which."""
+
 _SERVER = r"""
-import json, os, signal, sys
+import json, os, select, signal, socket, sys
 
+address, program, seconds = sys.argv[1:]
 names = {"__name__": "forked"}
-exec(compile(sys.argv[1], "<program>", "exec"), names)
-requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
+exec(compile(program, "<program>", "exec"), names)
+listening = socket.socket(socket.AF_UNIX)
+listening.bind(address)
+listening.listen(64)
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+print("ready", flush=True)
 
-def one_run(words, folder, environment, seconds):
-    requests.close()
-    answers.close()
-    for number, name in enumerate((os.devnull, "out", "err")):
-        path = name if number == 0 else os.path.join(os.environ["FORKED_OUTPUT"], name)
-        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC if number else os.O_RDONLY)
-        os.dup2(opened, number)
-        os.close(opened)
+def carry_out(asked):
+    listening.close()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _, files, _, _ = socket.recv_fds(asked, 1, 3)
+    request = json.loads(asked.makefile().readline())
+    run = os.fork()
+    if run == 0:
+        asked.close()
+        one_run(files, **request)
+    for file in files:
+        os.close(file)
+    asked.sendall(f"{run}\n".encode())
+    _, status = os.waitpid(run, 0)
+    asked.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+    os._exit(0)
+
+def one_run(files, words, folder, environment):
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+        os.close(file)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    signal.alarm(seconds)
+    signal.alarm(int(seconds))
     code = 1
     try:
         names["run"](*words)
@@ -55,14 +89,12 @@ def one_run(words, folder, environment, seconds):
         sys.stderr.flush()
         os._exit(code)
 
-for line in requests:
-    asked = json.loads(line)
-    child = os.fork()
-    if child == 0:
-        one_run(**asked)
-    _, status = os.waitpid(child, 0)
-    answers.write(f"{os.waitstatus_to_exitcode(status)}\n")
-    answers.flush()
+# The end of the input is the end of who started this.
+while sys.stdin not in select.select([listening, sys.stdin], [], [])[0]:
+    asked, _ = listening.accept()
+    if os.fork() == 0:
+        carry_out(asked)
+    asked.close()
 """
 
 
@@ -78,42 +110,50 @@ class ForkedRun:
 class Forks:
     """The process that is forked."""
 
-    def __init__(self, server: subprocess.Popen[str], output: Path) -> None:
-        self._server = server
-        self._output = output
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.address = str(folder / "socket")
 
     def run(
         self, *words: str, folder: Path, environment: Mapping[str, str] | None = None
     ) -> ForkedRun:
         """Call the program's function `run` with words in a process of its own, to its end."""
-        given = dict(os.environ if environment is None else environment)
-        request: dict[str, Any] = {"words": words, "folder": str(folder), "environment": given}
-        assert self._server.stdin is not None and self._server.stdout is not None
-        self._server.stdin.write(json.dumps({**request, "seconds": SECONDS}) + "\n")
-        self._server.stdin.flush()
-        code = self._server.stdout.readline()
-        assert code, "the process that is forked has ended"
-        texts = [(self._output / name).read_text() for name in ("out", "err")]
-        return ForkedRun(int(code), *texts)
+        given = os.environ if environment is None else environment
+        with (
+            Path(os.devnull).open() as empty,
+            tempfile.TemporaryFile("w+", dir=self._folder) as out,
+            tempfile.TemporaryFile("w+", dir=self._folder) as err,
+        ):
+            files = [file.fileno() for file in (empty, out, err)]
+            _, answers = forked_command.begin(self.address, words, files, str(folder), given)
+            with answers:
+                code = int(answers.readline())
+            out.seek(0)
+            err.seek(0)
+            return ForkedRun(code, out.read(), err.read())
+
+    def install(self, folder: Path, *names: str) -> None:
+        """Write commands into a folder for PATH; each passes its name on as the first word."""
+        words = (sys.executable, "-ISB", forked_command.__file__, self.address)
+        for name in names:
+            path = folder / name
+            path.write_text(f'#!/bin/sh\nexec {" ".join(words)} {name} "$@"\n')
+            path.chmod(0o755)
 
 
 @contextmanager
-def forks_of(program: str, *words: str) -> Iterator[Forks]:
-    """Start Python for the block with a program that defines `run`; each run is a fork of it.
-
-    Args:
-        words: Options of Python itself.
-    """
-    with tempfile.TemporaryDirectory() as output:
+def forks_of(program: str) -> Iterator[Forks]:
+    """Start Python for the block with a program that defines `run`; each run is a fork of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        forks = Forks(Path(folder))
         server = subprocess.Popen(
-            [sys.executable, *words, "-c", _SERVER, program],
-            env={**os.environ, "FORKED_OUTPUT": output},
+            [sys.executable, "-c", _SERVER, forks.address, program, str(SECONDS)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            text=True,
         )
         with server:
-            yield Forks(server, Path(output))
-            assert server.stdin is not None
+            assert server.stdin is not None and server.stdout is not None
+            assert server.stdout.readline(), "the process that is to be forked has ended"
+            yield forks
             server.stdin.close()
             server.wait(SECONDS)

@@ -138,10 +138,20 @@ class Machine:
         return folder
 
     def install(self, project: Path, script: str, variables: Mapping[str, str]) -> tuple[int, str]:
-        """Run a script that installs packages; one at a time for each Python."""
+        """Run a script that installs packages; one at a time for each Python.
+
+        A Python in which the same script has installed the lock is as it would leave it; npm's
+        packages are in the checkout, which is fresh.
+        """
         python = Path(variables["PATH"].split(os.pathsep)[0]).parent
+        done = python / "installed"
         with hold(python):
-            return run_shell(script, project, variables)
+            if done.exists() and done.read_text() == script and "npm" not in script:
+                return 0, ""
+            code, said = run_shell(script, project, variables)
+            if code == 0:
+                done.write_text(script)
+            return code, said
 
     def installed(self, project: Path) -> Path:
         """Return the virtual environment of this project's lock, with everything in it."""
