@@ -198,17 +198,6 @@ async def test_callers_share_one_write(tmp_path: Path, monkeypatch: pytest.Monke
     assert found == [changed(str(number)) for number in range(200)]
 
 
-async def test_flush_returns_when_it_is_on_disk(tmp_path: Path) -> None:
-    journal = Journal.create(tmp_path / "j")
-    for number in range(5):
-        journal.append(changed(str(number)))
-        await journal.flush()
-        records, _ = decode_lines((tmp_path / "j").read_bytes().rstrip(b"\0"), "j")
-        assert len(records) == number + 1
-    journal.remove()
-    assert names(tmp_path) == []
-
-
 def test_two_runs_never_write_one_journal(tmp_path: Path) -> None:
     journal = Journal.create(tmp_path / "j")
     for attempt in (Journal.create, Journal.resume):

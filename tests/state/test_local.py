@@ -3,10 +3,8 @@ from __future__ import annotations
 import json
 import os
 import resource
-import shutil
 import signal
 import socket
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -17,7 +15,7 @@ import pytest
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of
-from opsconsole.state.backend import LocalBackend, SnapshotMeta, local_path, workspace_of
+from opsconsole.state.backend import LocalBackend, local_path, workspace_of
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import backend_for, open_state
@@ -124,34 +122,6 @@ def test_what_nothing_could_keep_is_named(
     assert state_path.read_bytes() == before
     session().close()
     assert state_path.read_bytes() == before
-
-
-def test_a_full_disk_leaves_state_as_it_was(host: Host, tmp_path: Path) -> None:
-    disk = Path("/dev/shm") / f"opsconsole-{os.getpid()}"
-    if os.getuid() != 0 or shutil.which("mount") is None:
-        pytest.skip("only root can mount a small disk")
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "none", str(disk)]
-    if subprocess.run(mount, capture_output=True).returncode != 0:
-        disk.rmdir()
-        pytest.skip("mounting is not allowed here")
-    try:
-        state_path = disk / "terraform.tfstate"
-        backend = LocalBackend(state_path)
-        backend.open()
-        state = State.new()
-        state.put("opsconsole_host.a", host(1))
-        backend.read()
-        backend.write(state.to_bytes(), SnapshotMeta("l", 1))
-        before = state_path.read_bytes()
-        state.put("opsconsole_host.b", host(2, knowledge="x" * 3_000_000))
-        with pytest.raises(UserError, match="no room"):
-            backend.write(state.to_bytes(), SnapshotMeta("l", 2))
-        backend.close()
-        assert state_path.read_bytes() == before
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
-        disk.rmdir()
 
 
 FORBIDDEN = """

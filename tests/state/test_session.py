@@ -16,7 +16,7 @@ from opsconsole.state.backend import LocalBackend, SnapshotMeta
 from opsconsole.state.lock import info_file
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
-from opsconsole.state.opening import open_state, read_state
+from opsconsole.state.opening import open_state
 from opsconsole.state.session import Cadence, StateSession
 
 Host = Callable[..., InstanceObject]
@@ -31,26 +31,6 @@ def stored(path: Path) -> State:
 def ids(state: State) -> dict[str, str]:
     found = {str(address): state.get(address) for address in state.addresses()}
     return {address: item.attributes["id"] for address, item in found.items() if item}
-
-
-async def test_a_recorded_change_is_durable_before_state_is(
-    session: Open, state_path: Path, host: Host
-) -> None:
-    with session() as opened:
-        opened.state.put(WEB, host(1))
-        opened.record()
-        await opened.flush()
-        assert len(stored(state_path)) == 0
-        assert ids(read_state(LocalBackend(state_path))) == {WEB: "hst_0001"}
-        opened.abandon()
-    assert ids(read_state(LocalBackend(state_path))) == {WEB: "hst_0001"}
-    assert len(stored(state_path)) == 0
-    with session() as again:
-        assert again.folded == 1
-        assert ids(again.state) == {WEB: "hst_0001"}
-    assert ids(stored(state_path)) == {WEB: "hst_0001"}
-    assert stored(state_path).serial == 1
-    assert not journal_of(state_path).exists()
 
 
 async def test_state_is_written_while_changes_go_on(
@@ -103,24 +83,6 @@ async def test_the_journal_does_not_outgrow_the_state(
             await opened.checkpoint_if_due()
             sizes.append(len(journal.read_bytes().rstrip(b"\0")))
     assert max(sizes) <= len(stored(state_path).to_bytes())
-
-
-async def test_a_journal_that_lost_its_first_record_is_refused_and_kept(
-    session: Open, state_path: Path, host: Host
-) -> None:
-    opened = session()
-    opened.intend(WEB, "POST /api/v1/hosts/batch", {})
-    opened.state.put(WEB, host(1))
-    await opened.flush()
-    opened.abandon()
-    journal = journal_of(state_path)
-    damaged = journal.read_bytes().rstrip(b"\0").partition(b"\n")[2]
-    journal.write_bytes(damaged)
-
-    for opening in (session, lambda: read_state(LocalBackend(state_path))):
-        with pytest.raises(UserError, match="lost its first record"):
-            opening()
-        assert journal.read_bytes() == damaged
 
 
 def test_closing_twice_is_harmless(session: Open, host: Host, state_path: Path) -> None:
