@@ -44,7 +44,7 @@ class Invocation:
 
 
 def read_call(given: Sequence[str], environ: Mapping[str, str]) -> Invocation:
-    """Return what the words after the program's name ask for.
+    """Read the words after the program's name.
 
     Raises:
         UserError: A variable of words cannot be split as a shell does.
@@ -99,7 +99,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """The flags and operands of a call, in their order. What is on or off is `true` or `false`.
+    """The flags and operands of a call, in their order. A switch is `true` or `false`.
 
     Attributes:
         foreign: Why only Terraform or OpenTofu can carry the call out, by the first of its flags

@@ -1,4 +1,4 @@
-"""Verbs about providers and modules: the schema as Terraform prints it, and what is left to do.
+"""Verbs about providers and modules: the schema as Terraform prints it, and the rest.
 
 The engine is the provider and reads no modules, so that is little.
 """

@@ -32,7 +32,7 @@ class RecordedBackend:
 
     Attributes:
         literal: The number that Terraform computes of the block; `-backend-config` is not in it.
-        block: What the block of the program says; empty where it is not known.
+        block: The settings in the program's block; empty if they are not known.
     """
 
     kind: str
@@ -115,7 +115,7 @@ def _file(directory: Path) -> Path:
 
 
 def same_backend(wanted: RecordedBackend | None, recorded: RecordedBackend | None) -> bool:
-    """Return whether a directory was initialised for what a program asks for."""
+    """Return whether a directory was initialised for the backend of a program."""
     if wanted is None or recorded is None:
         return wanted is recorded
     if wanted.kind != recorded.kind:
@@ -124,7 +124,7 @@ def same_backend(wanted: RecordedBackend | None, recorded: RecordedBackend | Non
 
 
 def same_settings(one: RecordedBackend, other: RecordedBackend) -> bool:
-    """Return whether two backends set the same, however what is not set is noted."""
+    """Return whether two backends have the same settings; unset ones may be null or absent."""
     return _set_in(one.settings) == _set_in(other.settings)
 
 

@@ -13,7 +13,7 @@ from opsconsole.standin.command_line import Flag
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """What a verb takes, and what carries it out.
+    """The flags of a verb, and the function that carries it out.
 
     Attributes:
         line: What it does, in a line.

@@ -1,6 +1,6 @@
 """Terraform's state files, version 4: model, locks, backends, and the journal beside them.
 
-It promises that what a session recorded is in the state or in its journal, whatever ends the run,
+It promises that every recorded change is in the state or in its journal, however the run ends,
 that nothing is written without the lock, and that what others wrote is never overwritten. It
 refuses, with one `UserError`, a state that is damaged, newer, locked, or no longer where it was.
 It knows resources by their addresses only.

@@ -1,4 +1,4 @@
-"""What a session asks of the place where a state is kept; the local backend; and the note of where
+"""The place of a state, as a session uses it; the local backend; and the note of the place where
 a state was last written (`LastPlace`).
 
 The local backend is one state file, locked, read and rewritten in place through one descriptor. It
@@ -52,7 +52,7 @@ class Backend:
         backup: Where `back_up` copies it; None where the place keeps earlier versions itself.
         name: What to call it in messages.
         keeps_journal: Whether a copy of the journal is stored beside it.
-        embeds_journal: Whether each write stores what is left of the journal within the state's own
+        embeds_journal: Whether each write stores the rest of the journal within the state's own
             document, because nothing can be stored beside it.
     """
 
@@ -88,7 +88,7 @@ class Backend:
         """Replace the state, durably; return what it is stored under, which may differ.
 
         Args:
-            journal: What is left of the journal then, where the document embeds it.
+            journal: The rest of the journal, if the document embeds it.
         """
         raise NotImplementedError
 
@@ -114,7 +114,7 @@ class Backend:
         """Replace the journal that is stored beside the state; without bytes, remove it.
 
         Raises:
-            LockLost: This run no longer holds the lock; what is stored is as others left it.
+            LockLost: This run no longer holds the lock. Nothing was stored.
         """
 
     def read_copy(self) -> bytes:
@@ -354,7 +354,7 @@ class LocalBackend(Backend):
 
     @contextlib.contextmanager
     def _translated(self, action: str) -> Iterator[None]:
-        """Turn what the system refuses into one error, where the state is as it was."""
+        """Turn an error of the system into a UserError. The state is unchanged."""
         try:
             yield
         except OSError as error:
@@ -394,7 +394,7 @@ class LocalBackend(Backend):
 
 
 def check_regular(path: Path, what: str, remedy: str) -> os.stat_result | None:
-    """Return what the system says of a file; None: there is none of that name.
+    """Return the status of a file; None: there is no file of that name.
 
     Raises:
         UserError: It is a directory, a device, a pipe or a socket.
@@ -451,7 +451,7 @@ def read_all(descriptor: int) -> bytes:
 
 
 def read_file(path: Path) -> bytes:
-    """Return what a file holds; nothing where there is none.
+    """Return the content of a file; empty if there is no file.
 
     Raises:
         UserError: It cannot be read.

@@ -142,11 +142,11 @@ class Journal:
 
     @property
     def appended(self) -> int:
-        """How many records were appended so far, those that are dropped by now included."""
+        """How many records were appended so far, dropped ones included."""
         return self._dropped + len(self._records)
 
     def append(self, record: Record) -> None:
-        """Add a record to what the next flush writes."""
+        """Add a record; the next flush writes it."""
         with self._list_lock:
             self._records.append(record)
 
@@ -198,7 +198,7 @@ class Journal:
 
         Raises:
             LockLost: This run no longer holds the state; the copy is as others left it.
-            UserError: It cannot be written. What was not stays waiting.
+            UserError: It cannot be written. Unwritten records stay waiting.
         """
         with self._file_lock:
             try:
@@ -296,7 +296,7 @@ class Journal:
             self._written = len(records)
 
     def close(self) -> None:
-        """Leave the journal where it is; nothing more is written to it."""
+        """Close the journal and keep its file."""
         with self._file_lock:
             # Another file may get this number next: a late caller must not write there.
             descriptor, self._descriptor = self._descriptor, -1

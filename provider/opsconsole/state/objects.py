@@ -1,4 +1,4 @@
-"""What a state holds: instance objects, outputs, and changes to them."""
+"""The content of a state: instance objects, outputs, and changes to them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class InstanceObject(NamedTuple):
 
     @property
     def sensitive_paths(self) -> frozenset[Path]:
-        """The paths of what is sensitive in it."""
+        """The paths of its sensitive values."""
         written = self.sensitive_attributes or ()
         return frozenset(tuple(_steps(path)) for path in written if isinstance(path, list))
 
@@ -139,7 +139,7 @@ def write_instance(
 
 
 def with_fields(instance: bytes, **changes: Any) -> bytes:
-    """Return an instance with these fields set, or without those that are None."""
+    """Return an instance with these fields set; fields that are None are left out."""
     fields: dict[str, Any] = dict(fields_of(instance))
     for name, value in changes.items():
         if value is None:

@@ -158,7 +158,7 @@ def backend_for(
 
     Args:
         directory: The working directory: where Terraform would run.
-        block: What the program has under `terraform.backend`, such as `{"local": {"path": …}}`; or
+        block: The program's `terraform.backend`, such as `{"local": {"path": …}}`; or
             `{"cloud": …}` for a `cloud` block. None is the local backend.
         operation: What this process does, for another process that waits for the lock: `plan`,
             `apply`.

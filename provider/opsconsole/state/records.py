@@ -1,4 +1,4 @@
-"""What a run notes of itself: the records of a journal, and the form of its lines.
+"""The records of a journal, and the form of its lines.
 
 A line is `CRC LENGTH DURABLE JSON`: the checksum and length of what follows, and how many bytes of
 the journal were durable when it was written. This tells a damaged line from a torn one: no line
@@ -39,7 +39,7 @@ class Intent(msgspec.Struct, frozen=True, array_like=True, tag="intent"):
 
     Attributes:
         address: The resource it is for.
-        call: What is called, in the API's words, such as `POST /api/v1/agents`.
+        call: The request, in the API's words, such as `POST /api/v1/agents`.
         details: What helps to settle its outcome later; nothing secret.
     """
 
@@ -92,7 +92,7 @@ def encode_records(records: Iterable[Record]) -> bytes:
 
 
 def _decode_line(line: bytes) -> tuple[int, bytes] | None:
-    """Return what a line says was durable, and its record's text; None for a damaged line."""
+    """Return a line's durable count and its record's text; None for a damaged line."""
     crc, _, rest = line.partition(b" ")
     length, _, body = rest.partition(b" ")
     if length != b"%d" % len(body) or crc != b"%08x" % zlib.crc32(body):

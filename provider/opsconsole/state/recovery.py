@@ -39,7 +39,7 @@ class Recovered:
     Attributes:
         base: The state before anything was added to it, for a journal of the run that goes on.
         was_torn: Whether the state's copy took its place.
-        changes: What was added to it.
+        changes: The changes that were added to it.
         intents: The calls whose outcome is not known.
         count: How many changes the journals hold.
     """
@@ -53,7 +53,7 @@ class Recovered:
 
     @property
     def records(self) -> list[Record]:
-        """One journal that says the same as those that were read."""
+        """The records of one journal that stands for all that were read."""
         writing = [Writing(self.base.serial, self.base.digest)] * self.was_torn
         outcome = [Outcome(tuple(self.changes))] if self.changes else []
         return [self.base, *writing, *outcome, *self.intents]
@@ -167,7 +167,7 @@ def _check_lineage(state: State, base: Base, source: str) -> None:
 
 
 def _merge(state: State, records: Sequence[Record]) -> list[StateChange]:
-    """Apply to a state that moved on what it cannot know; return what was applied."""
+    """Apply the changes that a state which moved on lacks; return them."""
     first: dict[tuple[str, ...], StateChange] = {}
     last: dict[tuple[str, ...], StateChange] = {}
     for change in changes_of(records):
@@ -191,7 +191,7 @@ def _must_apply(state: State, first: StateChange, last: StateChange, settled: Se
             where another run took the outcome for unknown.
 
     Raises:
-        UserError: It is neither what the run found nor what it left.
+        UserError: It is neither the object before the run nor the one after it.
     """
     text = state.image(last.address, last.deposed)
     now, before, after = object_id(text), first.previous_id, object_id(last.image)

@@ -219,7 +219,7 @@ def _attributes(state: State, address: Address) -> object:
 
 
 def _plain(text: bytes) -> str:
-    """Take frame, colours and line breaks out of what Terraform prints for an error."""
+    """Remove frame, colours and line breaks from an error of Terraform."""
     plain = _COLOUR.sub("", text.decode(errors="replace"))
     lines = [line.strip(" │╷╵") for line in plain.splitlines()]
     return " ".join(line for line in lines if line)

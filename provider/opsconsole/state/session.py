@@ -1,4 +1,4 @@
-"""A session on a state: what is changed, made durable, written and finished, in the right order.
+"""A session on a state: changes, the journal, writes and the end, in the right order.
 
 An intent is durable before its call, a completed change before the next step that depends on it,
 the backup before the first write of state, and all of it in state before the journal goes.
@@ -42,12 +42,12 @@ _SMALL: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Cadence:
-    """When state is written during a run: after `seconds` or `changes`, whichever comes first.
+    """When state is written during a run: after `seconds` or `changes`, the earlier of the two.
 
     Each write costs as much as the whole state is large, so a fixed pace would make a run's cost
     grow with the square of its length. No new write begins, therefore, before the one before it
     makes up less than `share` of the time since. The cost of all writes is then at most that share
-    of the run, plus one write: linear. What is not in state yet is durable in the journal.
+    of the run, plus one write: linear. Changes not in state yet are durable in the journal.
     """
 
     seconds: float = 5.0
@@ -69,7 +69,7 @@ class Cadence:
 class StateSession:
     """An open state. Change `state`, `record` what belongs together, `flush` before what depends.
 
-    Leaving the `with` block closes it, whatever happened: what was done is in state.
+    Leaving the `with` block closes it, also after an error: all changes are in state.
 
     Attributes:
         state: The state to read and to change; every change is noticed here.
@@ -90,7 +90,7 @@ class StateSession:
 
         Args:
             run: What tells this run from all others.
-            journal: The journal that is there, which holds what was `recovered`.
+            journal: The existing journal, which holds the changes that were `recovered`.
         """
         self.state = state
         self.folded = recovered.count if recovered else 0
@@ -130,7 +130,7 @@ class StateSession:
         self.close()
 
     def begin(self) -> None:
-        """Make sure that what a run does can be written, before it asks for anything.
+        """Make sure that changes can be written, before the run asks for anything.
 
         Raises:
             UserError: The journal cannot be written.
@@ -139,7 +139,7 @@ class StateSession:
             self._open_journal().flush_now()
 
     def finish_recovery(self) -> None:
-        """Write what was recovered, and make durable what was written already.
+        """Write recovered changes, and make earlier writes durable.
 
         Raises:
             UserError: It cannot be written.
@@ -264,7 +264,7 @@ class StateSession:
         """Return whether the journal is half as large as it may become.
 
         The other half is for what comes while state is written. A write costs as much as state is
-        large, so all writes together stay in proportion to what the journal took.
+        large, so all writes together stay in proportion to the journal.
         """
         journal = self._journal
         return journal is not None and journal.size > max(_SMALL, self._state_size) // 2
@@ -354,7 +354,7 @@ class StateSession:
             self._journal.flush_now()
 
     def _finish(self, save: Callable[[], None]) -> None:
-        """Save what was done, and let others in whether or not that works.
+        """Save all changes, and release the lock whether or not that works.
 
         Raises:
             UserError: It does not. The error names what nothing else holds.
@@ -387,7 +387,7 @@ class StateSession:
         return self._journal
 
     def _take_snapshot(self) -> _Snapshot | None:
-        """Take what is to be written out of the state, which may change while it is written."""
+        """Take a snapshot of the state, which may change while it is written."""
         self.record()
         calls = (*self.unresolved, *self._intents.values()) if self._backend.embeds_journal else ()
         embedded = frozenset(call.id for call in calls)
@@ -440,7 +440,7 @@ class StateSession:
             journal.restart(self._base, snapshot.position)
 
     def _restart_if_outgrown(self) -> None:
-        """Drop what a journal holds without a change of the state: calls that were refused."""
+        """Drop the records of a journal that change no state: refused calls."""
         if self._journal is not None and self._is_outgrown():
             self._journal.restart(self._base, self._journal.appended)
 
@@ -455,7 +455,7 @@ class StateSession:
             self._journal = None
 
     def _explained(self, error: Exception) -> UserError:
-        """Return an error for the user, whatever kept the state or its journal from being kept."""
+        """Return any failure to save the state or its journal as an error for the user."""
         if isinstance(error, UserError):
             return error
         if isinstance(error, (OSError, MemoryError)):
@@ -517,7 +517,7 @@ class _Snapshot:
         before: The serial before it was raised.
         count: How many changes were made since the last write.
         position: How many records of the journal are in it.
-        calls: What is embedded of the journal.
+        calls: The part of the journal that is embedded.
     """
 
     journal: Journal

@@ -39,7 +39,7 @@ class Batcher:
         A caller that is cancelled leaves its request in the batch: it may have been sent.
 
         Raises:
-            Exception: What the call for all of them raised.
+            Exception: The exception of the call for all of them.
         """
         result: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         if self._steps.creates_together == 1:

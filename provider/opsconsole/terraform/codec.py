@@ -195,7 +195,7 @@ def _set(value: list[Any]) -> list[Any]:
 
 
 def _read_number(value: Any) -> int | float:
-    """Return the number as an int where it is whole.
+    """Return the number as an int if it is whole.
 
     Terraform writes one that no float holds as a decimal string.
     """

@@ -116,7 +116,7 @@ def _serve(
 def _outlive_the_terminal() -> None:
     """Leave Ctrl-C and a closed terminal to Terraform, which stops its plugins in good order.
 
-    Ending at these signals in the middle of an apply would lose what was created. SIGTERM ends the
+    Ending at these signals in the middle of an apply would lose created objects. SIGTERM ends the
     process in good order.
     """
 
@@ -129,7 +129,7 @@ def _outlive_the_terminal() -> None:
 
 
 def _announce(line: str) -> None:
-    """Write the handshake, and send whatever is printed later to the log, in its order."""
+    """Write the handshake, and send all later output to the log, in its order."""
     os.write(1, line.encode("ascii"))
     os.dup2(2, 1)
     # A text stream of its own would keep its lines until the end.

@@ -1,4 +1,4 @@
-"""What the provider says of a call that it does not serve."""
+"""The provider's answers to calls that it does not serve."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class Servicer:
                 self.redaction.learn(value)
 
     async def configure(self, config: Attributes) -> list[Diagnostic]:
-        """Take the provider's settings; those that are not known yet put it off.
+        """Take the provider's settings; unknown ones defer it.
 
         Returns what else to report to the user.
 
@@ -329,7 +329,7 @@ class Servicer:
         return pb.UpgradeResourceState.Response(upgraded_state=codec.encode(state))
 
     async def read_resource(self, request: pb.ReadResource.Request) -> pb.ReadResource.Response:
-        """Read what the console holds."""
+        """Read the object from the console."""
         name = request.type_name
         codec = self.codec("resource", name)
         prior = codec.decode(request.current_state)
@@ -375,7 +375,7 @@ class Servicer:
     async def apply_resource_change(
         self, request: pb.ApplyResourceChange.Request
     ) -> pb.ApplyResourceChange.Response:
-        """Carry out what was planned."""
+        """Carry out the planned change."""
         name = request.type_name
         codec = self.codec("resource", name)
         prior, planned = codec.decode(request.prior_state), codec.decode(request.planned_state)

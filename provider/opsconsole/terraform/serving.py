@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 class Service(Protocol):
-    """What is served: the provider's own service."""
+    """The services: the provider's own."""
 
     def handlers(self, activity: Activity) -> dict[str, Handler]:
         """Return the handlers of its calls."""

@@ -149,7 +149,7 @@ class BoundedCodec(ProtoCodec):
 
 
 class _Corked:
-    """A transport that sends once in a turn of the loop what is written piece by piece.
+    """A transport that collects the pieces written in one turn of the loop, and sends them at once.
 
     grpclib writes headers, data and trailers of each answer one by one: three TLS records and
     three system calls where one does.
@@ -172,7 +172,7 @@ class _Corked:
             self._transport.write(b"".join(pieces))
 
     def close(self) -> None:
-        """Send what is left and close."""
+        """Send the rest and close."""
         self._send()
         self._transport.close()
 
@@ -269,7 +269,7 @@ class PluginServer:
             patience = later
 
     def close(self) -> None:
-        """Stop accepting, cancel what is in flight and close every connection."""
+        """Stop accepting, cancel calls in flight and close every connection."""
         if self._listening is not None:
             self._listening.close()
         for connection in tuple(self._connections):

@@ -43,7 +43,7 @@ class LockLost(UserError):
 
 
 class Run(NamedTuple):
-    """What a run does, and on which terms.
+    """The operation of a run, and its options.
 
     Attributes:
         directory: The working directory: where Terraform would run.
@@ -86,7 +86,7 @@ class SharedBackend(Backend, ABC):
 
         Args:
             name: Such as `s3://bucket/key`.
-            identity: Without credentials; the name, where it is empty.
+            identity: Without credentials; the name if it is empty.
         """
         identity = identity or name
         self._place: LastPlace | None = None
@@ -207,7 +207,7 @@ class SharedBackend(Backend, ABC):
         """Replace the journal that is stored beside the state; without bytes, remove it.
 
         Raises:
-            LockLost: This run no longer holds the lock; what is stored is as others left it.
+            LockLost: This run no longer holds the lock. Nothing was stored.
         """
         self.check_lock()
         with self._translating("write the journal of"):
@@ -310,7 +310,7 @@ class SharedBackend(Backend, ABC):
 
     @contextmanager
     def _translating(self, action: str) -> Iterator[None]:
-        """Turn what the library raises into a `UserError`; keep connections for a run alone."""
+        """Turn an error of the library into a `UserError`; keep connections for a run alone."""
         try:
             yield
         except self._errors as error:
@@ -401,5 +401,5 @@ def no_such_lock(name: str, wanted: str, found: LockInfo | None) -> UserError:
 
 
 def one_line(text: object) -> str:
-    """Return what a library says, on one line and without a full stop at its end."""
+    """Return a library's message on one line, without a full stop at its end."""
     return " ".join(str(text).split()).rstrip(".")

@@ -85,7 +85,7 @@ class HttpBackend(SharedBackend):
     def write(
         self, data: bytes, meta: SnapshotMeta = NO_META, journal: bytes = b""
     ) -> SnapshotMeta:
-        """Replace the state, with what is left of the journal as the last field of its document.
+        """Replace the state, with the rest of the journal as the last field of its document.
 
         Terraform reads past a field that it does not know, and drops it when it writes.
         """
@@ -107,7 +107,7 @@ class HttpBackend(SharedBackend):
         return data
 
     def _write(self, data: bytes) -> None:
-        """Replace the state, after a look at the lock and at what is stored.
+        """Replace the state, after a check of the lock and of the stored state.
 
         The lock's ID goes with the state, so that a server that knows it can refuse as well.
         """

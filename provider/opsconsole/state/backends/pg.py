@@ -166,7 +166,7 @@ class PgBackend(SharedBackend):
         return [holder.id, *_pid_of(holder)]
 
     def _holder(self) -> LockInfo | None:
-        """Return who holds the lock: the session, and what it noted where it is a native run."""
+        """Return the holder of the lock: the session, and the note of a native run."""
         rows = self._rows(_KEY_OF_ROW, self._workspace)
         keys = [*(int(row[0]) for row in rows), *self._creation]
         return next(filter(None, map(self._session, keys)), None)

@@ -22,7 +22,7 @@ class BackendSettings:
 
     Args:
         kind: The backend's type, for messages.
-        block: What the program, `-backend-config` and `terraform init` say, merged.
+        block: The settings of the program, `-backend-config` and `terraform init`, merged.
     """
 
     def __init__(self, kind: str, block: Mapping[str, Any]) -> None:
