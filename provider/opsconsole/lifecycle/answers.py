@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from opsconsole.compare import changed_fields, normalise_set, satisfies
 from opsconsole.definition import Attribute, Kind, ResourceDefinition
@@ -135,6 +135,8 @@ _LISTED: Final = """
     accessible_credential_ids status disabled_rule_ids agent_id plugin_id enabled key prompt
     description execution_mode owner_id pattern document_id source_section text_hash
 """
+Known = TypeVar("Known")
+Missing = TypeVar("Missing")
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 _NAMES: Final = tuple(_LISTED.split())
 """Attribute names that state holds as bits of one number; any other is spelled out after it.
@@ -219,41 +221,36 @@ class PrivateState(NamedTuple):
             content = {}
         if not isinstance(content, dict):
             content = {}
-        observed = content.pop("observed", None)
-        declared = content.pop("declared", None)
-        host_id = content.pop("host_id", None)
-        dropped = content.pop("dropped", None)
-        overtaken = content.pop("overtaken", None)
+
+        def take(name: str, kind: type[Known], default: Missing) -> Known | Missing:
+            value = content.pop(name, None)
+            return value if isinstance(value, kind) else default
+
         return cls(
-            _unpacked(observed) if isinstance(observed, str) else _named(observed),
-            declared if isinstance(declared, dict) else None,
-            content.pop("removal_planned", False) is True,
-            content.pop("kept", False) is True,
-            host_id if isinstance(host_id, str) else None,
-            dropped if isinstance(dropped, dict) else {},
-            overtaken if isinstance(overtaken, dict) else {},
+            _unpack(take("observed", str, "")),
+            take("declared", dict, None),
+            take("removal_planned", bool, False),
+            take("kept", bool, False),
+            take("host_id", str, None),
+            take("dropped", dict, {}),
+            take("overtaken", dict, {}),
             content,
         )
 
     def encode(self) -> bytes:
         """Write private bytes, as small as they can be: state holds them with each resource."""
-        content: dict[str, Any] = dict(self.extra)
-        if self.observed:
-            content["observed"] = _packed(self.observed)
-        if self.declared is not None:
-            content["declared"] = {
-                name: value for name, value in self.declared.items() if value is not None
-            }
-        if self.removal_planned:
-            content["removal_planned"] = True
-        if self.kept:
-            content["kept"] = True
-        if self.host_id is not None:
-            content["host_id"] = self.host_id
-        if self.dropped:
-            content["dropped"] = dict(sorted(self.dropped.items()))
-        if self.overtaken:
-            content["overtaken"] = dict(self.overtaken)
+        declared = self.declared
+        fields = {
+            "observed": _pack(self.observed) if self.observed else None,
+            "declared": declared and {n: v for n, v in declared.items() if v is not None},
+            "removal_planned": self.removal_planned or None,
+            "kept": self.kept or None,
+            "host_id": self.host_id,
+            "dropped": dict(sorted(self.dropped.items())) or None,
+            "overtaken": dict(self.overtaken) or None,
+        }
+        known = {name: value for name, value in fields.items() if value is not None}
+        content = {**self.extra, **known}
         return json.dumps(content, separators=(",", ":")).encode() if content else b""
 
     def seeing(self, names: Iterable[str]) -> PrivateState:
@@ -283,20 +280,15 @@ class PrivateState(NamedTuple):
         )
 
 
-def _named(observed: object) -> frozenset[str]:
-    names = observed if isinstance(observed, list) else ()
-    return frozenset(name for name in names if isinstance(name, str))
-
-
 @lru_cache(maxsize=1024)
-def _packed(observed: frozenset[str]) -> str:
+def _pack(observed: frozenset[str]) -> str:
     bits = {name: 1 << index for index, name in enumerate(_NAMES)}
     number = sum(bits.get(name, 0) for name in observed)
     return " ".join([f"{number:x}", *sorted(observed.difference(bits))])
 
 
 @lru_cache(maxsize=1024)
-def _unpacked(text: str) -> frozenset[str]:
+def _unpack(text: str) -> frozenset[str]:
     bits, *names = text.split(" ")
     try:
         number = int(bits, 16)

@@ -317,7 +317,18 @@ class BaseLifecycle(ABC):
 
     async def _plan_change(self, request: PlanChange) -> PlanOutcome:
         """Plan a change of one resource in state: by its definition, then by its own rules."""
-        proposal = self._propose(request)
+        proposal = propose_change(
+            self.definition,
+            request.prior,
+            request.config,
+            PrivateState.decode(request.private),
+            self.session.console.has,
+        )
+        owner = self.definition.owner
+        if request.owner_first and owner not in proposal.replaced:
+            # There is nothing left to change: it goes with its owner.
+            proposal.sent = [name for name in proposal.sent if name != owner]
+            proposal.replaced.append(owner)
         name = self.name(request.prior)
         found = (
             *_unverified(proposal, name),
@@ -345,22 +356,6 @@ class BaseLifecycle(ABC):
     @abstractmethod
     async def _delete(self, request: DeleteRequest) -> Outcome:
         """Delete one resource, or let it leave management."""
-
-    def _propose(self, request: PlanChange) -> Proposal:
-        """Return what the declaration asks of the resource in state, by the definition alone."""
-        proposal = propose_change(
-            self.definition,
-            request.prior,
-            request.config,
-            PrivateState.decode(request.private),
-            self.session.console.has,
-        )
-        owner = self.definition.owner
-        if request.owner_first and owner not in proposal.replaced:
-            # There is nothing left to change: it goes with its owner.
-            proposal.sent = [name for name in proposal.sent if name != owner]
-            proposal.replaced.append(owner)
-        return proposal
 
     def unchangeable(self, proposal: Proposal, prior: Attributes, name: str) -> list[Diagnostic]:
         """Refuse what no operation can change, naming both values."""

@@ -189,17 +189,12 @@ def _stranded(session: Session, host_id: str, there: bool | None) -> tuple[Diagn
     ]
     left = f"{plural(len(agents), 'agent')} of the host {host_id} left management"
     runs = "still runs" if len(agents) == 1 else "still run"
+    summary, detail = f"{left} and {runs}", "Their host was not deleted. Import them again with:"
     if there is None:
-        return (
-            error(
-                f"{left}; it is not known whether {'it' if len(agents) == 1 else 'they'} {runs}",
-                "Whether their host was deleted is not known. Plan again: if the host is still "
-                "there, import them again with:\n" + "\n".join(lines),
-            ),
+        they = "it" if len(agents) == 1 else "they"
+        summary = f"{left}; it is not known whether {they} {runs}"
+        detail = (
+            "Whether their host was deleted is not known. Plan again: if the host is still there, "
+            "import them again with:"
         )
-    return (
-        error(
-            f"{left} and {runs}",
-            "Their host was not deleted. Import them again with:\n" + "\n".join(lines),
-        ),
-    )
+    return (error(summary, "\n".join([detail, *lines])),)

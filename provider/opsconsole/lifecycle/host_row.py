@@ -29,7 +29,7 @@ from opsconsole.errors import (
     UnexpectedAnswer,
     UserError,
 )
-from opsconsole.lifecycle.answers import PrivateState, merge, mismatch, shown
+from opsconsole.lifecycle.answers import PrivateState, mismatch, shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, fill_unknown
 from opsconsole.lifecycle.session import Session
@@ -265,21 +265,15 @@ def taken(
     Raises:
         UnexpectedAnswer: a field is of another type than the document says.
     """
-    private_state = PrivateState().having_declared(row.request.config, REPLACING)
-    values = shown(HOST.answered, answer)
-    state = fill_unknown(HOST, row.request.planned, values | {"id": host_id})
-    _, private_state, _ = merge(HOST.answered, state, private_state, values)
-    declared = [name for name in values if row.request.config.get(name) is not None]
-    differing = changed_fields(state, values, declared)
-    private_state = private_state.dropping(
-        {name: values[name] for name in differing if name in REPLACING}
-    )
-    otherwise = steps.kept_otherwise(differing, state, values, creating=True)
-    unshown = [
-        name
-        for name in REPLACING
-        if row.request.config.get(name) is not None and name not in values
-    ]
+    values, config = shown(HOST.answered, answer), row.request.config
+    declared = [name for name in HOST.names if config.get(name) is not None]
+    outcome = steps.outcome_of_write(row.request, answer, declared, {"id": host_id}, REPLACING)
+    state = outcome.state or {}
+    fixed = [name for name in REPLACING if name in declared]
+    differing = changed_fields(state, values, [name for name in fixed if name in values])
+    dropped = PrivateState.decode(outcome.private).dropping({n: values[n] for n in differing})
+    outcome = Outcome(state, dropped.encode(), (*diagnostics, *outcome.diagnostics))
+    unshown = [name for name in fixed if name not in values]
     if unshown:
         not_verified = warning(
             f"Not verified: {', '.join(unshown)} of the {steps.name(state)}",
@@ -287,8 +281,8 @@ def taken(
             "is declared.",
             (unshown[0],),
         )
-        otherwise = (*otherwise, not_verified)
-    return Outcome(state, private_state.encode(), (*diagnostics, *otherwise))
+        outcome = outcome.with_diagnostics(not_verified)
+    return outcome
 
 
 async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:

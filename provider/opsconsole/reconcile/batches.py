@@ -315,7 +315,13 @@ def _replanned(
     elif has_error(wrong):
         diagnostics = tuple(wrong)
     elif plan.replace and step.kind is StepKind.UPDATE:
-        diagnostics = (_needs_replacement(change, plan.replace),)
+        needs_replacement = error(
+            f"{change.address} must be replaced after all",
+            f"{', '.join(plan.replace)} became known only now. Its new value replaces the object, "
+            "and this plan does not show that. Plan again.",
+            (plan.replace[0],),
+        )
+        diagnostics = (needs_replacement,)
     elif plan.failed:
         diagnostics = plan.diagnostics
     else:
@@ -329,14 +335,5 @@ def _still_unknown(change: Change, names: Sequence[str]) -> Diagnostic:
         f"{change.address} needs values that are not known",
         f"{', '.join(names)} refers to a resource that was not applied, or whose outcome is not "
         "known.",
-        (names[0],),
-    )
-
-
-def _needs_replacement(change: Change, names: Sequence[str]) -> Diagnostic:
-    return error(
-        f"{change.address} must be replaced after all",
-        f"{', '.join(names)} became known only now. Its new value replaces the object, and this "
-        "plan does not show that. Plan again.",
         (names[0],),
     )

@@ -207,7 +207,10 @@ class Execution:
         """Begin steps while there is room; note when there is nothing left to wait for."""
         try:
             self._collect()
-            while not self._stopping and self._problem is None and self._has_room():
+            # More begin than requests may be in flight where several calls wait for one write of
+            # state; the client holds their requests back.
+            room = max(self._limit, self._worker.session.calls_at_once)
+            while not self._stopping and self._problem is None and len(self._running) < room:
                 numbers = self._next()
                 if not numbers:
                     break
@@ -216,14 +219,6 @@ class Execution:
             self._problem = self._problem or problem
         if not self._running:
             self._idle.set()
-
-    def _has_room(self) -> bool:
-        """Return whether a step may begin.
-
-        More begin than requests may be in flight where several calls wait for one write of state;
-        the client holds their requests back.
-        """
-        return len(self._running) < max(self._limit, self._worker.session.calls_at_once)
 
     def _collect(self) -> None:
         """Sort what has become ready, and take what asks nothing of the console at once."""

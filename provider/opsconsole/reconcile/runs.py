@@ -221,7 +221,14 @@ async def import_instance(
     for other in read_prior(session.state).values():
         same = providers.identity_of(other) == providers.identity_of(item)
         if same and other.address != item.address:
-            return [_taken_already(item, other.address)]
+            holder, title = other.address, RESOURCES[item.type_name].title
+            taken = error(
+                f"{holder} holds the {title} {item.before['id']} already",
+                f"One object has one address: removing {address} or {holder} would delete what the "
+                f"other manages. To give it the address {address}, use a `moved` block, or forget "
+                f"it first with `opsconsole state rm '{holder}'`.",
+            )
+            return [taken]
     kept = InstanceObject(
         item.held.provider,
         item.before,
@@ -253,17 +260,6 @@ def _check_free(session: StateSession, address: Address) -> None:
             f"{address} is in state already, as {held.attributes.get('id')}.",
             f"To import another object in its place: `opsconsole state rm '{address}'` first.",
         )
-
-
-def _taken_already(item: PriorInstance, holder: str) -> Diagnostic:
-    """Refuse to import what `holder` has."""
-    title, address = RESOURCES[item.type_name].title, item.address
-    return error(
-        f"{holder} holds the {title} {item.before['id']} already",
-        f"One object has one address: removing {address} or {holder} would delete what the other "
-        f"manages. To give it the address {address}, use a `moved` block, or forget it first with "
-        f"`opsconsole state rm '{holder}'`.",
-    )
 
 
 async def _read_import(

@@ -19,11 +19,12 @@ class NotServedError(Exception):
         self.diagnostics = diagnostics
 
 
-def not_begun(outcome: Outcome) -> tuple[Diagnostic, ...]:
-    """Report that the console was asked nothing, because the run was told to stop before."""
+def diagnostics_of(outcome: Outcome) -> tuple[Diagnostic, ...]:
+    """Return what to report of an outcome, which may be that the run was told to stop before."""
     if outcome.begun:
-        return ()
-    return (error("Not begun: the run was told to stop", "Nothing was sent for it; run again."),)
+        return outcome.diagnostics
+    not_begun = error("Not begun: the run was told to stop", "Nothing was sent for it; run again.")
+    return (*outcome.diagnostics, not_begun)
 
 
 def held_twice(type_name: str, object_id: str) -> Diagnostic:

@@ -38,9 +38,9 @@ from opsconsole.terraform.codec import ObjectCodec, attribute_path, rendered
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.terraform.refusals import (
     NotServedError,
+    diagnostics_of,
     held_twice,
     left_behind,
-    not_begun,
     settings_not_known,
 )
 from opsconsole.terraform.schema import metadata, provider_schema
@@ -300,9 +300,7 @@ class Servicer:
         outcome = await self.lifecycle().read_data(name, config)
         return pb.ReadDataSource.Response(
             state=codec.encode(outcome.state),
-            diagnostics=self.rendered(
-                (*outcome.diagnostics, *not_begun(outcome)), "data source", name
-            ),
+            diagnostics=self.rendered(diagnostics_of(outcome), "data source", name),
         )
 
     async def stop_provider(self, request: pb.StopProvider.Request) -> pb.StopProvider.Response:
@@ -340,9 +338,7 @@ class Servicer:
         return pb.ReadResource.Response(
             new_state=codec.encode(outcome.state),
             private=outcome.private,
-            diagnostics=self.rendered(
-                (*outcome.diagnostics, *not_begun(outcome)), "resource", name
-            ),
+            diagnostics=self.rendered(diagnostics_of(outcome), "resource", name),
         )
 
     async def plan_resource_change(
@@ -394,9 +390,7 @@ class Servicer:
         return pb.ApplyResourceChange.Response(
             new_state=codec.encode(outcome.state),
             private=outcome.private,
-            diagnostics=self.rendered(
-                (*outcome.diagnostics, *not_begun(outcome)), "resource", name
-            ),
+            diagnostics=self.rendered(diagnostics_of(outcome), "resource", name),
         )
 
     async def import_resource_state(

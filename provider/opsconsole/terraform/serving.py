@@ -70,16 +70,12 @@ def serve_process(
             await wait_for_shutdown(server, shutdown, activity, parent)
         finally:
             server.close()
-            await _part(service)
+            try:
+                await asyncio.wait_for(service.close(), _PARTING)
+            except TimeoutError:
+                log.warning("connections to the console were cut")
 
     asyncio.run(run())
-
-
-async def _part(service: Service) -> None:
-    try:
-        await asyncio.wait_for(service.close(), _PARTING)
-    except TimeoutError:
-        log.warning("connections to the console were cut")
 
 
 _SERVICES = plugin_pb2.DESCRIPTOR.services_by_name

@@ -313,7 +313,12 @@ class Client:
         # Loading the HTTP libraries takes time that must not count as the console's.
         transport = self._opened()
         request: asyncio.Task[Reply] | None = None
-        sent = await self._admission(operation)
+        settings, sent = self._settings, None
+        while sent is None:
+            self._check(operation)
+            sent = await limiter.take(
+                self, settings.max_concurrency, settings.max_requests_per_second
+            )
         try:
             self._check(operation)
             self.calls[operation.name] += 1
@@ -334,16 +339,6 @@ class Client:
                 limiter.give_back()
             else:
                 self._abandon(request)
-
-    async def _admission(self, operation: Operation) -> float:
-        """Wait until a request may be in flight; return the moment."""
-        limiter, settings = self._shared_limiter(), self._settings
-        most, per_second = settings.max_concurrency, settings.max_requests_per_second
-        while True:
-            self._check(operation)
-            sent = await limiter.take(self, most, per_second)
-            if sent is not None:
-                return sent
 
     def _note(self, operation: Operation, reply: Reply, sent: float) -> None:
         """Tell the limiter what an answer says of the console's load."""

@@ -264,9 +264,12 @@ def decoded(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) -
 
 
 def _error(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) -> Exception:
+    from opsconsole.v1.bodies import ErrorBody  # with the first answer
+
     status = reply.status
-    problem = _problem(status, redact(reply.content))
-    if problem is None:
+    try:
+        problem = ErrorBody.read(json_object(redact(reply.content))).problem(status)
+    except (NotJson, WrongShape):
         if status not in _TELLING_STATUSES and status < 500:
             return unexpected(operation, reply, "no documented error", redact)
         problem = Problem(status=status, message=_described(reply, redact))
@@ -275,16 +278,6 @@ def _error(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) ->
     if status == 403:
         remedy = remedy or _REMEDIES_BY_CODE.get(problem.code, "")
     return kind(problem, str(operation), remedy)
-
-
-def _problem(status: int, content: bytes) -> Problem | None:
-    """Return the error that a body describes, None where it is not the documented one."""
-    from opsconsole.v1.bodies import ErrorBody  # with the first answer
-
-    try:
-        return ErrorBody.read(json_object(content)).problem(status)
-    except (NotJson, WrongShape):
-        return None
 
 
 def unexpected(
