@@ -147,7 +147,7 @@ class Attribute:
         """Whether only the console supplies it."""
         return self.computed and not self.settable
 
-    def normalised(self, value: Value) -> Value:
+    def normalise(self, value: Value) -> Value:
         """Return a value in the one form that comparison knows: a set is sorted."""
         if self.kind is Kind.STRING_SET and isinstance(value, list):
             return normalise_set(value)
@@ -338,7 +338,7 @@ class ResourceDefinition(_Attributed):
         ]
         return [*self.refuse_read_only(config), *found, *self.rules(config)]
 
-    def undeclared(self, config: Attributes) -> list[Diagnostic]:
+    def find_undeclared(self, config: Attributes) -> list[Diagnostic]:
         """Return an error for each attribute that a creation needs and a declaration lacks."""
         article = "an" if self.title[0] in "aeiou" else "a"
         return [

@@ -172,7 +172,7 @@ class Problem:
         request = f", request id {self.request_id}" if self.request_id else ""
         code = self.code or "none"
         text = f"{self.message or 'no message'} (status {self.status}, code {code}{request})"
-        return f"{text}; details: {_shortened(self.details)}" if self.details else text
+        return f"{text}; details: {_shorten(self.details)}" if self.details else text
 
     @property
     def texts(self) -> set[str]:
@@ -187,7 +187,7 @@ class Problem:
 _MOST_DETAILS = 500
 
 
-def _shortened(details: Mapping[str, Any]) -> str:
+def _shorten(details: Mapping[str, Any]) -> str:
     text = json.dumps(details, ensure_ascii=False, default=str)
     return text if len(text) <= _MOST_DETAILS else f"{text[:_MOST_DETAILS]}…"
 

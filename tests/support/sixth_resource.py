@@ -92,7 +92,7 @@ class ScheduleLifecycle(SingleCreation):
             answer = await self.fetch(schedule_id)
         except NotFound:
             return Outcome(None, seen=Seen.GONE)
-        return self.seen(request.prior, request.private, answer)
+        return self.outcome_of_read(request.prior, request.private, answer)
 
     async def _create(self, request: CreateRequest) -> Outcome:
         return await create_once(

@@ -9,7 +9,7 @@ from opsconsole.definition import Kind
 from opsconsole.diagnostics import error, warning
 from opsconsole.redaction import Redaction
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
-from opsconsole.terraform.codec import attribute_path, rendered
+from opsconsole.terraform.codec import attribute_path, render_diagnostics
 from opsconsole.terraform.main import connect
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.terraform.schema import schema
@@ -99,7 +99,7 @@ def test_diagnostics() -> None:
     redaction = Redaction()
     redaction.learn("hunter22")
     found = [error("wrong: hunter22", "detail hunter22", ("name",)), warning("careful")]
-    first, second = rendered(found, RESOURCES["opsconsole_host"].by_name, redaction)
+    first, second = render_diagnostics(found, RESOURCES["opsconsole_host"].by_name, redaction)
     assert (first.severity, second.severity) == (pb.Diagnostic.ERROR, pb.Diagnostic.WARNING)
     assert (first.summary, first.detail) == ("wrong: ***", "detail ***")
     assert first.attribute.steps[0].attribute_name == "name"

@@ -46,9 +46,9 @@ def seconds_for(console, requests, *, status=429, workers=MOST, per_second=None)
             sent = await limiter.take(limiter, MOST, per_second)
             good = await console.answer()
             if good:
-                limiter.accepted(sent)
+                limiter.note_accepted(sent)
             elif status == 429:
-                limiter.refused(sent, console.retry_after)
+                limiter.note_refused(sent, console.retry_after)
             else:
                 limiter.slow_down(sent, console.retry_after)
             limiter.give_back()
@@ -104,15 +104,15 @@ def test_a_console_that_has_nothing_saved_up_at_first(rate, retry_after):
 
 def test_the_rate_does_not_grow_while_nothing_is_sent():
     rate = Rate()
-    rate.sent(0.0)
-    rate.refused(0.0, 0.1, None)
+    rate.note_sent(0.0)
+    rate.note_refused(0.0, 0.1, None)
     for sent in (1.0, 1.1, 1.2):
-        rate.sent(sent)
-        rate.accepted(sent)
-    rate.sent(1.3)
-    rate.refused(1.3, 1.4, 1.0)
+        rate.note_sent(sent)
+        rate.note_accepted(sent)
+    rate.note_sent(1.3)
+    rate.note_refused(1.3, 1.4, 1.0)
     before = rate.per_second(2.5)
-    rate.sent(100.0)
+    rate.note_sent(100.0)
     assert before * 0.97 <= rate.per_second(100.0) <= 1.1 * before
 
 

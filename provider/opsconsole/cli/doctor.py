@@ -21,7 +21,7 @@ from opsconsole.cli.table import FAILED
 from opsconsole.clock import utc_now
 from opsconsole.errors import ApiError, BadRequest, ConsoleError, Forbidden, OpsconsoleError
 from opsconsole.language import find_node
-from opsconsole.lifecycle.answers import shown
+from opsconsole.lifecycle.answers import values_shown
 from opsconsole.phrases import plural
 from opsconsole.quoting import printable
 from opsconsole.reports.text import Pen, wrapped
@@ -189,7 +189,7 @@ async def _console(
         from opsconsole.v1.bodies import ListEnvelope  # with the first answer
 
         try:
-            client.shaped(OPERATIONS["specialty_search"], reply, ListEnvelope.read)
+            client.check_shape(OPERATIONS["specialty_search"], reply, ListEnvelope.read)
             key = CheckResult("key", OK, "accepted")
         except ConsoleError as problem:
             key = _key(reply.status, problem)
@@ -214,7 +214,7 @@ async def _host(console: Console, settings: Settings, host_id: str) -> CheckResu
             answer = await console.one("host_get", host_id)
         else:
             answer = await console.one("host_update", host_id, body={})
-        shows = shown(HOST.answered, answer)
+        shows = values_shown(HOST.answered, answer)
     except ConsoleError as problem:
         by_writing = isinstance(problem, BadRequest | Forbidden) and not named
         remedy = _NAME_HOST_GET if by_writing else problem.remedy

@@ -17,7 +17,7 @@ from opsconsole.drift.buckets import text_of
 from opsconsole.drift.report import Bucket, Finding
 from opsconsole.drift.stack import StateObject
 from opsconsole.errors import ConsoleError
-from opsconsole.lifecycle.gone import explained
+from opsconsole.lifecycle.gone import explain_gap
 from opsconsole.lifecycle.session import Session
 from opsconsole.resources import AGENT, AGENT_PLUGIN, RESOURCES, SPECIALTY
 from opsconsole.v1.console import Listing
@@ -105,7 +105,7 @@ def report_incomplete_lists(
         if listing.complete:
             continue
         shown = f"The list shows {len(listing.entries)}."
-        why = explained(type_name, listing)[1]
+        why = explain_gap(type_name, listing)[1]
         yield error(
             f"Not every {type_name} may have been seen: some may be unmanaged", f"{shown} {why}"
         )
@@ -114,7 +114,7 @@ def report_incomplete_lists(
         which = "An agent may have" if len(partial) == 1 else f"{len(partial):,} agents may have"
         yield warning(
             f"{which} more plugins than the list shows: some may be unmanaged",
-            explained("the agent's plugins", partial[0])[1],
+            explain_gap("the agent's plugins", partial[0])[1],
         )
 
 

@@ -144,7 +144,7 @@ class _Search:
         if not isinstance(definition, ResourceDefinition):
             return
         yield from definition.problems(values)
-        lacking = definition.undeclared(values)
+        lacking = definition.find_undeclared(values)
         if not lacking or not self._imported.isdisjoint((block.address, instance.address)):
             return
         if self._present is None:

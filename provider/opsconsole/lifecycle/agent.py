@@ -20,19 +20,19 @@ from opsconsole.errors import (
 )
 from opsconsole.lifecycle.agent_plugin import attach_or_detach, attached_ids
 from opsconsole.lifecycle.agent_rules import (
-    archived,
-    created_archived,
     judge_creation,
     judge_move,
     judge_removal,
     judge_replacement,
+    refuse_archived,
+    warn_created_archived,
 )
 from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.doubts import doubts_of_agent
 from opsconsole.lifecycle.gone import (
     PLUGINS_NOT_PERMITTED,
-    explained,
+    explain_gap,
     missing,
     not_permitted,
     refusal,
@@ -125,7 +125,7 @@ class AgentLifecycle(SingleCreation):
 
     def introduce(self, state: Attributes, address: str) -> None:
         """Let messages about a specialty name the agents in state that carry it."""
-        self.session.meet([_known(state, address)])
+        self.session.meet([_known_agent(state, address)])
 
     def take_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> Outcome:
         """Return an agent with what an attach or a detach shows; archived is no volatile status.
@@ -153,7 +153,7 @@ class AgentLifecycle(SingleCreation):
             outcome = await self._look(request)
         except NotFound as problem:
             if _was_created_archived(request):
-                told = created_archived(self.name(prior, request.address))
+                told = warn_created_archived(self.name(prior, request.address))
                 return Outcome(prior, request.private, (told,), unobserved=self._unread)
             outcome = missing(self, request, problem=problem)
             if outcome.state is not None:
@@ -163,7 +163,7 @@ class AgentLifecycle(SingleCreation):
         if outcome.state is None:
             self.session.gone_agents.add(agent_id)
             return outcome
-        self.session.meet([_known(outcome.state, request.address)])
+        self.session.meet([_known_agent(outcome.state, request.address)])
         return outcome
 
     async def _look(self, request: ReadRequest) -> Outcome:
@@ -181,12 +181,14 @@ class AgentLifecycle(SingleCreation):
         is_archived = (answer or prior).get("status") == "archived"
         if is_archived and not _was_created_archived(request):
             return Outcome(None, seen=Seen.ARCHIVED)
-        notes = (created_archived(self.name(prior, request.address)),) if is_archived else ()
+        notes = (warn_created_archived(self.name(prior, request.address)),) if is_archived else ()
         held = prior.get("plugin_ids")
         if answer is None:
             outcome = Outcome(prior, private, notes, unobserved=self._unread)
         else:
-            outcome = self.seen(prior, private, _agent_fields(answer)).with_diagnostics(*notes)
+            outcome = self.outcome_of_read(prior, private, _agent_fields(answer)).with_diagnostics(
+                *notes
+            )
         state = outcome.state
         if held is None or state is None:
             return outcome
@@ -228,7 +230,7 @@ class AgentLifecycle(SingleCreation):
         )
 
     async def _create(self, request: CreateRequest) -> Outcome:
-        if lacking := AGENT.undeclared(request.config):
+        if lacking := AGENT.find_undeclared(request.config):
             return Outcome(None, diagnostics=tuple(lacking))
         org_id = self.session.settings.org_id
         body = _without_unset(creation_fields(AGENT, request.config, org_id))
@@ -237,11 +239,11 @@ class AgentLifecycle(SingleCreation):
             request,
             "agent_create",
             body,
-            lambda answer: self._answered(request, answer),
+            lambda answer: self._outcome_of_answer(request, answer),
             self._met_before,
         )
         if outcome.state is not None and not outcome.uncertain:
-            self.session.meet([_known(outcome.state, request.address)])
+            self.session.meet([_known_agent(outcome.state, request.address)])
             self._note_plugin_set(outcome.state["id"], outcome.state)
         return outcome
 
@@ -256,12 +258,12 @@ class AgentLifecycle(SingleCreation):
         if not self.session.console.has("agent_list"):
             return await super().settle_creates(lost, existing)
         listing = await self.session.console.list_all("agent_list")
-        return settle_by_list(AGENT, listing, lost, existing, self._taken)
+        return settle_by_list(AGENT, listing, lost, existing, self._outcome_of_entry)
 
-    def _taken(self, item: LostCreate, agent: Mapping[str, Any]) -> Outcome:
+    def _outcome_of_entry(self, item: LostCreate, agent: Mapping[str, Any]) -> Outcome:
         """Return the outcome of a create whose agent was found in a list."""
-        outcome = self._answered(item.request(self.definition), agent)
-        self.session.meet([_known(outcome.state or {}, item.address)])
+        outcome = self._outcome_of_answer(item.request(self.definition), agent)
+        self.session.meet([_known_agent(outcome.state or {}, item.address)])
         return outcome
 
     def _met_before(self, answer: Mapping[str, Any]) -> UnexpectedAnswer | None:
@@ -271,7 +273,7 @@ class AgentLifecycle(SingleCreation):
             return None
         return UnexpectedAnswer(f"The console answered with an agent that existed before: {known}.")
 
-    def _answered(
+    def _outcome_of_answer(
         self, request: CreateRequest | UpdateRequest, answer: Mapping[str, Any]
     ) -> Outcome:
         """Return the outcome of a write that the console answered with the agent."""
@@ -284,8 +286,8 @@ class AgentLifecycle(SingleCreation):
             marked = {**private_state.extra, _CREATED_ARCHIVED: True}
             outcome = outcome._replace(private=private_state._replace(extra=marked).encode())
         elif not _was_created_archived(request):
-            return outcome.with_diagnostics(archived(name))
-        return outcome.with_diagnostics(created_archived(name))
+            return outcome.with_diagnostics(refuse_archived(name))
+        return outcome.with_diagnostics(warn_created_archived(name))
 
     async def _update(self, request: UpdateRequest) -> Outcome:
         prior, planned = request.prior, request.planned
@@ -317,7 +319,7 @@ class AgentLifecycle(SingleCreation):
         if answer is None:
             state = fill_unknown(self.definition, planned, prior)
             return Outcome(state, request.private, found)
-        return self._answered(request, answer).with_diagnostics(*found)
+        return self._outcome_of_answer(request, answer).with_diagnostics(*found)
 
     async def _set_plugins(
         self, prior: Attributes, planned: Attributes, answer: Mapping[str, Any] | None
@@ -332,7 +334,7 @@ class AgentLifecycle(SingleCreation):
                 not_whole = warning(
                     f"Not every plugin of the {self.name(prior)} could be seen",
                     "A plugin that is attached and not declared may stay attached. "
-                    + explained("the agent's plugins", listing)[1],
+                    + explain_gap("the agent's plugins", listing)[1],
                     ("plugin_ids",),
                 )
                 found.append(not_whole)
@@ -370,7 +372,7 @@ class AgentLifecycle(SingleCreation):
             if self.session.stopped:
                 # The deletion of its host, which archives it, is not begun any more.
                 return Outcome(prior, request.private, begun=False)
-            known = _known(prior, request.address)
+            known = _known_agent(prior, request.address)
             self.session.released[known.id] = known
             self.session.meet([known])
         return Outcome(None, diagnostics=self.unsaid(request, diagnostics))
@@ -388,7 +390,7 @@ def _was_created_archived(request: ReadRequest | UpdateRequest) -> bool:
     return bool(PrivateState.decode(request.private).extra.get(_CREATED_ARCHIVED))
 
 
-def _known(state: Attributes, address: str) -> KnownAgent:
+def _known_agent(state: Attributes, address: str) -> KnownAgent:
     return KnownAgent(
         state["id"], state.get("name"), state.get("host_id"), state.get("specialty_id"), address
     )

@@ -22,7 +22,7 @@ from opsconsole.lifecycle.gone import (
     PLUGINS_NOT_PERMITTED,
     missing,
     not_permitted,
-    unchecked,
+    unchecked_by_list,
 )
 from opsconsole.lifecycle.interface import (
     CreateOutcome,
@@ -191,7 +191,7 @@ class AgentPluginLifecycle(SingleCreation):
             return self._present(request, entry)
         if listing.complete:
             return missing(self, request, _NOT_LISTED)
-        return unchecked(self, request, "the agent's plugins", listing)
+        return unchecked_by_list(self, request, "the agent's plugins", listing)
 
     def _present(self, request: ReadRequest, entry: Mapping[str, Any]) -> Outcome:
         """Return the outcome of reading an attachment that is there.
@@ -199,7 +199,7 @@ class AgentPluginLifecycle(SingleCreation):
         All but its two ids is computed, and a refresh that finds only computed fields changed
         keeps what state holds. Fields that were never seen are filled.
         """
-        outcome = self.seen(request.prior, request.private, entry)
+        outcome = self.outcome_of_read(request.prior, request.private, entry)
         if not PrivateState.decode(request.private).observed:
             return outcome
         return outcome._replace(state=request.prior)
@@ -251,7 +251,7 @@ class AgentPluginLifecycle(SingleCreation):
         private_state = PrivateState(
             declared={}, host_id=host_id if isinstance(host_id, str) else None
         )
-        return Outcome(planned, private_state.encode(), (*found, *_archived(answer)))
+        return Outcome(planned, private_state.encode(), (*found, *_warn_archived(answer)))
 
     async def _read_back(self, request: CreateRequest, outcome: Outcome) -> Outcome:
         """Fill what was attached from the agent's list, which decides whether it was."""
@@ -265,7 +265,7 @@ class AgentPluginLifecycle(SingleCreation):
             listing = await self.session.plugins(agent_id)
             entry = find_entry(listing, plugin_id)
             if entry is not None:
-                shown = self.seen(state, outcome.private, entry)
+                shown = self.outcome_of_read(state, outcome.private, entry)
                 return shown.with_diagnostics(*outcome.diagnostics)
         except Stopped:
             return Outcome(state, outcome.private, outcome.diagnostics)
@@ -301,7 +301,7 @@ class AgentPluginLifecycle(SingleCreation):
             if not await self._is_deleted_with_host(request):
                 raise
             return Outcome(None)
-        return Outcome(None, diagnostics=_archived(answer or {}))
+        return Outcome(None, diagnostics=_warn_archived(answer or {}))
 
     async def _is_deleted_with_host(self, request: DeleteRequest) -> bool:
         """Return whether the attachment is gone with its host, though the console still lists it.
@@ -370,7 +370,7 @@ def _stays(agent_id: str, plugin_id: str) -> Diagnostic:
     )
 
 
-def _archived(answer: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
+def _warn_archived(answer: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
     if answer.get("status") != "archived":
         return ()
     return (

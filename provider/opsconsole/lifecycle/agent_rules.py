@@ -6,7 +6,7 @@ Terraform cannot know why an agent is destroyed; the reconciler can, and says so
 from __future__ import annotations
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.lifecycle.gone import abandoned
+from opsconsole.lifecycle.gone import warn_abandoned
 from opsconsole.lifecycle.interface import PlanChange, Proposal, Removal
 from opsconsole.resources import AGENT
 from opsconsole.values import UNKNOWN, Attributes
@@ -21,8 +21,8 @@ def judge_creation(name: str, config: Attributes, replacing: bool) -> list[Diagn
     An explicit replacement (`-replace`) shows nowhere else, and only an error of it is shown.
     """
     if replacing and config.get("deletion_policy") == "prevent":
-        return [_prevented(name, Removal.UNEXPLAINED)]
-    return AGENT.undeclared(config)
+        return [_refuse_removal(name, Removal.UNEXPLAINED)]
+    return AGENT.find_undeclared(config)
 
 
 def judge_removal(
@@ -31,9 +31,9 @@ def judge_removal(
     """Report the consequence of an agent's removal, or refuse it (`deletion_policy`)."""
     policy = prior.get("deletion_policy")
     if policy == "prevent" and why is not Removal.WITH_OWNER:
-        return (_prevented(name, why),)
+        return (_refuse_removal(name, why),)
     if AGENT.is_abandoned(prior):
-        return (abandoned(name, _GOES_ON),) if why is not Removal.WITH_OWNER else ()
+        return (warn_abandoned(name, _GOES_ON),) if why is not Removal.WITH_OWNER else ()
     if deletable or why is Removal.WITH_OWNER:
         return ()
     host = f"the host {prior.get('host_id') or '(not known)'}"
@@ -60,7 +60,7 @@ def judge_replacement(
     path = (proposal.replaced[0],)
     with_owner = request.removal is Removal.WITH_OWNER
     if "prevent" in policies and not with_owner:
-        return [_prevented(name, request.removal, path)]
+        return [_refuse_removal(name, request.removal, path)]
     if with_owner or deletable:
         return []
     if proposal.planned["host_id"] is UNKNOWN:
@@ -71,7 +71,7 @@ def judge_replacement(
         )
         return [warning(summary, detail, path)]
     if AGENT.is_abandoned(config):
-        return [abandoned(name, _GOES_ON)]
+        return [warn_abandoned(name, _GOES_ON)]
     moves = "host_id" in proposal.replaced
     happens = "It would move to another host" if moves else f"{changed} would change"
     return [
@@ -105,7 +105,7 @@ def judge_move(name: str, request: PlanChange, proposal: Proposal) -> list[Diagn
     ]
 
 
-def archived(name: str) -> Diagnostic:
+def refuse_archived(name: str) -> Diagnostic:
     """Refuse to call an agent changed that an answer shows to be archived."""
     return error(
         f"The {name} is archived",
@@ -114,7 +114,7 @@ def archived(name: str) -> Diagnostic:
     )
 
 
-def created_archived(name: str) -> Diagnostic:
+def warn_created_archived(name: str) -> Diagnostic:
     """Warn of an agent that does not run; as an error it would be created again at each apply."""
     return warning(
         f"The {name} was created archived: it does not run",
@@ -123,7 +123,7 @@ def created_archived(name: str) -> Diagnostic:
     )
 
 
-def _prevented(name: str, why: Removal, path: tuple[str, ...] = ()) -> Diagnostic:
+def _refuse_removal(name: str, why: Removal, path: tuple[str, ...] = ()) -> Diagnostic:
     unknowing = (
         " Terraform cannot tell whether its host is deleted too: to delete both, change the "
         "policy first."

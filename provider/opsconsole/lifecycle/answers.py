@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from opsconsole.v1.bodies import DeleteResult
 
 
-def shown(attributes: Iterable[Attribute], answer: Mapping[str, Any]) -> dict[str, Value]:
+def values_shown(attributes: Iterable[Attribute], answer: Mapping[str, Any]) -> dict[str, Value]:
     """Return the wire values of those attributes that `answer` shows.
 
     Raises:
@@ -35,19 +35,19 @@ def shown(attributes: Iterable[Attribute], answer: Mapping[str, Any]) -> dict[st
             fields).
     """
     return {
-        attribute.name: _typed(attribute, answer[attribute.name])
+        attribute.name: _check_type(attribute, answer[attribute.name])
         for attribute in attributes
         if attribute.name in answer
     }
 
 
-def _typed(attribute: Attribute, value: Any) -> Value:
+def _check_type(attribute: Attribute, value: Any) -> Value:
     if value is None:
         return None
     kind = attribute.kind
     if kind is Kind.STRING:
         if isinstance(value, str):
-            return composed(value)
+            return compose(value)
     elif kind is Kind.BOOLEAN:
         if isinstance(value, bool):
             return value
@@ -58,7 +58,7 @@ def _typed(attribute: Attribute, value: Any) -> Value:
             return int(value)
     elif kind in (Kind.STRING_SET, Kind.STRING_LIST):
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            texts = [composed(item) for item in value]
+            texts = [compose(item) for item in value]
             return normalise_set(texts) if kind is Kind.STRING_SET else texts
     elif kind is Kind.OBJECT_LIST and isinstance(value, list):
         return [_object(attribute, entry) for entry in value]
@@ -69,7 +69,7 @@ def _typed(attribute: Attribute, value: Any) -> Value:
     )
 
 
-def composed(text: str) -> str:
+def compose(text: str) -> str:
     """Return text with composed characters (NFC): Terraform and the native engine hold no other."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
@@ -81,7 +81,7 @@ def _object(attribute: Attribute, entry: Any) -> dict[str, Value]:
             "where the document shows an object."
         )
     values: dict[str, Value] = dict.fromkeys(nested.name for nested in attribute.attributes)
-    return values | shown(attribute.attributes, entry)
+    return values | values_shown(attribute.attributes, entry)
 
 
 def demand(name: str, answer: Mapping[str, Any]) -> None:

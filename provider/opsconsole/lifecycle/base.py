@@ -23,7 +23,7 @@ from opsconsole.errors import (
     OpsconsoleError,
     Stopped,
 )
-from opsconsole.lifecycle.answers import PrivateState, calm, is_sentinel, merge, shown
+from opsconsole.lifecycle.answers import PrivateState, calm, is_sentinel, merge, values_shown
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
     CreateOutcome,
@@ -97,7 +97,7 @@ class BaseLifecycle(ABC):
         try:
             return await self._update(request)
         except Exception as problem:
-            return self.failed("update", request, problem)
+            return self.failed_outcome("update", request, problem)
 
     async def delete(self, request: DeleteRequest) -> Outcome:
         """Delete a resource, or let it leave management."""
@@ -115,7 +115,7 @@ class BaseLifecycle(ABC):
         try:
             return await self._delete(request)
         except Exception as problem:
-            return self.failed("delete", request, problem)
+            return self.failed_outcome("delete", request, problem)
 
     async def import_state(self, import_id: str) -> Outcome:
         """Read the resource that `import_id` names into a new state value.
@@ -140,7 +140,7 @@ class BaseLifecycle(ABC):
         Fields that it does not show stay as they are.
         """
         before = PrivateState.decode(request.private)
-        values = shown(self.answered, answer)
+        values = values_shown(self.answered, answer)
         attributes = [attribute for attribute in self.answered if attribute.name in values]
         state, private_state, _ = merge(attributes, request.prior, before, values)
         kept = request.private if private_state is before else private_state.encode()
@@ -223,17 +223,17 @@ class BaseLifecycle(ABC):
     async def _try_read(self, request: ReadRequest) -> Outcome:
         if is_sentinel(request.prior["id"]):
             diagnostic = still_unsettled(self, request)
-            return request.unchecked(diagnostic.summary, diagnostic)
+            return request.leave_unchecked(diagnostic.summary, diagnostic)
         try:
             return await self._read(request)
         except Stopped as problem:
-            return request.unchecked(str(problem), begun=False)
+            return request.leave_unchecked(str(problem), begun=False)
         except Exception as problem:
             doing = f"read the {self.name(request.prior, request.address)}"
             found = diagnose(problem, doing, self.definition)
             cause = problem.cause if isinstance(problem, OpsconsoleError) else None
             refused = NOT_PERMITTED if isinstance(problem, Forbidden) else ""
-            return request.unchecked(refused if cause else str(problem), *found, cause=cause)
+            return request.leave_unchecked(refused if cause else str(problem), *found, cause=cause)
 
     def changes_to(
         self, current: Attributes, request: CreateRequest | UpdateRequest, names: Iterable[str]
@@ -285,7 +285,7 @@ class BaseLifecycle(ABC):
         """Note in the log a problem that the outcome does not depend on."""
         _log.warning("cannot %s: %s", doing, problem)
 
-    def failed(self, verb: str, request: WriteRequest, problem: Exception) -> Outcome:
+    def failed_outcome(self, verb: str, request: WriteRequest, problem: Exception) -> Outcome:
         """Return the outcome of a step that ended with an error: state stays as it is.
 
         Args:
@@ -331,7 +331,7 @@ class BaseLifecycle(ABC):
             proposal.replaced.append(owner)
         name = self.name(request.prior)
         found = (
-            *_unverified(proposal, name),
+            *_warn_unverified(proposal, name),
             *self.unchangeable(proposal, request.prior, name),
             *self._judge_change(request, proposal),
         )
@@ -362,8 +362,8 @@ class BaseLifecycle(ABC):
         return [
             error(
                 f"The {attribute} of the {name} cannot be changed",
-                f"The declaration says {_shown(proposal.planned[attribute])}, the console holds "
-                f"{_shown(prior.get(attribute))}, and the API has no operation that changes it. "
+                f"The declaration says {_quote(proposal.planned[attribute])}, the console holds "
+                f"{_quote(prior.get(attribute))}, and the API has no operation that changes it. "
                 "Declare what the console holds, or leave the attribute out. "
                 + naming_hint(self.definition[attribute].lifted_by or ""),
                 (attribute,),
@@ -382,7 +382,7 @@ class BaseLifecycle(ABC):
         return tuple(
             make(
                 f"The console kept another value for {name} of the {self.name(asked)}",
-                f"The request set {_shown(asked[name])}, the console kept {_shown(kept[name])}. "
+                f"The request set {_quote(asked[name])}, the console kept {_quote(kept[name])}. "
                 "Declare what the console keeps.",
                 (name,),
             )
@@ -416,13 +416,15 @@ class BaseLifecycle(ABC):
         diagnostics = self.kept_otherwise(differing, state, values, creating=creating)
         if differing and not creating:
             state |= {name: values[name] for name in unsatisfied_fields(state, values, values)}
-        return Outcome(state, self.written(request, state, values, replacing), diagnostics)
+        return Outcome(
+            state, self.private_after_write(request, state, values, replacing), diagnostics
+        )
 
     def values_of(self, answer: Mapping[str, Any]) -> Attributes:
         """Return the values that an answer about one of them shows."""
-        return shown(self.answered, answer)
+        return values_shown(self.answered, answer)
 
-    def written(
+    def private_after_write(
         self,
         request: CreateRequest | UpdateRequest,
         state: Attributes,
@@ -438,10 +440,12 @@ class BaseLifecycle(ABC):
         declared = PrivateState.decode(request.private).having_declared(request.config, replacing)
         return merge(self.answered, state, declared, values)[1].encode()
 
-    def seen(self, prior: Attributes, private: bytes, answer: Mapping[str, Any]) -> Outcome:
+    def outcome_of_read(
+        self, prior: Attributes, private: bytes, answer: Mapping[str, Any]
+    ) -> Outcome:
         """Return the outcome of reading an answer that shows one resource."""
         before = PrivateState.decode(private)
-        values = shown(self.answered, answer)
+        values = values_shown(self.answered, answer)
         state, private_state, unseen = merge(self.answered, prior, before, values)
         kept = private if private_state is before else private_state.encode()
         return Outcome(calm(self.answered, prior, state), kept, unobserved=unseen)
@@ -452,7 +456,7 @@ class BaseLifecycle(ABC):
         return self.definition.answered
 
 
-def _unverified(proposal: Proposal, name: str) -> Sequence[Diagnostic]:
+def _warn_unverified(proposal: Proposal, name: str) -> Sequence[Diagnostic]:
     """Warn of declared values whose counterpart on the console was never seen."""
     if not proposal.unverified:
         return ()
@@ -465,7 +469,7 @@ def _unverified(proposal: Proposal, name: str) -> Sequence[Diagnostic]:
     )
 
 
-def _shown(value: object) -> str:
+def _quote(value: object) -> str:
     if value is UNKNOWN:
         return "a value known after apply"
     text = "nothing" if value is None else repr(value)
@@ -485,7 +489,7 @@ class SingleCreation(BaseLifecycle):
         try:
             return await self._create(request)
         except Exception as problem:
-            return self.failed("create", request, problem)
+            return self.failed_outcome("create", request, problem)
 
     @abstractmethod
     async def _create(self, request: CreateRequest) -> Outcome:

@@ -13,7 +13,7 @@ from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ApiError, Forbidden, NotFound, UnexpectedAnswer
-from opsconsole.lifecycle.answers import demand, shown
+from opsconsole.lifecycle.answers import demand, values_shown
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.gone import missing, plan_gone
 from opsconsole.lifecycle.interface import (
@@ -111,7 +111,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
 
     async def _row(self, row_id: str) -> Attributes:
         answer = await self.fetch(row_id)
-        return self.definition.empty() | shown(self.definition.answered, answer)
+        return self.definition.empty() | values_shown(self.definition.answered, answer)
 
     async def fetch(self, object_id: str) -> Mapping[str, Any]:
         """Ask the console for one row, of which it shows every field that a change is judged by."""
@@ -122,7 +122,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
             answer = await self.fetch(request.prior["id"])
         except NotFound as problem:
             return missing(self, request, problem=problem)
-        outcome = self.seen(request.prior, request.private, answer)
+        outcome = self.outcome_of_read(request.prior, request.private, answer)
         assert outcome.state is not None
         state = outcome.state | {"tenant_wide": outcome.state["org_id"] is None}
         return outcome._replace(state=state)

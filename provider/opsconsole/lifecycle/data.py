@@ -8,9 +8,9 @@ from typing import Any
 from opsconsole.definition import DataSourceDefinition
 from opsconsole.diagnostics import Diagnostic, Path, error, warning
 from opsconsole.errors import Cause, NotFound, Stopped
-from opsconsole.lifecycle.answers import shown
+from opsconsole.lifecycle.answers import values_shown
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.gone import explained, list_not_whole
+from opsconsole.lifecycle.gone import explain_gap, list_not_whole
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.specialty import candidates, near_specialties
 from opsconsole.lifecycle.translate import diagnose
@@ -51,7 +51,7 @@ async def _specialty(
     matches = [entry for entry in listing.entries if entry.get(name) == value]
     if len(matches) == 1 and (listing.complete or name != "name"):
         # A name may occur a second time in the part of the list that is not shown.
-        return Outcome(definition.empty() | shown(definition, matches[0]))
+        return Outcome(definition.empty() | values_shown(definition, matches[0]))
     if len(matches) > 1:
         ids = ", ".join(str(entry.get("id")) for entry in matches)
         return _nothing(
@@ -112,7 +112,7 @@ async def _one(
             path=("id",),
             cause=problem.cause,
         )
-    return Outcome(definition.empty() | shown(definition, _with_scope(answer)))
+    return Outcome(definition.empty() | values_shown(definition, _with_scope(answer)))
 
 
 async def _all(
@@ -135,10 +135,10 @@ _READERS: Mapping[str, _Reader] = {
 def _list(definition: DataSourceDefinition, listed: str, listing: Listing, **more: Any) -> Outcome:
     attribute = next(item for item in definition if item.attributes)
     entries = sorted(listing.entries, key=lambda entry: str(entry.get("id")))
-    values = shown((attribute,), {attribute.name: [*map(_with_scope, entries)]}) | more
+    values = values_shown((attribute,), {attribute.name: [*map(_with_scope, entries)]}) | more
     diagnostics: tuple[Diagnostic, ...] = ()
     if not listing.complete:
-        diagnostics = (warning("The list may not be complete", explained(listed, listing)[1]),)
+        diagnostics = (warning("The list may not be complete", explain_gap(listed, listing)[1]),)
     whole = {"complete": listing.complete, "total_count": listing.total_count}
     return Outcome(values | whole, diagnostics=diagnostics)
 

@@ -19,7 +19,7 @@ from opsconsole.lifecycle.host_row import (
     all_created,
     answered_as_dry_run,
     blames_the_rows,
-    halved,
+    half_of_refused,
     send_guarded,
     verdicts,
     was_created,
@@ -171,7 +171,7 @@ class FileImport:
         total = len(rows.names)
         done = 0
         try:
-            while done < total and not self._ended:
+            while done < total and not self._has_ended:
                 size = self._size(rows, done)
                 await self._chunk(rows.part(done, done + size), done)
                 done += size
@@ -185,7 +185,7 @@ class FileImport:
         return not self.imported_all_the_same and (self.session.dry_run_honoured or not lost)
 
     @property
-    def _ended(self) -> bool:
+    def _has_ended(self) -> bool:
         return self.failed and self.ends_at_failure
 
     def _size(self, rows: Rows, done: int) -> int:
@@ -221,13 +221,13 @@ class FileImport:
     async def _split_refused(self, rows: Rows, start: int, problem: OpsconsoleError) -> None:
         """Halve a chunk that was refused for what it holds; one row alone has its verdict."""
         count = len(rows.names)
-        half = halved(self.session, count, problem)
+        half = half_of_refused(self.session, count, problem)
         if not half:
             refused = RowVerdict(True, False, "refused", error=str(problem))
             self._report(rows, start, [refused] * count)
             return
         await self._chunk(rows.part(0, half), start)
-        if not self._ended:
+        if not self._has_ended:
             await self._chunk(rows.part(half, count), start + half)
 
     async def _settle(

@@ -55,7 +55,7 @@ def missing(
     cause = None if problem is None else problem.cause
     kept = steps.must_stay(summary, how, cause)
     if kept is not None:
-        return request.unchecked(_UNSEEN, kept, cause=cause)
+        return request.leave_unchecked(_UNSEEN, kept, cause=cause)
     # What else leaves state, without a read and a warning of its own.
     below = [item.plural for item in RESOURCES.values() if definition in owners_above(item)]
     along = f", with those of its {' and '.join(below)} that state holds" if below else ""
@@ -97,14 +97,16 @@ def plan_gone(session: Session, key: object, planned: Attributes, why: Diagnosti
     return PlanOutcome(held, diagnostics=(diagnostic,))
 
 
-def unchecked(steps: BaseLifecycle, request: ReadRequest, listed: str, listing: Listing) -> Outcome:
+def unchecked_by_list(
+    steps: BaseLifecycle, request: ReadRequest, listed: str, listing: Listing
+) -> Outcome:
     """Return the outcome of reading what a list does not show and may leave out: state keeps it.
 
     Args:
         listed: What the list is of: "the agent's plugins".
     """
-    reason, detail = explained(listed, listing)
-    return request.unchecked(
+    reason, detail = explain_gap(listed, listing)
+    return request.leave_unchecked(
         reason, warning(f"The {steps.name(request.prior)} was not checked", detail)
     )
 
@@ -113,7 +115,7 @@ def refused_read(
     steps: BaseLifecycle, request: ReadRequest, reason: str, problem: ApiError
 ) -> Outcome:
     """Return the outcome of reading what the console refuses to show: state keeps it."""
-    return request.unchecked(
+    return request.leave_unchecked(
         reason, refusal(f"The {steps.name(request.prior)}", reason, problem), cause=problem.cause
     )
 
@@ -143,17 +145,17 @@ def list_not_whole(
     summary: str, listed: str, listing: Listing, path: tuple[str, ...] = ()
 ) -> Diagnostic:
     """Return the error for what only a whole list could tell."""
-    return error(summary, explained(listed, listing)[1], path)
+    return error(summary, explain_gap(listed, listing)[1], path)
 
 
-def explained(listed: str, listing: Listing) -> tuple[str, str]:
+def explain_gap(listed: str, listing: Listing) -> tuple[str, str]:
     """Return why a list may not be whole, as part of a sentence, and with what can be done."""
     assert listing.gap is not None
     reason = f"the list of {listed} may not be whole: {listing.gap.value}"
     return reason, f"{reason[0].upper()}{reason[1:]}. {listing.gap.remedy}"
 
 
-def abandoned(name: str, remains: str = "it stays on the console") -> Diagnostic:
+def warn_abandoned(name: str, remains: str = "it stays on the console") -> Diagnostic:
     """Warn that an abandoned object leaves management; `remains` says what it continues to do."""
     return warning(
         f"The {name} leaves management; {remains}",

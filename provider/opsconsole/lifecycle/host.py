@@ -12,7 +12,7 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, ConsoleError, Forbidden, NotFound
 from opsconsole.lifecycle.answers import PrivateState
-from opsconsole.lifecycle.gone import abandoned, missing, refused_read
+from opsconsole.lifecycle.gone import missing, refused_read, warn_abandoned
 from opsconsole.lifecycle.host_creation import HostCreation
 from opsconsole.lifecycle.host_row import REPLACING, UPDATABLE
 from opsconsole.lifecycle.interface import (
@@ -40,7 +40,7 @@ class HostLifecycle(HostCreation):
 
     def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         name = self.name(request.prior)
-        found = [_drifted(name, item, request) for item in proposal.drifted]
+        found = [_warn_drift(name, item, request) for item in proposal.drifted]
         if proposal.replaced:
             archives = warning(
                 f"Replacing the {name} archives every agent of it, unmanaged ones too",
@@ -49,12 +49,12 @@ class HostLifecycle(HostCreation):
                 "it.",
                 (proposal.replaced[0],),
             )
-            found.append(abandoned(name) if HOST.is_abandoned(request.prior) else archives)
+            found.append(warn_abandoned(name) if HOST.is_abandoned(request.prior) else archives)
         return found
 
     def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         if HOST.is_abandoned(request.prior):
-            return (abandoned(self.name(request.prior)),)
+            return (warn_abandoned(self.name(request.prior)),)
         if self.session.plans_whole:
             return ()
         return tuple(self.session.host_names.add_deletion(request.prior))
@@ -62,7 +62,7 @@ class HostLifecycle(HostCreation):
     async def _read(self, request: ReadRequest) -> Outcome:
         host_id = request.prior["id"]
         if not self.session.can_read_hosts:
-            return request.unchecked(_NO_WAY)
+            return request.leave_unchecked(_NO_WAY)
         try:
             answer = await self.session.read_host(host_id)
         except NotFound as problem:
@@ -79,10 +79,10 @@ class HostLifecycle(HostCreation):
             found = self.session.note_refused_read(host_id, problem)
             reason = "the console refuses an empty update, by which hosts are read"
             if self.session.host_reading_refused:
-                return request.unchecked(reason, *found)
+                return request.leave_unchecked(reason, *found)
             return refused_read(self, request, reason, problem)
         self.session.hold(HOST.type_name, host_id, request.address or self.name(request.prior))
-        outcome = self.seen(request.prior, request.private, answer)
+        outcome = self.outcome_of_read(request.prior, request.private, answer)
         if outcome.state is None or outcome.state is request.prior:
             return outcome
         # The declaration may be of what state held though no apply took it: after an import, or
@@ -130,7 +130,7 @@ class HostLifecycle(HostCreation):
             self.session.release_host(host_id)
             # No deletion needs to wait for its agents.
             self.session.end_host_delete(host_id, deleted=False)
-            stays = self.unsaid(request, (abandoned(self.name(prior)),))
+            stays = self.unsaid(request, (warn_abandoned(self.name(prior)),))
             return Outcome(None, diagnostics=stays)
         if host_id in self.session.adopted_hosts:
             self.session.end_host_delete(host_id, deleted=False)
@@ -149,7 +149,7 @@ class HostLifecycle(HostCreation):
             self.session.end_host_delete(host_id, deleted=there is False)
         if ended.outcome.state is None:
             return ended.outcome
-        return ended.outcome.with_diagnostics(*_stranded(self.session, host_id, there))
+        return ended.outcome.with_diagnostics(*_list_released(self.session, host_id, there))
 
 
 _NO_WAY = "the settings offer no way to read a host"
@@ -159,7 +159,7 @@ _BY_WRITING = (
 )
 
 
-def _drifted(name: str, attribute: str, request: PlanChange) -> Diagnostic:
+def _warn_drift(name: str, attribute: str, request: PlanChange) -> Diagnostic:
     if request.prior.get(attribute) is None:
         return warning(
             f"The console has no {attribute} for the {name}",
@@ -177,7 +177,7 @@ def _drifted(name: str, attribute: str, request: PlanChange) -> Diagnostic:
     )
 
 
-def _stranded(session: Session, host_id: str, there: bool | None) -> tuple[Diagnostic, ...]:
+def _list_released(session: Session, host_id: str, there: bool | None) -> tuple[Diagnostic, ...]:
     """List the agents released in this run that a deletion which failed leaves behind."""
     agents = [agent for agent in session.released.values() if agent.host_id == host_id]
     if not agents:

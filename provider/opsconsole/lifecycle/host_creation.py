@@ -28,7 +28,7 @@ from opsconsole.lifecycle.host_row import (
     created_all_the_same,
     created_as,
     dry_run,
-    halved,
+    half_of_refused,
     not_created,
     read_back,
     verdicts,
@@ -136,9 +136,9 @@ class GuardedImports:
             self._named.setdefault(row.fields["name"], []).append(row.holder)
         size = self._session.import_chunk_size
         chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
-        await each(chunks, self._judged_and_imported, _CHUNKS_AT_A_TIME)
+        await each(chunks, self._create_chunk, _CHUNKS_AT_A_TIME)
 
-    async def _judged_and_imported(self, rows: Sequence[HostRow]) -> None:
+    async def _create_chunk(self, rows: Sequence[HostRow]) -> None:
         """Send one chunk as a dry run, and what passes it for real."""
         ended = frozenset(self._session.ended_host_deletes)
         try:
@@ -147,7 +147,7 @@ class GuardedImports:
             await self._fail(rows, _NO_MORE)
             return
         except OpsconsoleError as problem:
-            await self._split_refused(rows, problem, self._judged_and_imported)
+            await self._split_refused(rows, problem, self._create_chunk)
             return
         if not result.dry_run:
             # The one error is on a row that was not created, or on the next that would be sent: on
@@ -160,18 +160,18 @@ class GuardedImports:
         if self._session.dry_run_ignored:
             await self._fail(passing, _NO_MORE)
         elif passing and not self._rehearsal:
-            await self._for_real(passing)
+            await self._import(passing)
 
         async def judge_again(row: HostRow) -> None:
             verdict = waiting[row]
             if await self._session.wait_for_host_to_leave(verdict.id, ended):
-                await self._judged_and_imported([row])
+                await self._create_chunk([row])
             else:
                 await self._end_refused(row, verdict, ids)
 
         await each(list(waiting), judge_again, max(1, len(waiting)))
 
-    async def _for_real(self, rows: Sequence[HostRow]) -> None:
+    async def _import(self, rows: Sequence[HostRow]) -> None:
         """Import rows that passed the dry run."""
         statuses = {row.request.address: row.dry_run_status or "" for row in rows}
         await self._session.before_write("create", [row.request for row in rows], statuses)
@@ -181,7 +181,7 @@ class GuardedImports:
             result = await send(fields, on_error="continue", dry_run=False)
         except ConsoleError as problem:
             if problem.safe_to_repeat:
-                await self._split_refused(rows, problem, self._for_real)
+                await self._split_refused(rows, problem, self._import)
             else:
                 await self._settle(rows, problem)
         else:
@@ -197,10 +197,10 @@ class GuardedImports:
         step: Callable[[Sequence[HostRow]], Awaitable[None]],
     ) -> None:
         """Halve a chunk that was refused for what it holds, until each refused row is alone."""
-        half = halved(self._session, len(rows), problem)
+        half = half_of_refused(self._session, len(rows), problem)
         if not half:
             for row in rows:
-                await self._end(row, self._steps.failed("create", row.request, problem))
+                await self._end(row, self._steps.failed_outcome("create", row.request, problem))
             return
         await step(rows[:half])
         await step(rows[half:])
@@ -330,7 +330,7 @@ class GuardedImports:
         for row, verdict in zip(rows, judged, strict=True):
             ours = was_created(verdict, row.dry_run_status) or (imported and verdict.created)
             if verdict.id is None or not ours:
-                await self._end(row, self._lost(row, problem))
+                await self._end(row, self._outcome_lost(row, problem))
             elif refusal := self._claim(row, verdict.id, ids):
                 await self._fail([row], refusal)
             else:
@@ -338,9 +338,9 @@ class GuardedImports:
                 row.notes = (_KEPT,) if imported else ()
         for row in await self._read_back(created):
             row.notes = ()
-            await self._end(row, self._lost(row, problem))
+            await self._end(row, self._outcome_lost(row, problem))
 
-    def _lost(self, row: HostRow, problem: ConsoleError) -> Outcome:
+    def _outcome_lost(self, row: HostRow, problem: ConsoleError) -> Outcome:
         return outcome_lost(self._steps, row.request, problem, row.dry_run_status or "")
 
     def _not_created(self, row: HostRow, verdict: RowVerdict, *, rehearsed: bool) -> Diagnostic:

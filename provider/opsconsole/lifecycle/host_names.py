@@ -25,7 +25,7 @@ class PlannedHostNames:
             return []
         self._coming[name] += 1
         if name in self._leaving:
-            return [_moved(name, self._leaving[name])]
+            return [_warn_moved(name, self._leaving[name])]
         return [_declared_twice(name)] if self._coming[name] > 1 else []
 
     def add_deletion(self, prior: Attributes) -> list[Diagnostic]:
@@ -34,10 +34,10 @@ class PlannedHostNames:
         if not isinstance(name, str):
             return []
         self._leaving[name] = host_id
-        return [_moved(name, host_id)] if self._coming[name] else []
+        return [_warn_moved(name, host_id)] if self._coming[name] else []
 
 
-def _moved(name: str, host_id: str) -> Diagnostic:
+def _warn_moved(name: str, host_id: str) -> Diagnostic:
     return warning(
         f'The host "{name}" ({host_id}) and a new one of this name look like one host that moved',
         "The old one is deleted, with all its agents, before the new one is created. If they are "

@@ -29,7 +29,7 @@ from opsconsole.errors import (
     UnexpectedAnswer,
     UserError,
 )
-from opsconsole.lifecycle.answers import PrivateState, mismatch, shown
+from opsconsole.lifecycle.answers import PrivateState, mismatch, values_shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, fill_unknown
 from opsconsole.lifecycle.session import Session
@@ -162,7 +162,7 @@ async def dry_run(session: Session, rows: Sequence[Mapping[str, Any]]) -> Import
     )
 
 
-def halved(session: Session, rows: int, problem: OpsconsoleError) -> int:
+def half_of_refused(session: Session, rows: int, problem: OpsconsoleError) -> int:
     """Return how many of the refused rows to send first, and then the rest; 0: send none again.
 
     A size that the console refuses with 413 is not tried again in this run.
@@ -233,7 +233,7 @@ async def read_back(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome
         sent = {name: value for name, value in row.fields.items() if name != "org_id"}
         if other := mismatch(HOST, sent, answer):
             raise OtherHost(other.message, other.remedy)
-        return taken(steps, row, host_id, answer)
+        return outcome_of_answer(steps, row, host_id, answer)
     except OtherHost:
         raise
     except Stopped:
@@ -253,7 +253,7 @@ async def read_back(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome
         return bare.with_diagnostics(not_read)
 
 
-def taken(
+def outcome_of_answer(
     steps: BaseLifecycle,
     row: HostRow,
     host_id: str,
@@ -265,7 +265,7 @@ def taken(
     Raises:
         UnexpectedAnswer: a field is of another type than the document says.
     """
-    values, config = shown(HOST.answered, answer), row.request.config
+    values, config = values_shown(HOST.answered, answer), row.request.config
     declared = [name for name in HOST.names if config.get(name) is not None]
     outcome = steps.outcome_of_write(row.request, answer, declared, {"id": host_id}, REPLACING)
     state = outcome.state or {}
@@ -297,7 +297,7 @@ async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
     ]
     try:
         answer, diagnostics = await _read_held(steps.session, host_id)
-        held = shown(HOST.answered, answer)
+        held = values_shown(HOST.answered, answer)
         differing = changed_fields(held, row.request.planned, declared)
         fixed = [item for item in differing if item in REPLACING and item in held]
         if fixed:
@@ -306,11 +306,11 @@ async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
         if changes:
             await steps.session.before_write("update", [row.request])
             answer = await steps.session.console.one("host_update", host_id, body=changes)
-        diagnostics = (*diagnostics, _adopted(name, list(changes), known=bool(held)))
+        diagnostics = (*diagnostics, _warn_adopted(name, list(changes), known=bool(held)))
         steps.session.adopted_hosts.add(host_id)
-        return taken(steps, row, host_id, answer, diagnostics)
+        return outcome_of_answer(steps, row, host_id, answer, diagnostics)
     except Stopped as problem:
-        return steps.failed("adopt", row.request, problem)
+        return steps.failed_outcome("adopt", row.request, problem)
     except OpsconsoleError as problem:
         return Outcome(None, diagnostics=diagnose(problem, f"adopt the {name}", HOST))
 
@@ -329,7 +329,7 @@ async def _read_held(
         return {}, session.note_refused_read(host_id, problem)
 
 
-def _adopted(name: str, changed: list[str], *, known: bool) -> Diagnostic:
+def _warn_adopted(name: str, changed: list[str], *, known: bool) -> Diagnostic:
     listed = ", ".join(changed)
     if not known:
         detail = f"Hosts cannot be read, so everything declared was sent: {listed}."

@@ -115,7 +115,7 @@ class ReadRequest(NamedTuple):
     private: bytes = b""
     address: str = ""
 
-    def unchecked(
+    def leave_unchecked(
         self, reason: str, *diagnostics: Diagnostic, cause: Cause | None = None, begun: bool = True
     ) -> Outcome:
         """Return the outcome of a resource that could not be read: its state is kept."""
@@ -317,7 +317,7 @@ def propose_creation(definition: ResourceDefinition, config: Attributes) -> Attr
     for attribute in definition:
         declared = config.get(attribute.name) if attribute.settable else None
         if declared is not None:
-            planned[attribute.name] = attribute.normalised(declared)
+            planned[attribute.name] = attribute.normalise(declared)
         elif attribute.computed:
             planned[attribute.name] = UNKNOWN
     return planned
@@ -338,10 +338,10 @@ def propose_change(
     proposal = Proposal(dict(prior))
     for attribute in definition.settable:
         name = attribute.name
-        declared = attribute.normalised(config.get(name))
+        declared = attribute.normalise(config.get(name))
         if declared is None and (attribute.computed or prior.get(name) is None):
             continue
-        if satisfies(attribute.normalised(prior.get(name)), declared):
+        if satisfies(attribute.normalise(prior.get(name)), declared):
             continue
         proposal.planned[name] = declared
         is_lifted = attribute.lifted_by is not None and has(attribute.lifted_by)

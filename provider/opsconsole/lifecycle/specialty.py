@@ -11,15 +11,15 @@ from typing import Any, ClassVar
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import Cause, Conflict, ConsoleError, NotFound, ProblemKind
-from opsconsole.lifecycle.answers import PrivateState, confirm_deleted, shown
+from opsconsole.lifecycle.answers import PrivateState, confirm_deleted, values_shown
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.gone import (
-    abandoned,
-    explained,
+    explain_gap,
     list_not_whole,
     missing,
     plan_gone,
-    unchecked,
+    unchecked_by_list,
+    warn_abandoned,
 )
 from opsconsole.lifecycle.interface import (
     CreateRequest,
@@ -94,7 +94,7 @@ class SpecialtyLifecycle(SingleCreation):
     def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         name = self.name(request.prior)
         if self.definition.is_abandoned(request.prior):
-            return (abandoned(name),)
+            return (warn_abandoned(name),)
         if self.session.console.has("specialty_create"):
             return ()
         return (
@@ -112,15 +112,15 @@ class SpecialtyLifecycle(SingleCreation):
                 answer = await self.fetch(prior["id"])
             except NotFound:
                 return missing(self, request)
-            return self.seen(prior, request.private, answer)
+            return self.outcome_of_read(prior, request.private, answer)
         listing = await self.session.specialties()
         for entry in listing.entries:
             if entry.get("id") == prior["id"]:
-                return self.seen(prior, request.private, entry)
+                return self.outcome_of_read(prior, request.private, entry)
         if listing.complete:
             how = "The search shows every specialty, and this one is not among them."
             return missing(self, request, how)
-        return unchecked(self, request, "specialties", listing)
+        return unchecked_by_list(self, request, "specialties", listing)
 
     async def _create(self, request: CreateRequest) -> Outcome:
         config, planned = request.config, request.planned
@@ -168,7 +168,7 @@ class SpecialtyLifecycle(SingleCreation):
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior = request.prior
         if self.definition.is_abandoned(prior):
-            stays = self.unsaid(request, (abandoned(self.name(prior)),))
+            stays = self.unsaid(request, (warn_abandoned(self.name(prior)),))
             return Outcome(None, diagnostics=stays)
         await self.session.before_write("delete", [request])
         deadline = asyncio.get_running_loop().time() + _delete_timeout(prior)
@@ -183,7 +183,7 @@ class SpecialtyLifecycle(SingleCreation):
             except Conflict as problem:
                 if awaited and await self.session.wait_for_host_delete(ended, deadline):
                     continue
-                return Outcome(prior, request.private, (self._carried(prior, problem),))
+                return Outcome(prior, request.private, (self._refuse_carried(prior, problem),))
             except ConsoleError as problem:
                 self.session.specialties_changed()
                 return (await settle_deletion(self, request, problem)).outcome
@@ -199,10 +199,10 @@ class SpecialtyLifecycle(SingleCreation):
         if any(entry.get("id") == object_id for entry in listing.entries):
             return True
         if not listing.complete:
-            raise ConsoleError(explained("specialties", listing)[0])
+            raise ConsoleError(explain_gap("specialties", listing)[0])
         return False
 
-    def _carried(self, prior: Attributes, problem: Conflict) -> Diagnostic:
+    def _refuse_carried(self, prior: Attributes, problem: Conflict) -> Diagnostic:
         summary = f"An agent still carries the {self.name(prior)}"
         carriers = self.session.named_in(problem) or sorted(
             str(agent)
@@ -254,7 +254,7 @@ async def find_specialty(session: Session, config: Attributes) -> dict[str, Any]
     wanted = {name: config[name] for name in ("id", "key") if config.get(name) is not None}
     listing = await candidates(session, wanted)
     matches = [
-        shown(SPECIALTY.answered, entry)
+        values_shown(SPECIALTY.answered, entry)
         for entry in listing.entries
         if all(entry.get(name) == value for name, value in wanted.items())
     ]

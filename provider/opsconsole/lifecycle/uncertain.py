@@ -37,7 +37,7 @@ from opsconsole.lifecycle.answers import (
     confirm_deleted,
     mismatch,
     new_sentinel,
-    shown,
+    values_shown,
 )
 from opsconsole.lifecycle.interface import (
     CreateOutcome,
@@ -266,7 +266,7 @@ async def update_once(
         problem = caught
     try:
         answer = await steps.fetch(object_id)
-        differing = unsatisfied_fields(changes, shown(steps.answered, answer), changes)
+        differing = unsatisfied_fields(changes, values_shown(steps.answered, answer), changes)
     except (ConsoleError, ConfigurationError):
         if isinstance(problem, UnexpectedAnswer) and problem.without_body:
             return {"id": object_id}
@@ -293,12 +293,12 @@ async def delete_once(
     except ConsoleError as problem:
         return await settle_deletion(steps, request, problem)
     except Exception as problem:
-        return EndedDeletion(steps.failed("delete", request, problem), there=True)
+        return EndedDeletion(steps.failed_outcome("delete", request, problem), there=True)
     name = steps.name(request.prior)
     try:
         result = confirm_deleted(steps.definition, name, answer)
     except ConsoleError as problem:
-        return EndedDeletion(steps.failed("delete", request, problem), there=None)
+        return EndedDeletion(steps.failed_outcome("delete", request, problem), there=None)
     rerouted = tuple(result.rerouted_hosts)
     if not rerouted:
         return EndedDeletion(Outcome(None), there=False)
@@ -321,7 +321,7 @@ async def settle_deletion(
     """
     prior = request.prior
     name = steps.name(prior, request.address)
-    failed = steps.failed("delete", request, problem)
+    failed = steps.failed_outcome("delete", request, problem)
     if problem.safe_to_repeat and not isinstance(problem, NotFound):
         return EndedDeletion(failed, there=True)
     there: bool | None

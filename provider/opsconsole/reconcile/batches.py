@@ -227,7 +227,7 @@ class Worker:
                     if (item.summary, item.detail) not in self.planned_diagnostics
                 )
         return [
-            _replanned(step, open_steps[index], plan_of[index])
+            _request_late(step, open_steps[index], plan_of[index])
             if index in plan_of
             else _request(step, step.change.config, step.change.after, step.change.private)
             for index, step in enumerate(steps)
@@ -303,7 +303,7 @@ def _plan_request(step: Step, config: Attributes) -> PlanRequest:
     return PlanChange(change.before or {}, config, change.private, address=change.address)
 
 
-def _replanned(
+def _request_late(
     step: Step, config: Attributes, plan: PlanOutcome
 ) -> CreateRequest | UpdateRequest | Outcome:
     """Return what to ask once everything is known, or why nothing can be asked."""

@@ -72,7 +72,7 @@ class Targets:
                 self._exact.add(address)
                 self._of_exact.add(config)
             if destroy:
-                self._resources |= _reached(config, held_by)
+                self._resources |= _reach(config, held_by)
             elif config in graph.direct:
                 self._resources.update(graph.ancestors(config))
 
@@ -119,7 +119,7 @@ def replacing_nothing(requested: Iterable[str], declared: Collection[str]) -> It
         yield warning(f"-replace={address} replaces nothing", remedy)
 
 
-def _reached(start: str, edges: dict[str, set[str]]) -> set[str]:
+def _reach(start: str, edges: dict[str, set[str]]) -> set[str]:
     found: set[str] = set()
     pending = [start]
     while pending:
@@ -192,7 +192,7 @@ class Cascade:
         return Removal.WITH_OWNER if self.owner_of(item) else Removal.ALONE
 
 
-def explained(
+def note_cascades(
     changes: Sequence[Change], cascade: Cascade, known: Mapping[str, PriorInstance]
 ) -> list[Change]:
     """Return the changes with their cascades noted: what goes along costs no call."""
@@ -284,14 +284,14 @@ def still_needed(
                     key = (consoles[item.address], carried)
                     staying.setdefault(key, []).append(item.address)
             found += [
-                _needed(change.address, definition, key[1], blocker, staying[key])
+                _refuse_needed(change.address, definition, key[1], blocker, staying[key])
                 for change, key in leaving
                 if key in staying
             ]
     return found
 
 
-def _needed(
+def _refuse_needed(
     address: str,
     definition: ResourceDefinition,
     object_id: str,

@@ -192,7 +192,7 @@ def _decision(
     if replanned is not None:
         diagnostics += (item for item in replanned.diagnostics if has_error((item,)))
     if reason and block.lifecycle.prevent_destroy:
-        diagnostics.append(prevented(wanted.address, replaced=True))
+        diagnostics.append(refuse_prevented(wanted.address, replaced=True))
     return Decision(change, tuple(diagnostics))
 
 
@@ -265,7 +265,7 @@ def removal(item: PriorInstance, action: Action, reason: str, private: bytes = b
     )
 
 
-def prevented(address: str, *, replaced: bool = False) -> Diagnostic:
+def refuse_prevented(address: str, *, replaced: bool = False) -> Diagnostic:
     """Refuse a removal that `prevent_destroy` forbids."""
     verb = "replaced" if replaced else "destroyed"
     return error(

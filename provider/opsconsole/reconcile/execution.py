@@ -199,7 +199,7 @@ class Execution:
         if self._problem is not None:
             raise self._problem
         await self._worker.session.flush()
-        self.applied.not_started = self._schedule.unfinished()
+        self.applied.not_started = self._schedule.list_unfinished()
         self.applied.seconds = time.monotonic() - begun
         return self.applied
 
@@ -230,7 +230,7 @@ class Execution:
                 continue
             outcome = self._worker.take(step)
             if outcome is not None:
-                self._started(number, step)
+                self._note_start(number, step)
                 self._note(step, outcome)
                 continue
             key = (step.change.provider, step.change.type_name, step.kind)
@@ -260,16 +260,16 @@ class Execution:
         together = self._worker.creates_together(steps[0]) > 1
         self._imports += together
         for number, step in zip(numbers, steps, strict=True):
-            self._started(number, step)
-        task = asyncio.create_task(self._worker.carry_out(steps, self._ended))
+            self._note_start(number, step)
+        task = asyncio.create_task(self._worker.carry_out(steps, self._end_step))
         self._running.add(task)
-        task.add_done_callback(lambda task: self._over(task, together))
+        task.add_done_callback(lambda task: self._end_task(task, together))
 
-    def _started(self, number: int, step: Step) -> None:
+    def _note_start(self, number: int, step: Step) -> None:
         self._begun[step.change.address, step.kind] = number, time.monotonic()
         self._listener.started(step)
 
-    def _over(self, task: asyncio.Task[None], together: bool) -> None:
+    def _end_task(self, task: asyncio.Task[None], together: bool) -> None:
         """Note that a task has ended, and begin the steps that have room now."""
         self._running.discard(task)
         self._imports -= together
@@ -278,7 +278,7 @@ class Execution:
         self._save_if_due()
         self._begin_what_is_ready()
 
-    def _ended(self, step: Step, outcome: Outcome) -> None:
+    def _end_step(self, step: Step, outcome: Outcome) -> None:
         """Note the outcome of a step, and of the changes that follow from it without a request.
 
         Both are in one record of the journal: a crash never parts them.

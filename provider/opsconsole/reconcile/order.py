@@ -216,7 +216,7 @@ class _Edges:
         if step.kind is not StepKind.UPDATE:
             return
         for dependency in change.released:
-            if dependency in self._deleting and not self._succeeded(dependency, change):
+            if dependency in self._deleting and not self._is_succeeded(dependency, change):
                 self.soft[dependency, "down-begins"].add(number)
         for dropped in dropped_objects(step):
             deletion = self._deletions.get(dropped)
@@ -225,7 +225,7 @@ class _Edges:
             deleted, own = deletion[1], config_address(deletion[1].address)
             replaced = deleted.action is Action.REPLACE and not deleted.create_first
             comes_first = replaced and own in change.depends_on
-            if not comes_first and not self._succeeded(own, change):
+            if not comes_first and not self._is_succeeded(own, change):
                 self.soft[deletion[0]].add(number)
 
     def add_by_name(self, number: int, step: Step) -> None:
@@ -237,7 +237,7 @@ class _Edges:
         for deletion in self._leaving.get(name, ()) if name else ():
             self.by_name.setdefault(number, set()).add(deletion)
 
-    def _succeeded(self, deleted: str, update: Change) -> bool:
+    def _is_succeeded(self, deleted: str, update: Change) -> bool:
         """Return whether an update waits for a creation that follows a deletion by its name.
 
         What a deletion takes along moves before it all the same.
@@ -347,7 +347,7 @@ class Schedule:
         self._open.discard(number)
         self._release(number)
 
-    def unfinished(self) -> list[Step]:
+    def list_unfinished(self) -> list[Step]:
         """Return the steps that are not over, in order."""
         return [self.steps[number] for number in self._sequence if number in self._open]
 

@@ -18,7 +18,7 @@ from opsconsole.lifecycle.interface import Seen
 from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.cascade import (
     Targets,
-    explained,
+    note_cascades,
     replacing_nothing,
     still_needed,
     taken_along,
@@ -36,11 +36,11 @@ from opsconsole.reconcile.order import order
 from opsconsole.reconcile.prior import (
     Prior,
     PriorInstance,
+    apply_moves,
     from_state,
     left_out,
     read_deposed,
     read_prior,
-    readdressed,
     still_declared,
 )
 from opsconsole.reconcile.providers import (
@@ -163,7 +163,7 @@ class Planner:
         if unsettled:
             self._diagnostics += unsettled_warnings(unsettled)
         if options.mode == "refresh-only":
-            return self._result(tuple(_unsettled(known, ())), known, prior.imports, None)
+            return self._result(tuple(_leave_unsettled(known, ())), known, prior.imports, None)
         walk = Walk(
             self.evaluator,
             workspace.graph,
@@ -176,8 +176,8 @@ class Planner:
             options.replace,
         )
         await self._run(walk, prior)
-        changes = self._explained(walk)
-        changes += _unsettled(known, walk.changes)
+        changes = self._explain_changes(walk)
+        changes += _leave_unsettled(known, walk.changes)
         if known and options.mode == "normal":
             self._report(move_notes(changes, console_of))
         self._report(declared_twice(changes, console_of))
@@ -195,11 +195,11 @@ class Planner:
         targets = Targets(
             options.targets,
             graph,
-            {*prior.known, *(item.previous_address for item in prior.moved())},
+            {*prior.known, *(item.previous_address for item in prior.moved_instances())},
             destroy=destroy,
             held_by=prior.depended_on(),
         )
-        self._report(left_out(prior.moved(), options.targets))
+        self._report(left_out(prior.moved_instances(), options.targets))
         self._wanted_outputs = targets.outputs(graph, destroy=destroy)
         return targets
 
@@ -220,7 +220,7 @@ class Planner:
     async def _prior(self) -> Prior:
         """Return what state knows, moved and imported as the program says."""
         workspace = self._workspace
-        known, diagnostics = readdressed(read_prior(workspace.state), workspace.program)
+        known, diagnostics = apply_moves(read_prior(workspace.state), workspace.program)
         self._report(diagnostics)
         prior = Prior(known)
         prior.known |= read_deposed(workspace.state, prior.known)
@@ -254,10 +254,10 @@ class Planner:
                     self._values[instance.address] = outcome.state
         return read
 
-    def _explained(self, walk: Walk) -> list[Change]:
+    def _explain_changes(self, walk: Walk) -> list[Change]:
         """Return the changes of a walk with notes on deletions; report refused deletions."""
         cascade = walk.cascade()
-        changes = explained(list(walk.changes.values()), cascade, walk.known)
+        changes = note_cascades(list(walk.changes.values()), cascade, walk.known)
         self._diagnostics += taken_along(changes, cascade, walk.known.values())
         carried = still_needed(
             changes, walk.known.values(), self._can_delete, self.providers.console_holding
@@ -285,7 +285,7 @@ class Planner:
         opened = self.providers.opened.get(provider_key_of(item.held.provider))
         return opened is not None and opened.session.console.has(lifting(definition, "delete"))
 
-    def _dropped(self, walk: Walk) -> tuple[str, ...]:
+    def _find_dropped(self, walk: Walk) -> tuple[str, ...]:
         program = self._workspace.program
         held = (
             str(item)
@@ -345,9 +345,9 @@ class Planner:
             serial=state.serial,
             mode=mode,
             calls=self.providers.calls,
-            refreshed=tuple(_kept(known, changes)),
+            refreshed=tuple(_keep_refreshed(known, changes)),
             data=tuple(walk.data) if walk is not None else (),
-            dropped=self._dropped(walk) if walk is not None else (),
+            dropped=self._find_dropped(walk) if walk is not None else (),
             moved=tuple((before, now) for before, now in moves if before),
             planned_at=self._planned_at.isoformat(),
             unread=self._unread,
@@ -355,7 +355,9 @@ class Planner:
         )
 
 
-def _unsettled(known: Mapping[str, PriorInstance], decided: Container[str]) -> Iterator[Change]:
+def _leave_unsettled(
+    known: Mapping[str, PriorInstance], decided: Container[str]
+) -> Iterator[Change]:
     """Yield a change without an action for each creation of unknown outcome without a decision.
 
     With one of them no run is complete, also where -target leaves it out.
@@ -394,7 +396,9 @@ def _data_in(state: State) -> Iterator[tuple[str, Attributes]]:
             yield str(address), from_state(definition, held.attributes)
 
 
-def _kept(known: Mapping[str, PriorInstance], changes: Sequence[Change]) -> list[Refreshed]:
+def _keep_refreshed(
+    known: Mapping[str, PriorInstance], changes: Sequence[Change]
+) -> list[Refreshed]:
     """Return what is to be kept of the refresh, and of instances that stay as they are.
 
     An instance without a change has no other chance to have written what it depends on, and in

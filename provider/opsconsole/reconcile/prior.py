@@ -83,7 +83,7 @@ class Prior:
     known: dict[str, PriorInstance] = field(default_factory=dict)
     imports: dict[str, str] = field(default_factory=dict)
 
-    def moved(self) -> list[PriorInstance]:
+    def moved_instances(self) -> list[PriorInstance]:
         """Return the instances that have another address than before."""
         return [item for item in self.known.values() if item.previous_address]
 
@@ -213,7 +213,7 @@ def from_state(
                 "cannot have.",
                 _RESTORE,
             )
-        found = attribute.normalised(found)
+        found = attribute.normalise(found)
         if attribute.kind is Kind.OBJECT_LIST and isinstance(found, list):
             names = [nested.name for nested in attribute.attributes]
             found = [{name: entry.get(name) for name in names} for entry in found]
@@ -225,10 +225,10 @@ def from_state(
 
 def present_addresses(state: State, program: Program) -> frozenset[str]:
     """Return the addresses that what state holds has in a program, once it is moved."""
-    return frozenset(readdressed(read_prior(state), program)[0])
+    return frozenset(apply_moves(read_prior(state), program)[0])
 
 
-def readdressed(
+def apply_moves(
     known: Mapping[str, PriorInstance], program: Program
 ) -> tuple[dict[str, PriorInstance], list[Diagnostic]]:
     """Return the instances under the addresses that a program gives them, and what blocked it.
@@ -241,7 +241,9 @@ def readdressed(
     for text in found:
         of_resource.setdefault(config_address(text), {})[text] = None
     blocked: list[tuple[str, str]] = []
-    for move in _ordered([*_explicit(program.moved), *_implied(of_resource, program)]):
+    for move in _order_moves(
+        [*_explicit_moves(program.moved), *_implied_moves(of_resource, program)]
+    ):
         occupied = move.whole and of_resource.get(str(move.target))
         held = of_resource.get(move.source.config, {})
         single = str(move.source)
@@ -285,7 +287,7 @@ class _Move:
         return not self.implied and self.source.key is None and self.target.key is None
 
 
-def _explicit(blocks: Sequence[Moved]) -> Iterator[_Move]:
+def _explicit_moves(blocks: Sequence[Moved]) -> Iterator[_Move]:
     """Yield what blocks say; two that say the same are one.
 
     Raises:
@@ -311,7 +313,7 @@ def _explicit(blocks: Sequence[Moved]) -> Iterator[_Move]:
             yield _Move(block.source, block.target)
 
 
-def _implied(of_resource: Mapping[str, Collection[str]], program: Program) -> Iterator[_Move]:
+def _implied_moves(of_resource: Mapping[str, Collection[str]], program: Program) -> Iterator[_Move]:
     """Yield the moves of what gets a `count`, or has none any more.
 
     A resource that a block names is left alone: its author may want to keep another instance.
@@ -328,7 +330,7 @@ def _implied(of_resource: Mapping[str, Collection[str]], program: Program) -> It
             yield _Move(source, target, implied=True)
 
 
-def _ordered(moves: Sequence[_Move]) -> list[_Move]:
+def _order_moves(moves: Sequence[_Move]) -> list[_Move]:
     """Return moves so that a move from an address comes after the move to it.
 
     Raises:

@@ -207,7 +207,7 @@ async def import_instance(
             another address.
         Stopped: The run was told to stop.
     """
-    block = _declared(workspace, address)
+    block = _find_block(workspace, address)
     _check_free(session, address)
     providers = workspace.providers()
     on_stop(providers.stop)
@@ -242,7 +242,7 @@ async def import_instance(
     return diagnostics
 
 
-def _declared(workspace: Workspace, address: Address) -> Block:
+def _find_block(workspace: Workspace, address: Address) -> Block:
     block = workspace.program.blocks.get(address.config)
     if block is None or address.mode != "managed" or address.module:
         raise UserError(
@@ -326,7 +326,7 @@ class Applier:
             if not self._stopping:
                 applied.diagnostics += await self._read_rerouted(applied.rerouted)
             self._take_answers()
-            applied.diagnostics += self._unguarded()
+            applied.diagnostics += self._report_unguarded()
             self._note_unsettled(applied)
             if applied.complete:
                 left = any(item.mode == "managed" for item in self._session.state.addresses())
@@ -402,7 +402,7 @@ class Applier:
                 if console_of(key) == console:
                     lifecycle.resources[item.type_name].introduce(item.before, item.address)
 
-    def _unguarded(self) -> list[tuple[str, Diagnostic]]:
+    def _report_unguarded(self) -> list[tuple[str, Diagnostic]]:
         """Fail a run whose dry runs were ignored: on a host the error would taint what exists."""
         if not any(item.session.dry_run_ignored for item in self._providers.opened.values()):
             return []

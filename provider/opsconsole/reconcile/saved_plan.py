@@ -137,7 +137,7 @@ def read_plan(path: Path) -> SavedPlan:
             "A plan file is written by `opsconsole plan --out FILE`; Terraform's are not read.",
         )
     try:
-        content = json.loads(_unpacked(data[len(_MAGIC) :]), object_hook=_from_json)
+        content = json.loads(_unpack(data[len(_MAGIC) :]), object_hook=_from_json)
         saved = TypeAdapter(SavedPlan).validate_python(content)
         _check(saved)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
@@ -145,7 +145,7 @@ def read_plan(path: Path) -> SavedPlan:
     return saved
 
 
-def _unpacked(data: bytes) -> bytes:
+def _unpack(data: bytes) -> bytes:
     """Return what was compressed, up to a bound: a few bytes may stand for gigabytes."""
     packed = zlib.decompressobj()
     try:
@@ -418,7 +418,7 @@ async def _compare(
     ]
     moved = [text for item in found.values() if (text := _difference(item))]
     if moved:
-        failed.append(_moved(moved))
+        failed.append(_report_moved(moved))
     return failed
 
 
@@ -431,7 +431,7 @@ def _difference(item: PriorInstance) -> str:
     return f"{item.address}: {', '.join(changed)}" if changed else ""
 
 
-def _moved(moved: list[str]) -> Diagnostic:
+def _report_moved(moved: list[str]) -> Diagnostic:
     shown = "\n".join(f"  {text}" for text in sorted(moved)[:_SHOWN])
     more = f"\n  and {len(moved) - _SHOWN} more" if len(moved) > _SHOWN else ""
     return error(

@@ -68,7 +68,7 @@ async def _settle_calls(session: StateSession, providers: Providers) -> list[Dia
         if call.address not in session.state or _stands_aside(session, call)
     ]
     for create, found in [pair async for pair in _ask_console(session, providers, lost)]:
-        diagnostics += _kept(session, create, found)
+        diagnostics += _keep_settled(session, create, found)
     providers.check_stopped()
     session.record()
     await session.checkpoint()
@@ -85,7 +85,7 @@ async def _settle_sentinels(session: StateSession, providers: Providers) -> list
     async for create, found in _ask_console(
         session, providers, [_of_state(item) for item in items]
     ):
-        diagnostics += _kept(session, create, found)
+        diagnostics += _keep_settled(session, create, found)
     if diagnostics:
         session.record()
         await session.checkpoint()
@@ -200,7 +200,7 @@ def _stands_aside(session: StateSession, call: Intent) -> bool:
     return held is not None and replaced is not None and held.attributes.get("id") == replaced
 
 
-def _kept(session: StateSession, lost: _Lost, found: SettledCreate) -> list[Diagnostic]:
+def _keep_settled(session: StateSession, lost: _Lost, found: SettledCreate) -> list[Diagnostic]:
     """Put the outcome of a create into state, and report it."""
     address, outcome, call = lost.create.address, found.outcome, lost.call
     run = "an earlier run" if call is None else "the run that was interrupted"
@@ -311,7 +311,9 @@ def _warnings(
         ),
     ]
     diagnostics = [
-        warning(summary.format(plural(len(addresses), noun)), f"{detail}\n{_named(addresses)}")
+        warning(
+            summary.format(plural(len(addresses), noun)), f"{detail}\n{_list_addresses(addresses)}"
+        )
         for addresses, summary, noun, detail in outcomes
         if addresses
     ]
@@ -323,23 +325,23 @@ def _warnings(
     return diagnostics
 
 
-def _named(addresses: Iterable[str]) -> str:
+def _list_addresses(addresses: Iterable[str]) -> str:
     return "\n".join(f"  {address}" for address in sorted(addresses))
 
 
 def unsettled_warnings(addresses: Iterable[str]) -> list[tuple[str, Diagnostic]]:
     """Warn about each creation that is not settled, with what the user can do."""
     after = "no apply is complete until this is settled."
-    return [(address, warning(*_unsettled(address, after))) for address in addresses]
+    return [(address, warning(*_describe_unsettled(address, after))) for address in addresses]
 
 
 def still_unknown(addresses: Sequence[str]) -> list[tuple[str, Diagnostic]]:
     """Report each creation whose outcome stays unknown: with one of them, no apply is complete."""
     after = "nothing was done with it."
-    return [(address, error(*_unsettled(address, after))) for address in addresses]
+    return [(address, error(*_describe_unsettled(address, after))) for address in addresses]
 
 
-def _unsettled(address: str, after: str) -> tuple[str, str]:
+def _describe_unsettled(address: str, after: str) -> tuple[str, str]:
     definition = RESOURCES[instance_of(address).type]
     return (
         f"It is not known whether {address} was created",

@@ -21,7 +21,7 @@ from opsconsole.reconcile.decisions import (
     decide,
     decide_removals,
     is_triggered,
-    prevented,
+    refuse_prevented,
     removal,
 )
 from opsconsole.reconcile.prior import PriorInstance
@@ -211,7 +211,7 @@ class Walk:
                 block = self.evaluator.program.blocks.get(config_address(address))
                 # prevent_destroy protects an instance; as in core, not what was put aside.
                 if not deposed and block is not None and block.lifecycle.prevent_destroy:
-                    self.diagnostics.append((address, prevented(address)))
+                    self.diagnostics.append((address, refuse_prevented(address)))
 
     def _reason(self, item: PriorInstance) -> str:
         address, deposed = instance_and_key(item.address)

@@ -17,7 +17,7 @@ SELECTORS = ("id", "key", "name")
 """The attributes of which one selects a specialty."""
 
 
-def _shown(attribute: Attribute) -> Attribute:
+def _show(attribute: Attribute) -> Attribute:
     return replace(
         attribute,
         description=attribute.shown_description or attribute.description,
@@ -25,7 +25,7 @@ def _shown(attribute: Attribute) -> Attribute:
         needed_to_create=False,
         optional=False,
         computed=True,
-        attributes=tuple(map(_shown, attribute.attributes)),
+        attributes=tuple(map(_show, attribute.attributes)),
     )
 
 
@@ -48,7 +48,7 @@ _ABOUT_THE_LIST = (
 
 def _list_of(name: str, what: str, fields: Iterable[Attribute]) -> tuple[Attribute, ...]:
     """Return the attributes that show a list, in the order of ids."""
-    parts = tuple(map(_shown, fields))
+    parts = tuple(map(_show, fields))
     description = f"The {what}, ordered by id."
     entries = Attribute(name, description, Kind.OBJECT_LIST, computed=True, attributes=parts)
     return (entries, *_ABOUT_THE_LIST)
@@ -61,9 +61,9 @@ SPECIALTY_DATA = DataSourceDefinition(
     resource="specialty",
     operations=("specialty_search",),
     attributes=tuple(
-        replace(_shown(attribute), optional=True, change=ChangeRule.UPDATE)
+        replace(_show(attribute), optional=True, change=ChangeRule.UPDATE)
         if attribute.name in SELECTORS
-        else _shown(attribute)
+        else _show(attribute)
         for attribute in SPECIALTY.answered
     ),
 )
@@ -112,7 +112,7 @@ def _by_id(what: str, attributes: Iterable[Attribute]) -> tuple[Attribute, ...]:
             change=ChangeRule.UPDATE,
         )
         if attribute.name == "id"
-        else _shown(attribute)
+        else _show(attribute)
         for attribute in attributes
     )
 
@@ -127,7 +127,7 @@ BLACKLISTED_COMMAND_DATA = DataSourceDefinition(
 )
 
 
-def _listed(
+def _define_list(
     name: str, one: str, what: str, endpoint: str, fields: Iterable[Attribute]
 ) -> DataSourceDefinition:
     """Return the data source of a list that the document does not show."""
@@ -161,9 +161,9 @@ AGENT_DATA = DataSourceDefinition(
     attributes=_by_id("agent", _AGENT_FIELDS),
 )
 
-HOSTS_DATA = _listed("hosts", "host", "hosts", "host_list", HOST.answered)
-AGENTS_DATA = _listed("agents", "agent", "agents", "agent_list", _AGENT_FIELDS)
-BLACKLISTED_COMMANDS_DATA = _listed(
+HOSTS_DATA = _define_list("hosts", "host", "hosts", "host_list", HOST.answered)
+AGENTS_DATA = _define_list("agents", "agent", "agents", "agent_list", _AGENT_FIELDS)
+BLACKLISTED_COMMANDS_DATA = _define_list(
     "blacklisted_commands",
     "blacklisted command",
     "blacklisted commands",

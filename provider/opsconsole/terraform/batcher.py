@@ -54,9 +54,9 @@ class Batcher:
             self._collecting = True
             task = asyncio.create_task(self._run())
             self._running.add(task)
-            task.add_done_callback(self._ended)
+            task.add_done_callback(self._note_end)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _note_end(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
         self._start()
 

@@ -49,8 +49,8 @@ class ObjectCodec:
         """
         try:
             if value.msgpack:
-                return self._decoded(msgpack.unpackb(value.msgpack, ext_hook=_unknown))
-            return self._decoded(json.loads(value.json)) if value.json else None
+                return self._convert_object(msgpack.unpackb(value.msgpack, ext_hook=_unknown))
+            return self._convert_object(json.loads(value.json)) if value.json else None
         except (
             TypeError,
             ValueError,
@@ -73,11 +73,11 @@ class ObjectCodec:
             raw = json.loads(body)
             if isinstance(raw, dict):
                 raw = {name: raw.get(name) for name in self._names}
-            return self._decoded(raw)
+            return self._convert_object(raw)
         except (TypeError, ValueError, AttributeError, RecursionError) as problem:
             raise CodecError(f"unreadable state: {problem}") from problem
 
-    def _decoded(self, raw: Any) -> Attributes | None:
+    def _convert_object(self, raw: Any) -> Attributes | None:
         if raw is None:
             return None
         decoded: Attributes = self._read(raw)
@@ -200,7 +200,7 @@ def _read_number(value: Any) -> int | float:
     Terraform writes one that no float holds as a decimal string.
     """
     if isinstance(value, str):
-        value = _parsed(value)
+        value = _parse_number(value)
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError("a finite number was expected")
@@ -210,7 +210,7 @@ def _read_number(value: Any) -> int | float:
     raise TypeError(f"a number was expected, not {type(value).__name__}")
 
 
-def _parsed(text: str) -> int | float:
+def _parse_number(text: str) -> int | float:
     for read in (int, float):
         try:
             return read(text)
@@ -271,7 +271,7 @@ def attribute_path(path: Path, attributes: Mapping[str, Attribute]) -> pb.Attrib
     return pb.AttributePath(steps=steps)
 
 
-def rendered(
+def render_diagnostics(
     diagnostics: Iterable[Diagnostic],
     attributes: Mapping[str, Attribute],
     redaction: Redaction,

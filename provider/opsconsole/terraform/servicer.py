@@ -34,7 +34,7 @@ from opsconsole.lifecycle.translate import diagnose
 from opsconsole.redaction import Redaction
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from opsconsole.terraform.batcher import Batcher
-from opsconsole.terraform.codec import ObjectCodec, attribute_path, rendered
+from opsconsole.terraform.codec import ObjectCodec, attribute_path, render_diagnostics
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.terraform.refusals import (
     NotServedError,
@@ -184,11 +184,11 @@ class Servicer:
             self._codecs[key] = ObjectCodec(self.attributes(kind, type_name).values())
         return self._codecs[key]
 
-    def rendered(
+    def render(
         self, diagnostics: Iterable[Diagnostic], kind: str, type_name: str = ""
     ) -> list[pb.Diagnostic]:
         """Return diagnostics as messages without secrets; `kind` and name as for `attributes`."""
-        return rendered(diagnostics, self.attributes(kind, type_name), self.redaction)
+        return render_diagnostics(diagnostics, self.attributes(kind, type_name), self.redaction)
 
     async def close(self) -> None:
         """Let go of the lifecycle, if there is one."""
@@ -202,13 +202,13 @@ class Servicer:
             re.sub(r"(?<=.)(?=[A-Z])", "_", name).lower(): name for name in SERVICE.methods_by_name
         }
         methods = {
-            name: self._guarded(name, getattr(self, method))
+            name: self._guard(name, getattr(self, method))
             for method, name in own.items()
             if hasattr(self, method)
         }
         return unary_handlers(SERVICE, methods, activity)
 
-    def _guarded(self, name: str, method: Method) -> Method:
+    def _guard(self, name: str, method: Method) -> Method:
         """Return `method`, the call `name` of the service, so that no exception leaves it.
 
         An exception becomes a diagnostic, and state stays as it was.
@@ -222,7 +222,7 @@ class Servicer:
                 found = refused.diagnostics
             except Exception as problem:
                 found = diagnose(problem, _doing(name, request))
-            diagnostics = self.rendered(found, "provider")
+            diagnostics = self.render(found, "provider")
             response: Message = response_type(diagnostics=diagnostics)
             _keep_state(request, response)
             return response
@@ -255,7 +255,7 @@ class Servicer:
             _check_settings(config)
         except ConfigurationError as problem:
             found = diagnose(problem, "use the provider's settings")
-            diagnostics = self.rendered(found, "provider")
+            diagnostics = self.render(found, "provider")
             return pb.ValidateProviderConfig.Response(diagnostics=diagnostics)
         return pb.ValidateProviderConfig.Response()
 
@@ -266,7 +266,7 @@ class Servicer:
         config = self.codec("provider").decode(request.config) or PROVIDER.empty()
         found = await self.configure(config)
         log.info("configured under Terraform %s", request.terraform_version)
-        return pb.ConfigureProvider.Response(diagnostics=self.rendered(found, "provider"))
+        return pb.ConfigureProvider.Response(diagnostics=self.render(found, "provider"))
 
     async def validate_resource_config(
         self, request: pb.ValidateResourceConfig.Request
@@ -276,7 +276,7 @@ class Servicer:
         config = self.codec("resource", name).decode(request.config) or {}
         diagnostics = RESOURCES[name].problems(config)
         return pb.ValidateResourceConfig.Response(
-            diagnostics=self.rendered(diagnostics, "resource", name)
+            diagnostics=self.render(diagnostics, "resource", name)
         )
 
     async def validate_data_resource_config(
@@ -287,7 +287,7 @@ class Servicer:
         config = self.codec("data source", name).decode(request.config) or {}
         diagnostics = DATA_SOURCES[name].refuse_read_only(config)
         return pb.ValidateDataResourceConfig.Response(
-            diagnostics=self.rendered(diagnostics, "data source", name)
+            diagnostics=self.render(diagnostics, "data source", name)
         )
 
     async def read_data_source(
@@ -300,7 +300,7 @@ class Servicer:
         outcome = await self.lifecycle().read_data(name, config)
         return pb.ReadDataSource.Response(
             state=codec.encode(outcome.state),
-            diagnostics=self.rendered(diagnostics_of(outcome), "data source", name),
+            diagnostics=self.render(diagnostics_of(outcome), "data source", name),
         )
 
     async def stop_provider(self, request: pb.StopProvider.Request) -> pb.StopProvider.Response:
@@ -338,7 +338,7 @@ class Servicer:
         return pb.ReadResource.Response(
             new_state=codec.encode(outcome.state),
             private=outcome.private,
-            diagnostics=self.rendered(diagnostics_of(outcome), "resource", name),
+            diagnostics=self.render(diagnostics_of(outcome), "resource", name),
         )
 
     async def plan_resource_change(
@@ -365,7 +365,7 @@ class Servicer:
             planned_state=codec.encode(outcome.planned),
             requires_replace=[attribute_path((item,), attributes) for item in outcome.replace],
             planned_private=outcome.private,
-            diagnostics=self.rendered(outcome.diagnostics, "resource", name),
+            diagnostics=self.render(outcome.diagnostics, "resource", name),
         )
 
     async def apply_resource_change(
@@ -390,7 +390,7 @@ class Servicer:
         return pb.ApplyResourceChange.Response(
             new_state=codec.encode(outcome.state),
             private=outcome.private,
-            diagnostics=self.rendered(diagnostics_of(outcome), "resource", name),
+            diagnostics=self.render(diagnostics_of(outcome), "resource", name),
         )
 
     async def import_resource_state(
@@ -400,7 +400,7 @@ class Servicer:
         name = request.type_name
         outcome = await self.steps(name).import_state(request.id)
         response = pb.ImportResourceState.Response(
-            diagnostics=self.rendered(outcome.diagnostics, "resource", name)
+            diagnostics=self.render(outcome.diagnostics, "resource", name)
         )
         if outcome.state is not None:
             response.imported_resources.add(

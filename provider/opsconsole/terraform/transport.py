@@ -202,7 +202,7 @@ class _Connection(H2Protocol):
         h2_connection = self.connection._connection
         h2_connection.update_settings({SettingCodes.MAX_CONCURRENT_STREAMS: STREAMS_AT_ONCE})
         self.connection.flush()
-        self._server.joined(self)
+        self._server.note_opened(self)
         problem = refusal(transport.get_extra_info("ssl_object"), self._server.client_pem)
         if problem is not None:
             log.error("connection refused: %s", problem)
@@ -210,7 +210,7 @@ class _Connection(H2Protocol):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
-        self._server.left(self)
+        self._server.note_closed(self)
 
 
 class PluginServer:
@@ -246,12 +246,12 @@ class PluginServer:
         handler = RequestHandler(self._handlers, self._codec, None, _DispatchServerEvents())
         return _Connection(self, handler, self._config, self._h2_config)
 
-    def joined(self, connection: _Connection) -> None:
+    def note_opened(self, connection: _Connection) -> None:
         """Note that `connection` is open."""
         self._connections.add(connection)
         self._changed.set()
 
-    def left(self, connection: _Connection) -> None:
+    def note_closed(self, connection: _Connection) -> None:
         """Note that `connection` is closed."""
         self._connections.discard(connection)
         self._changed.set()

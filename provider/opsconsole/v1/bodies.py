@@ -68,7 +68,7 @@ def _short(details: dict[str, Any]) -> dict[str, Any]:
     return dict(islice(items, _MOST_ENTRIES))
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}…"
 
 
@@ -85,8 +85,8 @@ def _with_id(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 _OrNone = _lenient(None)
-_Text = Annotated[str, AfterValidator(_shortened)]
-_Word = Annotated[str, StringConstraints(min_length=1), AfterValidator(_shortened)]
+_Text = Annotated[str, AfterValidator(_shorten)]
+_Word = Annotated[str, StringConstraints(min_length=1), AfterValidator(_shorten)]
 _Id = Annotated[str, AfterValidator(_usable)]
 
 

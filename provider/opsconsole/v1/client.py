@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 from opsconsole.errors import ConsoleError, Stopped, TooManyRequests, Unauthorized, UserError
 from opsconsole.redaction import Redaction
 from opsconsole.v1.addresses import MOST_HOPS, next_url
-from opsconsole.v1.exchange import Operation, Reply, WrongShape, decoded, unexpected
+from opsconsole.v1.exchange import Operation, Reply, WrongShape, decode_object, unexpected_answer
 from opsconsole.v1.limiter import HeldBack, Limiter, Turn, shared_limiter
 from opsconsole.v1.retry import (
     LONGEST_OBEYED,
@@ -155,7 +155,7 @@ class Client:
         try:
             if query:
                 url += "?" + urlencode(query)
-            content_type, content = _encoded(body, csv)
+            content_type, content = _encode_body(body, csv)
         except UnicodeEncodeError as problem:
             raise UserError(
                 f"{operation} cannot be called: {problem.object[problem.start : problem.end]!a} "
@@ -171,10 +171,10 @@ class Client:
             was_answered = False
             turn = Turn(self._shared_limiter().large_answers)
             try:
-                reply = await self._exchange(operation, url, content_type, content, turn)
+                reply = await self._follow_redirects(operation, url, content_type, content, turn)
                 was_answered = True
                 asked = retry_after(reply.headers) if reply.status >= 400 else None
-                return self.shaped(operation, reply, shape)
+                return self.check_shape(operation, reply, shape)
             except ConsoleError as problem:
                 # Its traceback, and this frame, would keep a large answer in memory.
                 failed = problem.with_traceback(None)
@@ -216,8 +216,8 @@ class Client:
             url = self._settings.base_url + operation.path_of(ids)
             if query:
                 url += "?" + urlencode(query)
-            content_type, content = _encoded(body, None)
-            reply = await self._exchange(operation, url, content_type, content, turn)
+            content_type, content = _encode_body(body, None)
+            reply = await self._follow_redirects(operation, url, content_type, content, turn)
             headers = {
                 name: self._redact(value.encode()).decode() for name, value in reply.headers.items()
             }
@@ -264,11 +264,11 @@ class Client:
             f", and rate_limit_patience is {patience:g}. Run it again later, or raise "
             "rate_limit_patience."
         )
-        self._breaker.refused(problem, max(asked, REST))
+        self._breaker.note_refused(problem, max(asked, REST))
         self._wake()
         return False
 
-    def shaped(
+    def check_shape(
         self, operation: Operation, reply: Reply, shape: Callable[[dict[str, Any]], Shaped]
     ) -> Shaped:
         """Return what `shape` makes of the JSON object in an answer.
@@ -279,10 +279,10 @@ class Client:
             UnexpectedAnswer: it is not a JSON object, or of another shape.
         """
         try:
-            answer = decoded(reply, operation, self._redact)
+            answer = decode_object(reply, operation, self._redact)
         except Unauthorized as problem:
             problem.remedy = self._settings.credentials_remedy
-            self._breaker.refused(problem)
+            self._breaker.note_refused(problem)
             self._wake()
             raise
         try:
@@ -290,9 +290,9 @@ class Client:
         except WrongShape as problem:
             what = str(problem)
         # Raised outside of `except`: what is wrong may quote an answer that echoes the key.
-        raise unexpected(operation, reply, what, self._redact)
+        raise unexpected_answer(operation, reply, what, self._redact)
 
-    async def _exchange(
+    async def _follow_redirects(
         self, operation: Operation, url: str, content_type: str, content: bytes | None, turn: Turn
     ) -> Reply:
         """Send a request and follow its redirects, each once its turn has come."""
@@ -301,7 +301,7 @@ class Client:
             if not 300 <= reply.status < 400:
                 return reply
             url = next_url(operation, url, reply, self._redact)
-        raise unexpected(operation, reply, f"{MOST_HOPS} redirects in a row", self._redact)
+        raise unexpected_answer(operation, reply, f"{MOST_HOPS} redirects in a row", self._redact)
 
     async def _send_once(
         self, operation: Operation, url: str, content_type: str, content: bytes | None, turn: Turn
@@ -311,7 +311,7 @@ class Client:
         limit = self._settings.request_timeout
         self._check(operation)
         # Loading the HTTP libraries takes time that must not count as the console's.
-        transport = self._opened()
+        transport = self._open_transport()
         request: asyncio.Task[Reply] | None = None
         settings, sent = self._settings, None
         while sent is None:
@@ -331,7 +331,7 @@ class Client:
                     "Raise request_timeout if the console is known to be slow.",
                 )
             reply = request.result()
-            self._breaker.answered()
+            self._breaker.note_answer()
             self._note(operation, reply, sent)
             return reply
         finally:
@@ -349,9 +349,9 @@ class Client:
         asked = retry_after(reply.headers)
         if reply.status == 429:
             is_obeyed = asked is not None and asked <= self._settings.rate_limit_patience
-            limiter.refused(sent, asked if is_obeyed else None)
+            limiter.note_refused(sent, asked if is_obeyed else None)
         elif reply.status not in (503, 504):
-            limiter.accepted(sent)
+            limiter.note_accepted(sent)
         elif asked is not None and asked <= LONGEST_OBEYED:
             limiter.slow_down(sent, asked)
 
@@ -371,7 +371,7 @@ class Client:
             self._abandoned.discard(request)
             limiter.give_back()
             if not request.cancelled() and request.exception() is None:
-                self._breaker.answered()
+                self._breaker.note_answer()
 
         self._abandoned.add(request)
         request.add_done_callback(end)
@@ -411,7 +411,7 @@ class Client:
             self._limiter = shared_limiter(self._settings.base_url)
         return self._limiter
 
-    def _opened(self) -> Transport:
+    def _open_transport(self) -> Transport:
         if self._transport is None:
             # It takes a tenth of a second, for which a provider's handshake must not wait.
             import opsconsole.v1.bodies  # the first answer needs them
@@ -427,7 +427,7 @@ class Client:
         return self._transport
 
 
-def _encoded(body: Mapping[str, Any] | None, csv: str | None) -> tuple[str, bytes | None]:
+def _encode_body(body: Mapping[str, Any] | None, csv: str | None) -> tuple[str, bytes | None]:
     if csv is not None:
         return "text/csv", csv.encode()
     if body is None:

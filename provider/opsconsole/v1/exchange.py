@@ -244,7 +244,9 @@ class Reply:
         return self.headers.get("content-type", "")
 
 
-def decoded(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) -> dict[str, Any]:
+def decode_object(
+    reply: Reply, operation: object, redact: Callable[[bytes], bytes]
+) -> dict[str, Any]:
     """Return the JSON object that a 2xx answer holds.
 
     Which 2xx means success is shown for two operations only, so each of them does.
@@ -260,7 +262,7 @@ def decoded(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) -
     except NotJson as problem:
         what = str(problem)
     # Raised outside of `except`: a decoding error holds the content, which may echo the key.
-    raise unexpected(operation, reply, what, redact)
+    raise unexpected_answer(operation, reply, what, redact)
 
 
 def _error(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) -> Exception:
@@ -271,8 +273,8 @@ def _error(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) ->
         problem = ErrorBody.read(json_object(redact(reply.content))).problem(status)
     except (NotJson, WrongShape):
         if status not in _TELLING_STATUSES and status < 500:
-            return unexpected(operation, reply, "no documented error", redact)
-        problem = Problem(status=status, message=_described(reply, redact))
+            return unexpected_answer(operation, reply, "no documented error", redact)
+        problem = Problem(status=status, message=_describe(reply, redact))
     kind = ServerError if status >= 500 else _BY_STATUS.get(status, ApiError)
     remedy = _REMEDIES.get(status) or (_PAGE_REMEDY if _is_page(reply) else "")
     if status == 403:
@@ -280,14 +282,14 @@ def _error(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) ->
     return kind(problem, str(operation), remedy)
 
 
-def unexpected(
+def unexpected_answer(
     operation: object, reply: Reply, what: str, redact: Callable[[bytes], bytes]
 ) -> UnexpectedAnswer:
     """Return the error that `reply` is of another shape than the document shows."""
     remedy = _PAGE_REMEDY if _is_page(reply) else "Check that base_url names the console."
     what = redact(what.encode()).decode()
     return UnexpectedAnswer(
-        f"the console answered with {what}: {_described(reply, redact)}.",
+        f"the console answered with {what}: {_describe(reply, redact)}.",
         remedy,
         operation=str(operation),
         status=reply.status,
@@ -300,7 +302,7 @@ def _is_page(reply: Reply) -> bool:
     return "html" in reply.content_type or reply.content.lstrip()[:1] == b"<"
 
 
-def _described(reply: Reply, redact: Callable[[bytes], bytes]) -> str:
+def _describe(reply: Reply, redact: Callable[[bytes], bytes]) -> str:
     content_type = redact(reply.content_type.encode()).decode() or "none"
     start = beginning(redact(reply.content))
     said = f'beginning with "{start}"' if start else "with an empty body"

@@ -112,12 +112,12 @@ class Limiter:
                 caller.admitted.set_result(None)
         self._admit()
 
-    def accepted(self, sent: float) -> None:
+    def note_accepted(self, sent: float) -> None:
         """Note an answer other than 429 to a request that was sent at the moment `sent`."""
         self._only_refused_since = None
-        self._rate.accepted(sent)
+        self._rate.note_accepted(sent)
 
-    def refused(self, sent: float, asked: float | None) -> None:
+    def note_refused(self, sent: float, asked: float | None) -> None:
         """Note a 429, which may ask to wait some seconds."""
         if self._only_refused_since is None:
             self._only_refused_since = self.clock()
@@ -126,7 +126,9 @@ class Limiter:
     def slow_down(self, sent: float, asked: float | None) -> None:
         """Note that the console counts requests, as one does that says when to come again."""
         now = self.clock()
-        self._paused_until = max(self._paused_until, now + self._rate.refused(sent, now, asked))
+        self._paused_until = max(
+            self._paused_until, now + self._rate.note_refused(sent, now, asked)
+        )
 
     def give_back(self) -> None:
         """Note that a request has ended."""
@@ -153,7 +155,7 @@ class Limiter:
             self._callers.popleft()
             now = self.clock()
             self.in_flight += 1
-            self._rate.sent(now, caller.per_second)
+            self._rate.note_sent(now, caller.per_second)
             caller.admitted.set_result(now)
 
     async def _wait(self) -> None:

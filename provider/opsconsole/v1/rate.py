@@ -63,7 +63,7 @@ class Rate:
         """Return the seconds until the next request may be sent."""
         return max(0.0, self._next - now)
 
-    def sent(self, now: float, most: float = math.inf) -> None:
+    def note_sent(self, now: float, most: float = math.inf) -> None:
         """Note that a request is sent, by a caller that sends `most` a second at most."""
         self._most = most
         interval = 1 / self.per_second(now)
@@ -73,13 +73,13 @@ class Rate:
             self._grows_from += idle
         self._next = max(self._next, now) + interval
 
-    def accepted(self, sent: float) -> None:
+    def note_accepted(self, sent: float) -> None:
         """Note an answer other than 429 to a request that was sent at the moment `sent`."""
         if self._refused_at is None or sent > self._refused_at:
             self._in_vain = 0
             self._accepted += 1
 
-    def refused(self, sent: float, now: float, asked: float | None) -> float:
+    def note_refused(self, sent: float, now: float, asked: float | None) -> float:
         """Note a 429 that asked to wait some seconds; return those for which nothing is sent.
 
         The refusals of requests that were under way together count as one.

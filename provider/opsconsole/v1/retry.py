@@ -147,7 +147,9 @@ class CircuitBreaker:
                 "Check base_url, the network, and whether the console is up.",
             )
 
-    def refused(self, problem: Unauthorized | TooManyRequests, seconds: float = math.inf) -> None:
+    def note_refused(
+        self, problem: Unauthorized | TooManyRequests, seconds: float = math.inf
+    ) -> None:
         """Make no call for some seconds. Of the 401 only the first one is explained."""
         if isinstance(self._refusal, Unauthorized):
             if isinstance(problem, Unauthorized):
@@ -156,7 +158,7 @@ class CircuitBreaker:
         self._refusal = problem
         self._refused_until = self._clock() + seconds
 
-    def answered(self) -> None:
+    def note_answer(self) -> None:
         """Note that the console answers."""
         self._silent = False
         self._silent_since = None

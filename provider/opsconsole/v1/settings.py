@@ -126,7 +126,7 @@ class Settings:
                 raise ConfigurationError(f'There is no setting "{name}".', setting=name)
         given = _with_environment(values, environ)
         parsed = {
-            attribute.name: _parsed(attribute, given[attribute.name])
+            attribute.name: _parse(attribute, given[attribute.name])
             for attribute in PROVIDER
             if attribute.name in given
         }
@@ -166,7 +166,7 @@ def _from_variable(kind: Kind, name: str, text: str) -> Any:
     raise problem
 
 
-def _parsed(attribute: Attribute, value: Any) -> Any:
+def _parse(attribute: Attribute, value: Any) -> Any:
     """Return a value that is set, checked by the kind and the bounds of its setting."""
     name, kind = attribute.name, attribute.kind
     parts = value.values() if isinstance(value, Mapping) else (value,)

@@ -102,7 +102,7 @@ class Transport:
                 status=status,
             )
         except (httpx.HTTPError, aiohttp.ClientError, OSError) as problem:
-            failure = AnswerLost(f"The answer of {self._origin} broke off ({_named(problem)}).")
+            failure = AnswerLost(f"The answer of {self._origin} broke off ({_kind_of(problem)}).")
         raise failure
 
     def _request(
@@ -169,17 +169,17 @@ class Transport:
             )
         except aiohttp.ClientResponseError as problem:
             failure = UnexpectedAnswer(
-                f"What answers at {self._origin} does not speak HTTP ({_named(problem)}).",
+                f"What answers at {self._origin} does not speak HTTP ({_kind_of(problem)}).",
                 "Check the scheme and the port of base_url.",
             )
         except (aiohttp.ClientError, OSError) as problem:
             failure = AnswerLost(
-                f"{self._origin} closed the connection without an answer ({_named(problem)})."
+                f"{self._origin} closed the connection without an answer ({_kind_of(problem)})."
             )
         raise failure
 
     def _not_connected(self, problem: aiohttp.ClientConnectorError) -> NotSent:
-        why = problem.os_error.strerror or _named(problem.os_error)
+        why = problem.os_error.strerror or _kind_of(problem.os_error)
         if isinstance(problem, aiohttp.ClientProxyConnectionError):
             return NotSent(
                 f"The proxy {problem.host}:{problem.port} cannot be reached: {why}.",
@@ -295,7 +295,7 @@ def _expander(coding: str) -> Callable[[bytes], Iterator[bytes]] | None:
 
 def _not_trusted(origin: str, problem: aiohttp.ClientConnectorError) -> NotSent:
     reason: Any = getattr(problem, "certificate_error", problem.os_error)
-    why = getattr(reason, "verify_message", "") or getattr(reason, "reason", "") or _named(reason)
+    why = getattr(reason, "verify_message", "") or getattr(reason, "reason", "") or _kind_of(reason)
     if isinstance(reason, ssl.SSLCertVerificationError):
         return NotReachable(
             f"The certificate of {origin} is not trusted: {why}.",
@@ -307,7 +307,7 @@ def _not_trusted(origin: str, problem: aiohttp.ClientConnectorError) -> NotSent:
     )
 
 
-def _named(problem: BaseException) -> str:
+def _kind_of(problem: BaseException) -> str:
     """Return what kind of error it is; its own text may hold addresses with credentials."""
     strerror = getattr(problem, "strerror", None)
     return strerror if isinstance(strerror, str) else type(problem).__name__

@@ -4,7 +4,7 @@ from fuzzing.mutation import compact
 from opsconsole.errors import OpsconsoleError
 from opsconsole.v1.bodies import DeleteResult, ImportResult, ListEnvelope
 from opsconsole.v1.console import resource
-from opsconsole.v1.exchange import Reply, WrongShape, decoded
+from opsconsole.v1.exchange import Reply, WrongShape, decode_object
 
 SEEDS = compact(
     [
@@ -30,7 +30,7 @@ def check(data: bytes) -> None:
     """Read `data` as the body of an answer; its length chooses the status."""
     reply = Reply(_STATUSES[len(data) % len(_STATUSES)], {"content-type": "application/json"}, data)
     try:
-        answer = decoded(reply, "GET /x", lambda content: content)
+        answer = decode_object(reply, "GET /x", lambda content: content)
     except OpsconsoleError as error:
         str(error)
         return
