@@ -32,7 +32,7 @@ SAFE = {
 }
 CREATES = {
     "import": lambda console: console.import_hosts([], on_error="stop", dry_run=False),
-    "CSV import": lambda console: console.import_hosts_csv("a", dry_run=False),
+    "CSV import": lambda console: console.import_hosts_csv("a", {}, dry_run=False),
     "create": lambda console: console.one("agent_create", body={}),
     "extra create": lambda console: console.one("specialty_create", body={}),
 }

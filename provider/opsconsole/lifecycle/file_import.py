@@ -71,7 +71,8 @@ class CsvRows:
     Attributes:
         columns: Fields of a host, `name` among them.
         cells: The rows, each with a cell for every column.
-        on_error, on_error_parameter: As of `Console.import_hosts_csv`.
+        on_error: `stop`, `continue` or None: the console chooses.
+        on_error_parameter: The query parameter that takes it, which the document does not name.
     """
 
     columns: Sequence[str]
@@ -101,12 +102,8 @@ class CsvRows:
         """Send the rows in one request."""
         text = io.StringIO(newline="")
         csv.writer(text, lineterminator="\n").writerows([self.columns, *self.cells])
-        return await console.import_hosts_csv(
-            text.getvalue(),
-            dry_run=dry_run,
-            on_error=self.on_error,
-            on_error_parameter=self.on_error_parameter,
-        )
+        on_error = {self.on_error_parameter or "": self.on_error} if self.on_error else {}
+        return await console.import_hosts_csv(text.getvalue(), on_error, dry_run=dry_run)
 
 
 Rows = JsonRows | CsvRows

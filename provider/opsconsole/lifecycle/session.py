@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import ApiError, BadRequest, UnexpectedAnswer
@@ -31,13 +31,17 @@ _REFUSALS = 2
 """Hosts whose empty update must be refused before reading by it counts as impossible."""
 
 
-class SingleFlight:
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class SingleFlight(Generic[Result]):
     """Calls whose answers serve everyone who asks in one run, by key."""
 
     def __init__(self) -> None:
-        self._answers: dict[str, asyncio.Task[Any]] = {}
+        self._answers: dict[str, asyncio.Task[Result]] = {}
 
-    async def ask(self, key: str, call: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    async def ask(self, key: str, call: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
         """Return the answer under `key`, making `call` only where nobody asked before.
 
         An error is an answer too. A caller may be cancelled: the call continues for the others.
@@ -49,7 +53,7 @@ class SingleFlight:
             task.add_done_callback(lambda task: task.cancelled() or task.exception())
         return await asyncio.shield(task)
 
-    def answers(self) -> dict[str, Any]:
+    def answers(self) -> dict[str, Result]:
         """Return the answers that came so far, by key; errors are left out."""
         return {
             key: task.result()
@@ -181,8 +185,8 @@ class Session:
     _host_delete_ended: asyncio.Event = field(default_factory=asyncio.Event)
     shown_plugins: dict[str, str] = field(default_factory=dict)
     _on_host: dict[str, set[str]] = field(default_factory=dict)
-    _plugins: SingleFlight = field(default_factory=SingleFlight)
-    _specialties: SingleFlight = field(default_factory=SingleFlight)
+    _plugins: SingleFlight[Listing] = field(default_factory=SingleFlight)
+    _specialties: SingleFlight[Listing] = field(default_factory=SingleFlight)
 
     def __post_init__(self) -> None:
         self.deletions = DeletionCount(self.settings.max_deletions)
@@ -221,7 +225,7 @@ class Session:
         Raises:
             ConsoleError: the list could not be read; NotFound: there is no such agent.
         """
-        listing: Listing = await self._plugins.ask(
+        listing = await self._plugins.ask(
             agent_id, lambda: self.console.list_all("plugin_list", agent_id)
         )
         for entry in listing.entries:
@@ -238,10 +242,7 @@ class Session:
         Raises:
             ConsoleError: the search failed.
         """
-        listing: Listing = await self._specialties.ask(
-            "", lambda: self.console.list_all("specialty_search")
-        )
-        return listing
+        return await self._specialties.ask("", lambda: self.console.list_all("specialty_search"))
 
     async def stop(self) -> None:
         """Give up what is still being read; an answer that came stays."""
@@ -254,8 +255,7 @@ class Session:
 
     def listed_specialties(self) -> Listing | None:
         """Return what the search showed, where this run has searched."""
-        listing: Listing | None = self._specialties.answers().get("")
-        return listing
+        return self._specialties.answers().get("")
 
     def specialties_changed(self) -> None:
         """Note a write to a specialty: the next caller searches again."""
@@ -406,10 +406,6 @@ class Session:
     def _wake(self) -> None:
         self._host_delete_ended.set()
         self._host_delete_ended = asyncio.Event()
-
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 async def each(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from opsconsole.errors import ConfigurationError, UserError
+from opsconsole.errors import ConfigurationError
 from opsconsole.resources import RESOURCES
 from opsconsole.v1.client import Client
 from opsconsole.v1.exchange import Operation, WrongShape, can_be_id
@@ -90,35 +90,18 @@ class Console:
         return await self._import({}, dry_run, body=body)
 
     async def import_hosts_csv(
-        self,
-        text: str,
-        *,
-        dry_run: bool,
-        on_error: str | None = None,
-        on_error_parameter: str | None = None,
+        self, text: str, on_error: Mapping[str, str], *, dry_run: bool
     ) -> ImportResult:
         """Import hosts as CSV, whose column layout the document does not show.
 
         Args:
             text: The CSV file.
+            on_error: The query parameter that takes `stop` or `continue`, with its value. CSV has
+                no envelope, and the document does not name the parameter; empty: the console
+                chooses.
             dry_run: Have the rows judged only.
-            on_error: `stop` or `continue`; None leaves it to the console.
-            on_error_parameter: The query parameter that takes `on_error`. CSV has no envelope, and
-                the document does not name the parameter, so it has no default.
-
-        Raises:
-            UserError: `on_error` is given without its parameter's name.
         """
-        query: dict[str, str] = {}
-        if on_error is not None:
-            if not on_error_parameter:
-                raise UserError(
-                    "The API document does not name the query parameter that says what to do "
-                    "after a row that fails, and CSV has no other place for it.",
-                    "Name the parameter, leave the choice to the console, or import JSON rows.",
-                )
-            query[on_error_parameter] = on_error
-        return await self._import(query, dry_run, csv=text)
+        return await self._import(on_error, dry_run, csv=text)
 
     async def _import(
         self,
