@@ -140,20 +140,15 @@ class Reset:
         return self if construct is None else lambda: construct._assign(self._argument, None)
 
 
-def _string(construct: Any, name: str) -> Any:
-    return jsii.invoke(construct, "getStringAttribute", [name])
+def _getter(method: str) -> Callable[[Any, str], Any]:
+    """Return what gets the token of an attribute by a method of cdktf."""
+    return lambda construct, name: jsii.invoke(construct, method, [name])
 
 
-def _number(construct: Any, name: str) -> Any:
-    return jsii.invoke(construct, "getNumberAttribute", [name])
-
-
-def _boolean(construct: Any, name: str) -> Any:
-    return jsii.invoke(construct, "getBooleanAttribute", [name])
-
-
-def _list(construct: Any, name: str) -> Any:
-    return jsii.invoke(construct, "getListAttribute", [name])
+_string = _getter("getStringAttribute")
+_number = _getter("getNumberAttribute")
+_boolean = _getter("getBooleanAttribute")
+_list = _getter("getListAttribute")
 
 
 def _set(construct: Any, name: str) -> Any:
@@ -197,7 +192,6 @@ text_setting = partial(Setting[str], kind=Kind.TEXT)
 whole_setting = partial(Setting[int | cdktf.IResolvable], kind=Kind.WHOLE)
 number_setting = partial(Setting[int | float], kind=Kind.NUMBER)
 flag_setting = partial(Setting[bool | cdktf.IResolvable], kind=Kind.FLAG)
-text_set_setting = partial(Setting[Sequence[str]], kind=Kind.TEXTS)
 text_map_setting = partial(Setting[Mapping[str, str]], kind=Kind.TEXT_MAP)
 
 

@@ -26,12 +26,12 @@ def find_contradictions(tree: Tree, stack: cdktf.TerraformStack) -> list[str]:
     stack is checked.
     """
     here = [item for item in tree.declared if tree.stack_around(item._scope) is stack]
-    for item, text in [*_hosts_of_one_name(here), *_unmarked_jump_hosts(tree, here)]:
+    for item, text in [*_hosts_of_one_name(here), *_jump_hosts(tree, here, None)]:
         if (item, text) not in tree.remarked and _is_there(item):
             tree.remarked.add((item, text))
             line = f" ({item._place})" if item._place else ""
             cdktf.Annotations.of(item).add_warning(f"{text}{line}")
-    found = [*_find_duplicates(here), *_attachments(tree, here), *_jump_hosts(tree, here)]
+    found = [*_find_duplicates(here), *_attachments(tree, here), *_jump_hosts(tree, here, False)]
     return [f"{_place(item)}: {text}" for item, text in found if _is_there(item)]
 
 
@@ -90,16 +90,14 @@ def _attachments(tree: Tree, here: Iterable[Resource]) -> Iterator[tuple[Resourc
             yield item, f"{plugin} is among the plugin_ids of {_place(agent)} too"
 
 
-def _jump_hosts(tree: Tree, here: Iterable[Resource]) -> Iterator[tuple[Resource, str]]:
+def _jump_hosts(
+    tree: Tree, here: Iterable[Resource], declared: bool | None
+) -> Iterator[tuple[Resource, str]]:
+    """Yield each host with a jump host that declares this of `is_jump_host`."""
+    words = "does not declare is_jump_host" if declared is None else "declares is_jump_host false"
     for item, jump in _jumps(tree, here):
-        if jump._values.get("is_jump_host") is False:
-            yield item, f"jump_host_ids: {_place(jump)} declares is_jump_host false"
-
-
-def _unmarked_jump_hosts(tree: Tree, here: Iterable[Resource]) -> Iterator[tuple[Resource, str]]:
-    for item, jump in _jumps(tree, here):
-        if jump._values.get("is_jump_host") is None:
-            yield item, f"jump_host_ids: {_place(jump)} does not declare is_jump_host"
+        if jump._values.get("is_jump_host") is declared:
+            yield item, f"jump_host_ids: {_place(jump)} {words}"
 
 
 def _jumps(tree: Tree, here: Iterable[Resource]) -> Iterator[tuple[Resource, Resource]]:

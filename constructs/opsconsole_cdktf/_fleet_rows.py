@@ -12,8 +12,7 @@ from opsconsole.phrases import did_you_mean
 from opsconsole_cdktf._ordering import Graph, reaches
 from opsconsole_cdktf._placed import BadRows, Columns, Placed
 from opsconsole_cdktf._rules import TOKEN, is_token
-from opsconsole_cdktf.row_values import AgentValues, HostValues
-from opsconsole_cdktf.rows import AgentRow, HostRow
+from opsconsole_cdktf.rows import HostRow
 
 
 def place_rows(rows: Iterable[HostRow | Mapping[str, Any]]) -> list[Placed]:
@@ -114,7 +113,7 @@ def checked_rows(rows: Iterable[Placed], groups: Collection[str]) -> dict[str, H
     jumps = {key: named_jumps(read) for key, read in found.items()}
     for key, read in found.items():
         wrong_names = [
-            *_unknown_groups(read, groups),
+            *(f"groups: there is no group {name!r}" for name in read.groups if name not in groups),
             *_wrong_jumps(key, read, found, jumps),
             *_wrong_agents(read),
         ]
@@ -123,16 +122,6 @@ def checked_rows(rows: Iterable[Placed], groups: Collection[str]) -> dict[str, H
     if problems:
         raise BadRows("\n".join(f"{place}: {'; '.join(what)}" for place, what in problems.items()))
     return dict(sorted(found.items()))
-
-
-def host_values(row: HostRow) -> dict[str, Any]:
-    """Return the arguments of `Host` that a row gives."""
-    return _given_values(row, HostValues)
-
-
-def agent_values(row: AgentRow) -> dict[str, Any]:
-    """Return the arguments of `Agent` that a row gives."""
-    return _given_values(row, AgentValues)
 
 
 def agent_names(row: HostRow) -> list[str]:
@@ -154,7 +143,8 @@ def named_jumps(row: HostRow) -> Sequence[str]:
     return () if is_token(row.jump_hosts) else row.jump_hosts
 
 
-def _given_values(row: BaseModel, fields: type[BaseModel]) -> dict[str, Any]:
+def given_values(row: BaseModel, fields: type[BaseModel]) -> dict[str, Any]:
+    """Return the arguments of a construct that a row gives, of those that `fields` names."""
     values = ((name, getattr(row, name)) for name in fields.model_fields)
     return {name: value for name, value in values if value is not None}
 
@@ -182,10 +172,6 @@ def _wrong_key(key: str, places: Mapping[str, str]) -> str | None:
     if key in places:
         return f"key: {key!r} is at {places[key]} too"
     return None
-
-
-def _unknown_groups(row: HostRow, groups: Collection[str]) -> list[str]:
-    return [f"groups: there is no group {name!r}" for name in row.groups if name not in groups]
 
 
 def _wrong_agents(row: HostRow) -> list[str]:

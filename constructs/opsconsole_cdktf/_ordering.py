@@ -111,15 +111,12 @@ def _stack_of(construct: Declared) -> cdktf.TerraformStack:
     return construct._tree.stack_around(construct._scope)
 
 
-class _Unseen:
-    """What a token refers to that none of these constructs handed out."""
+_UNSEEN = object()
+"""What a token refers to that none of these constructs handed out."""
 
 
-_UNSEEN = _Unseen()
-
-
-def origin(tree: Tree, value: Any) -> Declared | _Unseen | None:
-    """Return the construct whose `id` is `value`, or None where it is known to be none."""
+def origin(tree: Tree, value: Any) -> Any:
+    """Return the construct whose `id` is `value`; None: it is known to be none; or _UNSEEN."""
     for _ in range(_LONGEST_CHAIN):
         if not is_token(value):
             return None

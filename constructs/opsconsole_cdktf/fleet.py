@@ -159,14 +159,15 @@ class Fleet(Construct):
         defaults: HostArguments,
         groups: Mapping[str, HostArguments],
     ) -> None:
-        from opsconsole_cdktf._fleet_rows import agent_names, checked_rows, host_values
+        from opsconsole_cdktf._fleet_rows import agent_names, checked_rows, given_values
+        from opsconsole_cdktf.row_values import HostValues
 
         checked = checked_rows(rows, groups.keys())
         for key, row in checked.items():
             values: dict[str, Any] = dict(defaults)
             for group in reversed(row.groups):
                 values |= dict(groups.get(group, {}))
-            self._hosts[key] = ManagedHost(self, key, **{**values, **host_values(row)})
+            self._hosts[key] = ManagedHost(self, key, **{**values, **given_values(row, HostValues)})
             if row.import_id is not None:
                 self._hosts[key].import_from(row.import_id)
         for key, row in checked.items():
@@ -187,13 +188,14 @@ class Fleet(Construct):
             ]
 
     def _staff(self, host: ManagedHost, name: str, row: AgentRow) -> None:
-        from opsconsole_cdktf._fleet_rows import agent_values
+        from opsconsole_cdktf._fleet_rows import given_values
+        from opsconsole_cdktf.row_values import AgentValues
 
         agent = host.add_agent(
             name,
             specialty=self._specialty(row.specialty),
             plugins=row.plugins,
-            **agent_values(row),
+            **given_values(row, AgentValues),
         )
         if row.import_id is not None:
             agent.import_from(row.import_id)

@@ -9,12 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from opsconsole import resources
 from opsconsole.cli.drift_output import read_output
 from opsconsole.cli.interrupts import make_runner, run_stoppable
-from opsconsole.cli.opening import variables_of, warn_of_files
+from opsconsole.cli.opening import is_synthesised, variables_of, warn_of_files
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.drift import BASELINE_FILE
@@ -26,14 +25,13 @@ from opsconsole.drift.states import stack_names, state_files, workspace_of_state
 from opsconsole.errors import UserError
 from opsconsole.language import (
     Program,
+    find_output,
     load_directory,
     load_stack,
-    read_app,
     readable_part,
     stacks_of,
-    synthesise,
 )
-from opsconsole.phrases import did_you_mean, plural
+from opsconsole.phrases import plural
 from opsconsole.reconcile.providers import OnStop
 from opsconsole.reports.drift_report import several_stacks
 from opsconsole.state import Backend, LocalBackend, Locking, Unreadable, backend_for, workspace_of
@@ -157,7 +155,7 @@ def _stacks_to_check(args: argparse.Namespace) -> tuple[list[Stack], Sequence[Di
     Raises:
         UserError: There is no such state or program, or a program cannot be read.
     """
-    programs = _programs(args)
+    programs = _find_programs(args)
     if args.places:
         return _of_files(args, state_files(args.places), programs)
     if programs:
@@ -165,7 +163,7 @@ def _stacks_to_check(args: argparse.Namespace) -> tuple[list[Stack], Sequence[Di
     return _of_files(args, state_files([Path()]), ())
 
 
-def _programs(args: argparse.Namespace) -> list[Program]:
+def _find_programs(args: argparse.Namespace) -> list[Program]:
     """Return the programs: named by --dir or --program, or found here where no state is named."""
     if args.dir is not None:
         return _readable(lambda: load_directory(args.dir, resources))
@@ -177,34 +175,18 @@ def _programs(args: argparse.Namespace) -> list[Program]:
             f"There is no directory {directory}, where a program was expected.",
             "Name it as --program=DIR; states come before --program, or behind `--`.",
         )
-    config = directory / "cdktf.json"
-    if config.exists():
-        if not args.stack:
-            warn_of_files(directory)
-        app = read_app(config)
-        written = (app.output / "manifest.json").exists()
-        if args.program is not None or not written:
-            synthesise(app)
-        return _stacks(app.output, args.stack)
-    written = (directory / "cdktf.out" / "manifest.json").exists()
-    if any(directory.glob("*.tf.json")) or (args.program is not None and not written):
+    is_app, was_run = (directory / "cdktf.json").exists(), is_synthesised(directory)
+    if is_app and not args.stack:
+        warn_of_files(directory)
+    must_be = args.program is not None and not was_run
+    if not is_app and (any(directory.glob("*.tf.json")) or must_be):
         return _readable(lambda: load_directory(directory, resources))
-    if written:
-        return _stacks(directory / "cdktf.out", args.stack)
-    return []
-
-
-def _stacks(output: Path, wanted: Sequence[str]) -> list[Program]:
-    names = stacks_of(output)
-    for name in wanted:
-        if name not in names:
-            raise UserError(f'There is no stack "{name}".', did_you_mean(name, names))
-    return [
-        program
-        for name in names
-        if not wanted or name in wanted
-        for program in _readable(partial(load_stack, output, resources, name))
-    ]
+    if not is_app and not was_run:
+        return []
+    output = find_output(directory, run_app=args.program is not None or not was_run)
+    names = sorted({*args.stack}) or stacks_of(output)
+    loads = (partial(load_stack, output, resources, name) for name in names)
+    return [program for load in loads for program in _readable(load)]
 
 
 def _readable(load: Callable[[], Program]) -> list[Program]:
@@ -214,24 +196,20 @@ def _readable(load: Callable[[], Program]) -> list[Program]:
 
 
 def _of_program(args: argparse.Namespace, program: Program) -> Stack:
-    block = program.backend
+    """Return the stack of a program; an error in its backend is reported when that is read."""
+    block, name = program.backend, program.stack or program.root.name
     settings = None if block is None else {block.type: block.settings}
-    return Stack(
-        program.stack or program.root.name,
-        _backend_of(program, settings),
-        program,
-        variables_of(args, program),
-        workspace_of(program.root),
-        args.program is not None,
-    )
-
-
-def _backend_of(program: Program, settings: dict[str, Any] | None) -> Backend:
-    """Return the backend of a program; an error in its settings is reported when it is read."""
     try:
-        return backend_for(program.root, settings, "drift", given={})
+        backend: Backend = backend_for(program.root, settings, "drift", given={})
     except UserError as problem:
-        return Unreadable(program.stack or program.root.name, problem)
+        backend = Unreadable(name, problem)
+    stack = Stack(name, backend, workspace=workspace_of(program.root))
+    return _with_program(args, stack, program)
+
+
+def _with_program(args: argparse.Namespace, stack: Stack, program: Program) -> Stack:
+    variables = variables_of(args, program)
+    return replace(stack, program=program, variables=variables, pending=args.program is not None)
 
 
 def _distinct(stacks: Sequence[Stack]) -> list[Stack]:
@@ -256,18 +234,11 @@ def _of_files(
         program = own.get(backend.path) or _by_name(name, programs)
         if program is None and programs:
             alone.append(str(path))
-        stacks.append(
-            Stack(name, backend)
-            if program is None
-            else Stack(
-                name,
-                backend,
-                program,
-                variables_of(args, program),
-                workspace_of_state(path),
-                args.program is not None,
-            )
-        )
+        stack = Stack(name, backend)
+        if program is not None:
+            stack = replace(stack, workspace=workspace_of_state(path))
+            stack = _with_program(args, stack, program)
+        stacks.append(stack)
     return stacks, _warn_of_unpaired_states(alone)
 
 

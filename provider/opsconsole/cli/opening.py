@@ -68,7 +68,7 @@ def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
         return load_directory(files, resources)
     if not args.stack:
         warn_of_files(here)
-    run_app = run_app or not _is_synthesised(here)
+    run_app = run_app or not is_synthesised(here)
     return load_program(here, resources, args.stack, run_app=run_app)
 
 
@@ -83,7 +83,7 @@ def each_stack(args: argparse.Namespace) -> list[argparse.Namespace]:
     here = Path.cwd()
     if args.stack or args.environment or _files_of(args) or not _has_app(args):
         return [args]
-    names = stacks_of(find_output(here, run_app=not _is_synthesised(here)))
+    names = stacks_of(find_output(here, run_app=not is_synthesised(here)))
     return [argparse.Namespace(**{**vars(args), "stack": name}) for name in names] or [args]
 
 
@@ -91,13 +91,10 @@ def _files_of(args: argparse.Namespace) -> Path | None:
     """Return the directory of files that is the program; None: the program is an app."""
     here = Path.cwd()
     directory: Path | None = args.dir
-    if directory is None and (stands_in(args) or _is_of_files(here)):
+    is_of_files = _has_files(here) and not (here / "cdktf.json").exists()
+    if directory is None and (stands_in(args) or is_of_files):
         return here
     return directory
-
-
-def _is_of_files(directory: Path) -> bool:
-    return not (directory / "cdktf.json").exists() and _has_files(directory)
 
 
 def warn_of_files(directory: Path) -> None:
@@ -141,14 +138,15 @@ def _has_app(args: argparse.Namespace) -> bool:
     here = Path.cwd()
     if args.dir is not None or stands_in(args):
         return args.dir is not None
-    return (here / "cdktf.json").exists() or _is_synthesised(here)
+    return (here / "cdktf.json").exists() or is_synthesised(here)
 
 
 def _has_files(directory: Path) -> bool:
     return any(directory.glob("*.tf.json"))
 
 
-def _is_synthesised(directory: Path) -> bool:
+def is_synthesised(directory: Path) -> bool:
+    """Return whether the app of a directory has been run before."""
     config = directory / "cdktf.json"
     output = read_app(config).output if config.exists() else directory / "cdktf.out"
     return (output / "manifest.json").exists()

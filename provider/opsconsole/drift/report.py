@@ -272,18 +272,9 @@ class DriftReport:
         found = Counter(finding.bucket for finding in self.findings)
         return {bucket: found[bucket] for bucket in Bucket}
 
-    @property
-    def coverage(self) -> float:
-        """Per cent of the resources in state that were checked; 100 where there are none."""
-        return self.coverage_of(None)
-
-    def coverage_of(self, type_names: Sequence[str] | None) -> float:
-        """Per cent of those resources of `type_names` (None: all) that were checked."""
-        return _checked(
-            finding
-            for finding in self.findings
-            if type_names is None or finding.type_name in type_names
-        )
+    def coverage(self, *types: str) -> float:
+        """Return the per cent of the resources in state, or of those of `types`, checked."""
+        return _checked(item for item in self.findings if not types or item.type_name in types)
 
     @property
     def required_coverage(self) -> float:
@@ -299,18 +290,13 @@ class DriftReport:
         listed = not self.required or finding.type_name in self.required
         return listed or is_sentinel(finding.id)
 
-    @property
-    def attribute_coverage(self) -> float:
-        """Per cent of the attributes of the resources in state that were seen; 100 without any."""
-        return self.attribute_coverage_of(None)
-
-    def attribute_coverage_of(self, type_names: Sequence[str] | None) -> float:
-        """Per cent of the attributes of those resources of `type_names` (None: all) seen."""
+    def attribute_coverage(self, *types: str) -> float:
+        """Return the per cent of their attributes that was seen; 100 where there are none."""
         total = seen = 0
         for finding in self.findings:
             if finding.bucket in (Bucket.UNMANAGED, Bucket.PENDING):
                 continue
-            if type_names is not None and finding.type_name not in type_names:
+            if types and finding.type_name not in types:
                 continue
             count = _attributes_of(finding.type_name)
             total += count

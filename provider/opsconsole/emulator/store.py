@@ -10,6 +10,7 @@ import json
 import random
 import sqlite3
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ class Table:
         self.rows: dict[str, Row] = {}
         self.dirty: dict[str, None] = {}
         self.version = 0
-        self._indexes: dict[str, dict[Any, dict[str, None]]] = {}
+        self._indexes: dict[str, defaultdict[Any, dict[str, None]]] = {}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -92,10 +93,10 @@ class Table:
         """Return the rows whose `field` is `value`, or, for a list, holds it."""
         index = self._indexes.get(field)
         if index is None:
-            index = self._indexes[field] = {}
+            index = self._indexes[field] = defaultdict(dict)
             for row_id, row in self.rows.items():
                 for key in _keys(row.get(field)):
-                    index.setdefault(key, {})[row_id] = None
+                    index[key][row_id] = None
         return [self.rows[row_id] for row_id in index.get(value, ())]
 
     def clear(self) -> None:
@@ -107,18 +108,13 @@ class Table:
 
     def _reindex(self, row_id: str, old: Row | None, new: Row | None) -> None:
         for field, index in self._indexes.items():
-            before = old.get(field) if old is not None else None
-            after = new.get(field) if new is not None else None
+            before, after = (row.get(field) if row is not None else None for row in (old, new))
             if before == after:
                 continue
             for key in _keys(before):
-                entry = index.get(key)
-                if entry is not None:
-                    entry.pop(row_id, None)
-                    if not entry:
-                        del index[key]
+                index[key].pop(row_id, None)
             for key in _keys(after):
-                index.setdefault(key, {})[row_id] = None
+                index[key][row_id] = None
 
 
 def _keys(value: Any) -> tuple[Any, ...]:

@@ -6,8 +6,9 @@ Sensitive values are left out, on both sides.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -33,13 +34,13 @@ from opsconsole.reports.drift_document import (
     FORMAT_VERSION,
     CauseDocument,
     ComparisonDocument,
-    DiagnosticDocument,
     DriftDocument,
     FindingDocument,
     ShardDocument,
 )
 from opsconsole.reports.drift_report import accepted_drift, judge
 
+Value = TypeVar("Value")
 _MAX_BYTES: Final = 1 << 30
 
 
@@ -105,8 +106,8 @@ def _summary(report: DriftReport) -> dict[str, Any]:
         "drifted": len(report.drifted),
         "accepted": len(accepted_drift(report)),
         "coverage": {
-            "percent": round(report.coverage, 3),
-            "attributes_percent": round(report.attribute_coverage, 3),
+            "percent": round(report.coverage(), 3),
+            "attributes_percent": round(report.attribute_coverage(), 3),
             "required_types": list(report.required),
             "required_percent": round(report.required_coverage, 3),
             "minimum_percent": report.min_coverage,
@@ -171,32 +172,36 @@ def report_of(found: DriftDocument) -> DriftReport:
     Raises:
         UserError: Its shard is not one.
     """
+    coverage, since = found.summary.coverage, found.since
     return DriftReport(
         tuple(map(_finding_of, found.findings)),
         found.checked_at,
         found.read_only,
         found.method,
-        tuple(map(_diagnostic_of, found.diagnostics)),
-        tuple(BaselineProblem(item.entry, item.problem) for item in found.baseline),
+        tuple(_value(Diagnostic, item, cause=_cause_of(item.cause)) for item in found.diagnostics),
+        tuple(_value(BaselineProblem, item) for item in found.baseline),
         found.calls,
         found.seconds,
-        tuple(found.summary.coverage.required_types),
-        found.summary.coverage.minimum_percent,
+        tuple(coverage.required_types),
+        coverage.minimum_percent,
         _share_of(found.shard) if found.shard else None,
-        Scope(tuple(found.scope.stacks), tuple(found.scope.listed)) if found.scope else Scope(),
-        _comparison_of(found.since) if found.since else None,
+        _value(Scope, found.scope) if found.scope else Scope(),
+        _comparison_of(since) if since else None,
     )
 
 
-def _comparison_of(found: ComparisonDocument) -> Comparison:
-    new, resolved, still_open = (
-        tuple(
-            DriftEntry(item.stack, item.address, item.type, item.label, tuple(item.what), item.seen)
-            for item in entries
-        )
-        for entries in (found.new, found.resolved, found.open)
-    )
-    return Comparison(found.checked_at, new, resolved, still_open)
+def _value(kind: Callable[..., Value], part: BaseModel, **members: object) -> Value:
+    """Return the value of a report whose members a part of a document holds, beside `members`."""
+    held = {name: tuple(item) if isinstance(item, list) else item for name, item in part}
+    if "type" in held:
+        held["type_name"] = held.pop("type")
+    return kind(**held | members)
+
+
+def _comparison_of(since: ComparisonDocument) -> Comparison:
+    parts = (since.new, since.resolved, since.open)
+    entries = (tuple(_value(DriftEntry, item) for item in listed) for listed in parts)
+    return Comparison(since.checked_at, *entries)
 
 
 def _share_of(shard: ShardDocument) -> Share:
@@ -209,39 +214,24 @@ def _share_of(shard: ShardDocument) -> Share:
     )
 
 
-def _diagnostic_of(item: DiagnosticDocument) -> Diagnostic:
-    return Diagnostic(
-        item.severity,
-        item.summary,
-        item.detail,
-        tuple(item.path),
-        _cause_of(item.cause),
-        tuple(item.addresses),
-    )
-
-
 def _finding_of(item: FindingDocument) -> Finding:
-    known = dict(item)
-    known |= {
-        "type_name": known.pop("type"),
-        "differences": tuple(Difference(**dict(part)) for part in item.differences),
-        "values": {"id": item.id} if item.id else {},
-        "unobserved": tuple(item.unobserved),
-        "cause": _cause_of(item.cause),
-        "new": None if item.new is None else tuple(item.new),
-    }
-    return Finding(**known)
+    return _value(
+        Finding,
+        item,
+        differences=tuple(_value(Difference, part) for part in item.differences),
+        values={"id": item.id} if item.id else {},
+        cause=_cause_of(item.cause),
+    )
 
 
 def _cause_of(item: CauseDocument | None) -> Cause | None:
     """Return an error without its words: the detail or the reason beside it holds them."""
     if item is None:
         return None
-    known = {kind.value: kind for kind in ProblemKind}
+    kinds = {kind.value: kind for kind in ProblemKind}
     answer = None
     if item.status is not None:
         answer = Problem(
             item.status, item.code, item.message, item.request_id, details=item.details
         )
-    kind = known.get(item.kind, ProblemKind.OTHER)
-    return Cause(kind, item.message, item.operation, answer)
+    return Cause(kinds.get(item.kind, ProblemKind.OTHER), item.message, item.operation, answer)

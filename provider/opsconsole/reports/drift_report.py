@@ -96,9 +96,9 @@ def coverage_text(report: DriftReport) -> str:
     beside = (Bucket.UNMANAGED, Bucket.PENDING)
     if all(finding.bucket in beside for finding in report.findings):
         return ""
-    text = percent(report.coverage)
+    text = percent(report.coverage())
     if any(item.unobserved for item in report.findings if item.bucket is Bucket.IN_SYNC):
-        text += f" ({percent(report.attribute_coverage)} of the attributes)"
+        text += f" ({percent(report.attribute_coverage())} of the attributes)"
     return text
 
 

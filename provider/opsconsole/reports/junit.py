@@ -52,8 +52,8 @@ def _suite(
     own = replace(report, findings=tuple(findings))
     properties = ElementTree.SubElement(suite, "properties")
     for name, value in (
-        ("coverage_percent", own.coverage),
-        ("attribute_coverage_percent", own.attribute_coverage),
+        ("coverage_percent", own.coverage()),
+        ("attribute_coverage_percent", own.attribute_coverage()),
     ):
         _add_element(properties, "property", name, value=f"{round(value, 3):g}")
     if report.comparison is not None:

@@ -81,10 +81,10 @@ def _resources(registry: CollectorRegistry, report: DriftReport) -> None:
 def _coverage(registry: CollectorRegistry, report: DriftReport) -> None:
     types = sorted({finding.type_name for finding in report.findings})
     text = "Share of the resources in state that was checked, by type."
-    checked = {(name,): report.coverage_of((name,)) / 100 for name in types}
+    checked = {(name,): report.coverage(name) / 100 for name in types}
     _gauge(registry, "coverage_ratio", text, checked, "type")
     text = "Share of the attributes of the resources in state that was seen, by type."
-    seen = {(name,): report.attribute_coverage_of((name,)) / 100 for name in types}
+    seen = {(name,): report.attribute_coverage(name) / 100 for name in types}
     _gauge(registry, "attribute_coverage_ratio", text, seen, "type")
     required = report.required_coverage / 100
     text = "Share of the required resources that was checked."
