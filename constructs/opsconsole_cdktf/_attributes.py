@@ -13,7 +13,7 @@ import cdktf
 import jsii
 
 from opsconsole.bounds import UNBOUNDED, Bounds
-from opsconsole_cdktf._rules import Kind, checked, is_token
+from opsconsole_cdktf._rules import Kind, check_value, is_token
 from opsconsole_cdktf._trees import Tree
 
 Out = TypeVar("Out")
@@ -74,9 +74,9 @@ class Declarable(Named, Generic[In]):
         self._kind = kind
         self._bounds = bounds
 
-    def checked(self, value: Any) -> Any:
+    def check(self, value: Any) -> Any:
         """Return `value` as it is synthesised; TypeError or ValueError where it cannot be."""
-        return checked(self._kind, self._bounds, value)
+        return check_value(self._kind, self._bounds, value)
 
     def __set__(self, construct: Holder, value: In | None) -> None:
         construct._assign(self.name, value)
@@ -242,7 +242,7 @@ def _checked_struct(struct: type[StructT], value: Any) -> Any:
     result = {}
     for name, (kind, bounds) in struct.CHECKS.items():
         try:
-            item = checked(kind, bounds, getattr(value, name))
+            item = check_value(kind, bounds, getattr(value, name))
         except (TypeError, ValueError) as failure:
             raise type(failure)(f"{name}: {failure}") from None
         if item is not None:
@@ -257,7 +257,7 @@ class ObjectArgument(Argument[FieldsT, StructT | Mapping[str, Any]]):
         super().__init__(doc, token=fields, kind=Kind.TEXT)
         self._struct = struct
 
-    def checked(self, value: Any) -> Any:
+    def check(self, value: Any) -> Any:
         return None if value is None else _checked_struct(self._struct, value)
 
 
@@ -270,7 +270,7 @@ class ObjectsArgument(
         super().__init__(doc, token=partial(ObjectList, fields=fields), kind=Kind.TEXTS)
         self._struct = struct
 
-    def checked(self, value: Any) -> Any:
+    def check(self, value: Any) -> Any:
         if value is None or is_token(value):
             return value
         if isinstance(value, (str, Mapping)) or not isinstance(value, Sequence):

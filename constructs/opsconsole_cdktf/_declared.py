@@ -77,7 +77,7 @@ def _refuse_unknown(kind: type[Declared]) -> Callable[..., None]:
     known = [*kind._arguments, *kind._META]
 
     @functools.wraps(construct)
-    def wrapped(self: Any, scope: Construct, id_: str, **arguments: Any) -> None:
+    def check_names(self: Any, scope: Construct, id_: str, **arguments: Any) -> None:
         for name in arguments:
             if name not in known:
                 made = f"{type(self).__name__}.__init__()"
@@ -85,7 +85,7 @@ def _refuse_unknown(kind: type[Declared]) -> Callable[..., None]:
                 raise TypeError(f"{made} got an unexpected keyword argument {name!r}. {hint}")
         construct(self, scope, id_, **arguments)
 
-    return wrapped
+    return check_names
 
 
 def _place() -> str | None:
@@ -149,7 +149,7 @@ class Declared:
         self._scope = scope
         self._tokens = {}
         self._values = {
-            name: self._checked(name, arguments[name], id_)
+            name: self._check_argument(name, arguments[name], id_)
             for name in self._arguments
             if arguments.get(name) is not None
         }
@@ -163,7 +163,7 @@ class Declared:
         if value is None:
             self._values.pop(name, None)
         else:
-            self._values[name] = self._checked(name, value)
+            self._values[name] = self._check_argument(name, value)
         try:
             jsii.invoke(self, "assign", [name, _text(self._values.get(name))])
         except RuntimeError as failure:
@@ -191,9 +191,9 @@ class Declared:
             return "/".join(filter(None, (self._scope.node.path, id_)))
         return self.node.path if isinstance(self, Construct) else type(self).__name__
 
-    def _checked(self, name: str, value: Any, id_: str | None = None) -> Any:
+    def _check_argument(self, name: str, value: Any, id_: str | None = None) -> Any:
         try:
-            return self._arguments[name].checked(value)
+            return self._arguments[name].check(value)
         except (TypeError, ValueError) as failure:
             refused = failure
         # Raised here, and not while the other is handled: a program's author sees one traceback.

@@ -94,7 +94,7 @@ def _of_node(loader: Any, path: str | PathLike[str], key: Any, node: Any) -> Pla
             _refuse_no_value(loader, path, part)
     values = loader.construct_object(node, deep=True)
     named = None if key is None else loader.construct_object(key, deep=True)
-    return _placed(place, named, values)
+    return _place_row(place, named, values)
 
 
 def _parts(node: Any) -> Iterator[Any]:
@@ -171,7 +171,7 @@ def _json_rows(path: str | PathLike[str], text: str, *, keyed: bool) -> Iterator
         position = _skip(text, position)
         if text[position] == ",":
             position = _skip(text, position + 1)
-        yield _placed(f"{path}:{line}", named, values)
+        yield _place_row(f"{path}:{line}", named, values)
 
 
 class _Twice(ValueError):
@@ -192,7 +192,7 @@ def _skip(text: str, position: int) -> int:
     return position
 
 
-def _placed(place: str, key: Any, values: Any) -> Placed:
+def _place_row(place: str, key: Any, values: Any) -> Placed:
     if not isinstance(values, dict):
         raise BadRows(f"{place}: a row is a mapping of fields, and this is {values!r:.80}")
     if key is not None:

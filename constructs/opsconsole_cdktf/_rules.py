@@ -63,7 +63,7 @@ def is_token(value: Any) -> bool:
     return hasattr(value, "__jsii_ref__") and not isinstance(value, Construct)
 
 
-def checked(kind: Kind, bounds: Bounds, value: Any) -> Any:
+def check_value(kind: Kind, bounds: Bounds, value: Any) -> Any:
     """Return `value` as it is synthesised.
 
     Raises:
@@ -111,10 +111,10 @@ def _texts(bounds: Bounds, value: Any) -> list[Any]:
     if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
         raise wrong_type(Kind.TEXTS, value)
     items = sorted(value) if isinstance(value, (set, frozenset)) else list(value)
-    return [checked(Kind.TEXT, bounds, item) for item in items]
+    return [check_value(Kind.TEXT, bounds, item) for item in items]
 
 
 def _text_map(value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise wrong_type(Kind.TEXT_MAP, value)
-    return {str(key): checked(Kind.TEXT, UNBOUNDED, item) for key, item in value.items()}
+    return {str(key): check_value(Kind.TEXT, UNBOUNDED, item) for key, item in value.items()}

@@ -100,7 +100,7 @@ class Meeting:
         base = profiles()[choose.choice(("default", "extended"))]
         names = choose.sample(list(SWITCHES), choose.randrange(5))
         self.switches = {name: choose.choice(SWITCHES[name]) for name in names}
-        self.profile = base.turned(self.switches)
+        self.profile = base.with_values(self.switches)
         self.seed, self.way = seed, way
 
     def fill(self, console: Emulator) -> list[Object]:

@@ -104,12 +104,12 @@ def test_nothing_is_estimated_before_there_is_something_to_go_by() -> None:
     recent = RecentRate(clock)
     recent.add()
     clock.now += 1.0
-    assert recent.left(701) is None, "one change, alone before hundreds that go together"
+    assert recent.remaining(701) is None, "one change, alone before hundreds that go together"
     for _ in range(20):
         recent.add()
-    assert recent.left(701) is None, "too early"
+    assert recent.remaining(701) is None, "too early"
     clock.now += 1.0
-    rate, left = recent.left(701) or (0.0, 0.0)
+    rate, left = recent.remaining(701) or (0.0, 0.0)
     assert (rate, left) == (21 / 2, 680 / (21 / 2))
 
 
@@ -122,7 +122,7 @@ def test_the_estimate_follows_the_recent_rate() -> None:
     for _ in range(30):
         clock.now += 1.0
         recent.add()
-    found = recent.left(230)
+    found = recent.remaining(230)
     assert found is not None
     assert 0.9 <= found[0] <= 1.2, "the burst at the beginning is forgotten"
     assert 80 <= found[1] <= 120

@@ -16,7 +16,7 @@ from pathlib import Path
 from opsconsole.cli import events, opening, planning
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.cli.progress import TICK, ApplyMessages, showing
-from opsconsole.cli.standard_streams import coloured, columns, write_surely
+from opsconsole.cli.standard_streams import columns, use_colour, write_surely
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, has_error
@@ -205,7 +205,7 @@ class ApplyUI:
             diagnostics=[item.about(address) for address, item in applied.diagnostics],
             incomplete=not applied.complete,
             seconds=applied.seconds,
-            colour=coloured(self.args),
+            colour=use_colour(self.args),
             width=columns(),
         )
         write_surely(f"\n{text}{_not_started_text(applied) if applied.not_started else ''}")
@@ -241,7 +241,7 @@ def _apply_and_report(
     Raises:
         UserError: What was done cannot be made durable.
     """
-    colour = coloured(ui.args, sys.stderr)
+    colour = use_colour(ui.args, sys.stderr)
     title = "Destroying" if ui.operation == "destroy" else "Applying"
     display = (
         nullcontext(ApplyMessages(events.emit)) if ui.args.json else showing(title, colour=colour)

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from opsconsole import __version__
 from opsconsole.cli import opening, provider_install
-from opsconsole.cli.standard_streams import coloured, columns
+from opsconsole.cli.standard_streams import columns, use_colour
 from opsconsole.cli.table import FAILED
 from opsconsole.clock import utc_now
 from opsconsole.errors import ApiError, BadRequest, ConsoleError, Forbidden, OpsconsoleError
@@ -24,7 +24,7 @@ from opsconsole.language import find_node
 from opsconsole.lifecycle.answers import values_shown
 from opsconsole.phrases import plural
 from opsconsole.quoting import printable
-from opsconsole.reports.text import Pen, wrapped
+from opsconsole.reports.text import Pen, wrap_lines
 from opsconsole.resources import HOST
 from opsconsole.terraform_binary import real_terraform
 from opsconsole.v1.client import Client
@@ -66,7 +66,7 @@ class CheckResult(NamedTuple):
 def run(args: argparse.Namespace) -> int:
     """Make all checks and print what they found; return the exit code."""
     found = []
-    pen = Pen(coloured(args))
+    pen = Pen(use_colour(args))
     for item in _run_checks(args):
         found.append(item)
         if not args.json:
@@ -88,7 +88,7 @@ def _lines(item: CheckResult, pen: Pen) -> str:
     check = f"{item.check} ({item.stack})" if item.stack else item.check
     text = f"{pen.paint(sign, colour)} {check:<16} {printable(item.found)}\n"
     width = max(40, (columns() or 100) - 19)
-    for line in wrapped(printable(item.remedy), width) if item.remedy else ():
+    for line in wrap_lines(printable(item.remedy), width) if item.remedy else ():
         text += f"{' ' * 19}{pen.paint(line, 'dim')}\n"
     return text
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from opsconsole.cli.standard_streams import coloured, columns
+from opsconsole.cli.standard_streams import columns, use_colour
 from opsconsole.drift.report import DriftReport
 from opsconsole.drift.since import compare
 from opsconsole.errors import UserError
@@ -99,7 +99,7 @@ def read_output(args: argparse.Namespace) -> Output:
 
         earlier = read_earlier_report(args.since)
     since = args.since is not None
-    return Output(targets, coloured(args), since, earlier, notify, args.notify_format)
+    return Output(targets, use_colour(args), since, earlier, notify, args.notify_format)
 
 
 def _check_targets(targets: Sequence[Target]) -> None:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from opsconsole.cli import opening
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
-from opsconsole.cli.standard_streams import coloured, write_surely
+from opsconsole.cli.standard_streams import use_colour, write_surely
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.errors import Stopped, UserError
 from opsconsole.lifecycle.file_import import (
@@ -193,7 +193,7 @@ class _Lines:
     """Prints a line for each row as its verdict comes."""
 
     def __init__(self, args: argparse.Namespace) -> None:
-        self._pen = Pen(coloured(args))
+        self._pen = Pen(use_colour(args))
         self._begun = False
 
     def report(self, rows: Sequence[ReportedRow]) -> None:

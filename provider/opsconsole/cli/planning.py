@@ -15,7 +15,7 @@ from typing import Any, Final
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
 from opsconsole.cli.opening import stands_in
 from opsconsole.cli.progress import waiting
-from opsconsole.cli.standard_streams import coloured, columns
+from opsconsole.cli.standard_streams import columns, use_colour
 from opsconsole.cli.table import FAILED, FEWEST_GUARDED
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.diagnostics import Diagnostic, Mistakes, Severity, are_temporary, has_error
@@ -100,7 +100,7 @@ def plan_program(
         UserError: The program or the state cannot be planned with at all.
         Stopped: An interrupt came.
     """
-    with waiting("Planning…", colour=coloured(args, sys.stderr)) as shown:
+    with waiting("Planning…", colour=use_colour(args, sys.stderr)) as shown:
 
         async def work(interrupts: Interrupts) -> Plan:
             def watch(planner: Planner) -> None:
@@ -122,7 +122,7 @@ def show(args: argparse.Namespace, plan: Plan) -> None:
     """Print a plan as text, with its checksum."""
     sys.stdout.write(
         plan_text.render(
-            plan, colour=coloured(args), width=columns(), compact=_is_compact(args, plan)
+            plan, colour=use_colour(args), width=columns(), compact=_is_compact(args, plan)
         )
     )
     if not plan.empty and not has_error(plan.diagnostics):
@@ -147,7 +147,7 @@ def _is_compact(args: argparse.Namespace, plan: Plan) -> bool:
 
 def show_diagnostics(args: argparse.Namespace, diagnostics: Sequence[Diagnostic]) -> None:
     """Print diagnostics on stderr."""
-    colour, width = coloured(args, sys.stderr), columns(sys.stderr)
+    colour, width = use_colour(args, sys.stderr), columns(sys.stderr)
     sys.stderr.write(diagnostics_text.render(diagnostics, colour=colour, width=width))
 
 

@@ -41,7 +41,7 @@ class RecentRate:
         self._ended += 1
         self._recent.append(self._clock())
 
-    def left(self, total: int) -> tuple[float, float] | None:
+    def remaining(self, total: int) -> tuple[float, float] | None:
         """Return the rate and the seconds that the rest takes; None: it is too early to tell."""
         now = self._clock()
         begun = max(self._since, now - self.WINDOW)
@@ -62,7 +62,7 @@ class _Rate(ProgressColumn):
         self._recent = recent
 
     def render(self, task: Task) -> Text:
-        found = self._recent.left(int(task.total)) if task.total is not None else None
+        found = self._recent.remaining(int(task.total)) if task.total is not None else None
         if found is None:
             return Text("…", style="dim")
         rate, left = found

@@ -7,7 +7,7 @@ import json
 import sys
 
 from opsconsole.cli import opening
-from opsconsole.cli.standard_streams import coloured
+from opsconsole.cli.standard_streams import use_colour
 from opsconsole.errors import UserError
 from opsconsole.reports import state_report
 from opsconsole.reports.value_diff import whole
@@ -37,7 +37,7 @@ def _show_state(args: argparse.Namespace) -> None:
     if args.json:
         sys.stdout.write(state_report.render_json(state))
     else:
-        sys.stdout.write(state_report.render_text(state, colour=coloured(args)))
+        sys.stdout.write(state_report.render_text(state, colour=use_colour(args)))
 
 
 def run_output(args: argparse.Namespace) -> int:
@@ -50,7 +50,7 @@ def run_output(args: argparse.Namespace) -> int:
     elif args.json:
         sys.stdout.write(json.dumps(state_report.outputs_json(outputs), indent=2) + "\n")
     elif outputs:
-        text = state_report.outputs_text(outputs, colour=coloured(args))
+        text = state_report.outputs_text(outputs, colour=use_colour(args))
         sys.stdout.write(text.partition("\n\n")[2])
     else:
         sys.stderr.write("The state holds no outputs.\n")

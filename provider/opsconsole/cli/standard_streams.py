@@ -116,7 +116,7 @@ def write_surely(text: str) -> None:
         sys.stderr.write(text)
 
 
-def coloured(args: argparse.Namespace, stream: TextIO | None = None) -> bool:
+def use_colour(args: argparse.Namespace, stream: TextIO | None = None) -> bool:
     """Return whether to print in colour to a stream, stdout by default."""
     is_terminal = (stream or sys.stdout).isatty()
     return is_terminal and not args.no_color and not os.environ.get("NO_COLOR")

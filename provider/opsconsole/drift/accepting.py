@@ -92,7 +92,7 @@ def add_entries(path: Path, entries: Sequence[Entry]) -> Baseline:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         text = path.read_text("utf-8") if path.exists() else ""
-        draft.write_text(_added(path, text, entries), "utf-8")
+        draft.write_text(_insert_entries(path, text, entries), "utf-8")
         if read_baseline(draft).entries != (*before, *entries):
             raise _not_added(path, entries)
         draft.replace(path)
@@ -105,22 +105,22 @@ def add_entries(path: Path, entries: Sequence[Entry]) -> Baseline:
     return Baseline((*before, *entries), str(path))
 
 
-def _added(path: Path, text: str, entries: Sequence[Entry]) -> str:
+def _insert_entries(path: Path, text: str, entries: Sequence[Entry]) -> str:
     """Return the text of a baseline with entries behind its last one."""
     document = yaml.compose(text, yaml.SafeLoader) if text.strip() else None
     if document is None:
-        return f"{text}version: {VERSION}\naccept:\n{_written(entries, 2)}"
+        return f"{text}version: {VERSION}\naccept:\n{_dump_entries(entries, 2)}"
     accepted = next(node for key, node in document.value if key.value == "accept")
     if not accepted.value:
         start, end = accepted.start_mark.index, accepted.end_mark.index
-        return f"{text[:start].rstrip()}\n{_written(entries, 2)}{text[end:].lstrip(' ')}"
+        return f"{text[:start].rstrip()}\n{_dump_entries(entries, 2)}{text[end:].lstrip(' ')}"
     if accepted.flow_style:
         raise _not_added(path, entries)
     end = _last(accepted).end_mark.index
     if text[end - 1] != "\n":
         line = text.find("\n", end)
         text, end = (f"{text}\n", len(text) + 1) if line < 0 else (text, line + 1)
-    return text[:end] + _written(entries, accepted.start_mark.column) + text[end:]
+    return text[:end] + _dump_entries(entries, accepted.start_mark.column) + text[end:]
 
 
 def _last(node: yaml.Node) -> yaml.Node:
@@ -141,7 +141,7 @@ class _Plain(yaml.SafeDumper):
         return True
 
 
-def _written(entries: Sequence[Entry], indent: int) -> str:
+def _dump_entries(entries: Sequence[Entry], indent: int) -> str:
     text = yaml.dump(
         [
             {name: held[name] for name in _MEMBERS if name in held}
@@ -158,6 +158,6 @@ def _written(entries: Sequence[Entry], indent: int) -> str:
 def _not_added(path: Path, entries: Sequence[Entry]) -> UserError:
     return UserError(
         f"Nothing can be added to the baseline {path} in its present form. Add this to its "
-        f"`accept` list:\n{_written(entries, 2)}",
+        f"`accept` list:\n{_dump_entries(entries, 2)}",
         "Or write `accept` as a list of one entry a line.",
     )

@@ -40,7 +40,7 @@ _REMEDY = (
 )
 
 
-def _drifted(value: str) -> str:
+def _check_bucket(value: str) -> str:
     if value not in _BUCKETS:
         raise ValueError(f"should be one of {', '.join(_BUCKETS)}")
     return value
@@ -72,7 +72,7 @@ _Version = Annotated[
     int, Whole, AfterValidator(_version), WithJsonSchema({"type": "integer", "const": VERSION})
 ]
 _Text = Annotated[str, AfterValidator(_text), WithJsonSchema({"type": "string", "pattern": r"\S"})]
-_DriftBucket = Annotated[str, AfterValidator(_drifted), WithJsonSchema({"enum": [*_BUCKETS]})]
+_DriftBucket = Annotated[str, AfterValidator(_check_bucket), WithJsonSchema({"enum": [*_BUCKETS]})]
 _DAY_SCHEMA: Final = {"type": "string", "format": "date", "pattern": f"^{_DAY}$"}
 _Day = Annotated[date, BeforeValidator(_day), WithJsonSchema(_DAY_SCHEMA)]
 

@@ -226,7 +226,7 @@ def explain_unread(objects: Iterable[ObjectRead], *, tolerant: bool) -> tuple[Di
 
 def _diagnostic(group: _Group) -> Diagnostic:
     severity = Severity.ERROR if group.grave else Severity.WARNING
-    counted = [_counted(type_name, count) for type_name, count in group.types.items()]
+    counted = [_count_phrase(type_name, count) for type_name, count in group.types.items()]
     listed = " and ".join([", ".join(counted[:-1]), counted[-1]] if counted[:-1] else counted)
     return max(
         (
@@ -250,7 +250,7 @@ def _sentence(reason: str) -> str:
     return f"{reason[0].upper()}{reason[1:]}{stop}" if reason else ""
 
 
-def _counted(type_name: str, count: int) -> str:
+def _count_phrase(type_name: str, count: int) -> str:
     title = RESOURCES[type_name].title
     if count == 1:
         return f"1 {title}"

@@ -274,12 +274,12 @@ class DriftReport:
 
     def coverage(self, *types: str) -> float:
         """Return the per cent of the resources in state, or of those of `types`, checked."""
-        return _checked(item for item in self.findings if not types or item.type_name in types)
+        return _coverage_of(item for item in self.findings if not types or item.type_name in types)
 
     @property
     def required_coverage(self) -> float:
         """Per cent of the resources that `min_coverage` demands that were checked."""
-        return _checked(finding for finding in self.findings if self.demands(finding))
+        return _coverage_of(finding for finding in self.findings if self.demands(finding))
 
     def demands(self, finding: Finding) -> bool:
         """Return whether a resource must be checked.
@@ -310,7 +310,7 @@ class DriftReport:
         return tuple(finding for finding in self.findings if finding.is_drift)
 
 
-def _checked(findings: Iterable[Finding]) -> float:
+def _coverage_of(findings: Iterable[Finding]) -> float:
     """Return the per cent of resources in state that were checked; 100 where there are none."""
     beside = (Bucket.UNMANAGED, Bucket.PENDING)
     managed = [finding for finding in findings if finding.bucket not in beside]

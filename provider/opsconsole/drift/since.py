@@ -42,11 +42,13 @@ def compare(report: DriftReport, earlier: DriftReport | None) -> DriftReport:
     ]
     comparison = Comparison(
         earlier.checked_at if earlier else "",
-        new=_grouped(part for key, part in now.items() if key not in before),
-        resolved=_grouped(part for part, resolved in gone if resolved),
+        new=_by_resource(part for key, part in now.items() if key not in before),
+        resolved=_by_resource(part for part, resolved in gone if resolved),
         open=(
-            *_grouped(part for key, part in now.items() if key in before),
-            *_grouped(replace(part, seen=False) for part, resolved in gone if resolved is False),
+            *_by_resource(part for key, part in now.items() if key in before),
+            *_by_resource(
+                replace(part, seen=False) for part, resolved in gone if resolved is False
+            ),
         ),
     )
     new = {(item.stack, item.address): item.what for item in comparison.new}
@@ -96,7 +98,7 @@ def _key(part: DriftEntry) -> _Key:
     return "" if what == Bucket.UNMANAGED.value else part.stack, part.address, what
 
 
-def _grouped(parts: Iterable[DriftEntry]) -> tuple[DriftEntry, ...]:
+def _by_resource(parts: Iterable[DriftEntry]) -> tuple[DriftEntry, ...]:
     found: dict[tuple[str, str], DriftEntry] = {}
     for part in parts:
         known = found.get((part.stack, part.address))

@@ -36,7 +36,7 @@ def read(what: str, validate: Callable[[Any], Read], value: Any) -> Read:
 
 def with_switches(profile: Profile, values: Mapping[str, Any]) -> Profile:
     """Return the profile with some switches set to JSON values; BadBody names what is wrong."""
-    return read("switches", profile.turned, values)
+    return read("switches", profile.with_values, values)
 
 
 def json_body(content: bytes, *, required: bool = True) -> dict[str, Any]:
@@ -46,9 +46,9 @@ def json_body(content: bytes, *, required: bool = True) -> dict[str, Any]:
     try:
         value = _decode(content.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError) as failure:
-        raise malformed("the body is not JSON") from failure
+        raise bad_request("the body is not JSON") from failure
     if type(value) is not dict:
-        raise malformed("the body must be a JSON object")
+        raise bad_request("the body must be a JSON object")
     return value
 
 
@@ -207,7 +207,7 @@ class Refusal(Exception):
         self.details = details
 
     @property
-    def explained(self) -> str:
+    def explanation(self) -> str:
         """What is wrong, in one line."""
         return "; ".join(f"{name} {text}" for name, text in self.errors) or self.message
 
@@ -227,7 +227,7 @@ class Refusal(Exception):
         return body
 
 
-def malformed(message: str, field: str | None = None) -> Refusal:
+def bad_request(message: str, field: str | None = None) -> Refusal:
     """400: the body, or a parameter, cannot be read."""
     return Refusal(400, "BAD_REQUEST", message, field)
 

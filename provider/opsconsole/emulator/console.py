@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from opsconsole.emulator.bodies import Bodies, Refusal, malformed, not_found, unauthorized
+from opsconsole.emulator.bodies import Bodies, Refusal, bad_request, not_found, unauthorized
 from opsconsole.emulator.document import CREDENTIAL_FIELDS, FIELDS, HOST_SETS, LISTS, TABLES
 from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.store import MAIN_ORG, Row, Store
@@ -129,7 +129,7 @@ class EmulatedConsole:
         if query and self.profile.unknown_parameters == "refused":
             unknown = [name for name in query if name not in known]
             if unknown:
-                raise malformed(f"{unknown[0]} is not a query parameter here", unknown[0])
+                raise bad_request(f"{unknown[0]} is not a query parameter here", unknown[0])
 
 
 Rule: TypeAlias = Callable[[EmulatedConsole, ConsoleRequest], Answer]
@@ -265,7 +265,7 @@ def _size(profile: Profile, query: Mapping[str, str]) -> int | None:
     if asked is None:
         return profile.page_size
     if not (asked.isascii() and asked.isdigit() and 1 <= int(asked[:9]) <= MOST_PER_PAGE):
-        raise malformed(f"must be 1 to {MOST_PER_PAGE}", profile.page_size_parameter)
+        raise bad_request(f"must be 1 to {MOST_PER_PAGE}", profile.page_size_parameter)
     return int(asked)
 
 

@@ -6,7 +6,14 @@ import csv
 import io
 from typing import Any, NamedTuple
 
-from opsconsole.emulator.bodies import Refusal, conflict, invalid, json_body, license_cap, malformed
+from opsconsole.emulator.bodies import (
+    Refusal,
+    bad_request,
+    conflict,
+    invalid,
+    json_body,
+    license_cap,
+)
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.document import CONNECT_FIELDS, HOST_SETS, LISTS
 from opsconsole.emulator.profiles import Profile
@@ -173,7 +180,7 @@ def _option(
         in_body = "true" if in_body else "false"
     for where, value in ((parameter, in_query), (name, in_body)):
         if value is not None and value not in allowed:
-            raise malformed(f"{where} must be one of {allowed}", where)
+            raise bad_request(f"{where} must be one of {allowed}", where)
     order = (in_query, in_body) if profile.query_overrides else (in_body, in_query)
     first, second = order
     default = "false" if name == "dry_run" else profile.on_error_default
@@ -226,7 +233,7 @@ def csv_rows(body: bytes, profile: Profile) -> list[dict[str, Any]]:
         table = csv.DictReader(text, strict=True, delimiter=profile.csv_delimiter)
         return [_csv_row(row, profile.csv_list_separator) for row in table]
     except (UnicodeDecodeError, csv.Error) as failure:
-        raise malformed("the body is not CSV") from failure
+        raise bad_request("the body is not CSV") from failure
 
 
 def _csv_row(row: dict[str | Any, str | Any], separator: str) -> dict[str, Any]:
@@ -263,7 +270,7 @@ class Batch:
         try:
             read = self._console.bodies.host_row.read(given)
         except Refusal as refusal:
-            return ImportedRow("failed", None, refusal.explained)
+            return ImportedRow("failed", None, refusal.explanation)
         fields = normalise_values(self._console.profile, read)
         if not fields.get("name"):
             return ImportedRow("failed", None, "name is required")

@@ -119,7 +119,7 @@ class Profile(BaseModel):
     cookie_name: str = "console_session"
     provider_settings: Mapping[str, Any] = {}
 
-    def turned(self, switches: Mapping[str, Any]) -> Profile:
+    def with_values(self, switches: Mapping[str, Any]) -> Profile:
         """Return this profile with some switches set to JSON values.
 
         Raises:

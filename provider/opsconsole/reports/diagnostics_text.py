@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from opsconsole.diagnostics import Diagnostic, Severity
 from opsconsole.quoting import printable
-from opsconsole.reports.text import Pen, wrapped
+from opsconsole.reports.text import Pen, wrap_lines
 
 FEWEST = 4
 """Fewer that are alike stay apart."""
@@ -73,7 +73,7 @@ def render(diagnostics: Iterable[Diagnostic], *, colour: bool = False, width: in
 def _one(item: Diagnostic, pen: Pen, width: int) -> str:
     word, style = _STYLES[item.severity]
     room = width - len("│ ")
-    first, *rest = wrapped(f"{word}: {printable(item.summary)}", room)
+    first, *rest = wrap_lines(f"{word}: {printable(item.summary)}", room)
     summary = first.removeprefix(f"{word}: ")
     lines = [f"{pen.paint(f'{word}:', 'bold', style)} {pen.bold(summary)}", *map(pen.bold, rest)]
     if item.path:
@@ -81,7 +81,7 @@ def _one(item: Diagnostic, pen: Pen, width: int) -> str:
         lines += ["", f"  at {printable(''.join(steps).removeprefix('.'))}"]
     body = body_of(item)
     if body:
-        lines += ["", *wrapped("\n".join(map(printable, body.splitlines())), room)]
+        lines += ["", *wrap_lines("\n".join(map(printable, body.splitlines())), room)]
     bar = pen.paint("│", style)
     text = "\n".join(f"{bar} {line}".rstrip() for line in lines)
     return f"{pen.paint('╷', style)}\n{text}\n{pen.paint('╵', style)}\n"

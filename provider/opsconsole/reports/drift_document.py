@@ -157,7 +157,7 @@ class DifferenceDocument(_Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _masked(cls, value: Any) -> Any:
+    def _mask_secret(cls, value: Any) -> Any:
         is_secret = isinstance(value, Difference) and value.sensitive
         return replace(value, state=None, console=None) if is_secret else value
 

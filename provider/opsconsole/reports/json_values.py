@@ -19,14 +19,14 @@ def without_empty(members: Mapping[str, Any]) -> dict[str, Any]:
     return {name: item for name, item in members.items() if item not in (None, "", [], {})}
 
 
-def known(value: Value) -> Any:
+def known_part(value: Value) -> Any:
     """Return `value` without what is unknown: left out of objects, null in lists."""
     if value is UNKNOWN:
         return None
     if isinstance(value, list):
-        return [known(item) for item in value]
+        return [known_part(item) for item in value]
     if isinstance(value, dict):
-        return {name: known(item) for name, item in value.items() if item is not UNKNOWN}
+        return {name: known_part(item) for name, item in value.items() if item is not UNKNOWN}
     return value
 
 

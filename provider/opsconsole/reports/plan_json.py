@@ -33,7 +33,7 @@ from opsconsole.reports.configuration_json import (
 from opsconsole.reports.json_values import (
     after_unknown,
     instance_json,
-    known,
+    known_part,
     module_tree,
     sensitive,
     type_of,
@@ -184,7 +184,7 @@ def _body(actions: list[str], item: Change | Drift) -> dict[str, Any]:
     return {
         "actions": actions,
         "before": item.before,
-        "after": known(item.after),
+        "after": known_part(item.after),
         "after_unknown": after_unknown(item.after),
         "before_sensitive": sensitive(item.before, names, kinds),
         "after_sensitive": sensitive(item.after, names, kinds),
@@ -194,7 +194,7 @@ def _body(actions: list[str], item: Change | Drift) -> dict[str, Any]:
 def _output_change(output: OutputChange) -> dict[str, Any]:
     found = {"actions": list(output.action.words), "before": output.before}
     if output.after is not UNKNOWN:
-        found["after"] = known(output.after)
+        found["after"] = known_part(output.after)
     return found | {
         "after_unknown": after_unknown(output.after) or False,
         "before_sensitive": output.sensitive,
@@ -232,7 +232,7 @@ def _resource(item: Change | DataRead, values: Attributes) -> dict[str, Any]:
     return (
         _instance_json(item)
         | {"schema_version": SCHEMA_VERSION}
-        | without_empty({"values": known(values)})
+        | without_empty({"values": known_part(values)})
         | {"sensitive_values": sensitive(values, names, kinds_of(item.address, item.type_name))}
     )
 

@@ -24,7 +24,7 @@ from opsconsole.reports.labels import (
     sensitive_of,
     symbol,
 )
-from opsconsole.reports.text import SENSITIVE, SIGN_COLOURS, Pen, scalar, wrapped
+from opsconsole.reports.text import SENSITIVE, SIGN_COLOURS, Pen, scalar, wrap_lines
 from opsconsole.reports.value_diff import TO_NULL, Diff, Line, changed_value, whole
 from opsconsole.state import print_key
 
@@ -56,7 +56,7 @@ def render(plan: Plan, *, colour: bool = False, width: int = 0, compact: bool = 
     elif plan.unsettled:
         parts.append(_unsettled_text(plan, pen))
     if note := describe_no_requests(plan):
-        parts.append("\n".join(wrapped(note, _WIDTH)) + "\n")
+        parts.append("\n".join(wrap_lines(note, _WIDTH)) + "\n")
     parts.append(diagnostics_text.render(plan.diagnostics, colour=colour, width=width))
     return "\n".join(part for part in parts if part)
 
@@ -158,7 +158,7 @@ def _brief(
         count = f"{len(group):,} {kind}" if len(group) > 1 else kind
         mark = f"{pen.sign(sign)} " if sign else ""
         yield f"  {mark}{pen.bold(count)} {verb}"
-        yield from wrapped(f"      {', '.join(_runs(map(_name, group)))}", _WIDTH)
+        yield from wrap_lines(f"      {', '.join(_runs(map(_name, group)))}", _WIDTH)
         for note in notes:
             yield f"      ({printable(note)})"
         along = sum(len(cascades.get(change.address, ())) for change in group)

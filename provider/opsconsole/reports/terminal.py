@@ -7,7 +7,7 @@ from typing import Final
 
 from opsconsole.reports import diagnostics_text
 from opsconsole.reports.report import Report, Row, Section
-from opsconsole.reports.text import SIGN_COLOURS, Pen, wrapped
+from opsconsole.reports.text import SIGN_COLOURS, Pen, wrap_lines
 
 MANY: Final = 10
 """Above this number, resources with one reason are counted; drift never is."""
@@ -61,15 +61,15 @@ def _group(rows: Sequence[Row], pen: Pen, width: int) -> Iterator[str]:
 
 
 def _remark(text: str, pen: Pen, width: int) -> Iterator[str]:
-    return (pen.paint(line, "dim") for line in wrapped(f"      {text}" if text else "", width))
+    return (pen.paint(line, "dim") for line in wrap_lines(f"      {text}" if text else "", width))
 
 
 def _end(report: Report, pen: Pen, width: int) -> Iterator[str]:
     headline = f"{report.headline}."
-    first, *rest = wrapped(f"{headline} {report.lede}", width)
+    first, *rest = wrap_lines(f"{headline} {report.lede}", width)
     yield pen.paint(headline, "bold", report.style.colour) + first.removeprefix(headline)
     yield from rest
     counts = [f"{len(section.rows):,} {section.title.lower()}" for section in report.sections]
-    yield from wrapped(f"{', '.join(counts) or 'There is nothing to check'}.", width)
-    yield from wrapped(" · ".join(f"{name} {value}" for name, value in report.facts), width)
-    yield from wrapped(report.method, width)
+    yield from wrap_lines(f"{', '.join(counts) or 'There is nothing to check'}.", width)
+    yield from wrap_lines(" · ".join(f"{name} {value}" for name, value in report.facts), width)
+    yield from wrap_lines(report.method, width)

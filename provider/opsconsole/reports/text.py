@@ -30,7 +30,7 @@ _NARROWEST = 30
 """Below this many columns broken text is no easier to read."""
 
 
-def wrapped(text: str, width: int) -> list[str]:
+def wrap_lines(text: str, width: int) -> list[str]:
     """Return the lines of a text, none longer than `width` unless a word is; indents are kept.
 
     Args:

@@ -17,7 +17,7 @@ from opsconsole.standin.engine_choice import supports_backend
 from opsconsole.standin.recorded_backend import (
     SETTINGS,
     RecordedBackend,
-    declared,
+    declared_backend,
     literal_in,
     read_record,
     same_backend,
@@ -84,7 +84,7 @@ def _prepare(directory: Path, given: Arguments, say: Say) -> None:
     program = load_directory(directory, resources)
     if given.on("backend", True):
         say("Initializing the backend...", "initializing_backend_message")
-        wanted = _with_options(declared(program), given.every("backend-config"))
+        wanted = _with_options(declared_backend(program), given.every("backend-config"))
         _set_backend(directory, wanted, given, say)
     say("Initializing provider plugins...", "initializing_provider_plugin_message")
     say("- the native engine needs none", "provider_already_installed_message")
@@ -175,7 +175,7 @@ def _migrate(
         there = read_state(new)
         if there.lineage == state.lineage and there.digest() == state.digest():
             return
-        if not _agreed(given, old, state, there):
+        if not _ask_to_copy(given, old, state, there):
             return
         _write(new, state.to_bytes(), SnapshotMeta(state.lineage, state.serial))
         say(f"Copied the state to {new.name}.", "")
@@ -200,7 +200,7 @@ def _check_source(directory: Path, source: RecordedBackend | None) -> None:
         )
 
 
-def _agreed(given: Arguments, old: Backend, state: State, there: State) -> bool:
+def _ask_to_copy(given: Arguments, old: Backend, state: State, there: State) -> bool:
     if given.on("force-copy"):
         return True
     other = "There is none in the new one." if there.empty else "It would replace another one."

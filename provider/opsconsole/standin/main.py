@@ -64,7 +64,7 @@ def _run(words: list[str]) -> int:
         return 0 if call.help or call.verb == "help" else 127
     verb = VERBS.get(call.verb)
     directory = _directory(call)
-    given, wrong = _given(call, verb)
+    given, wrong = _read_arguments(call, verb)
     if verb is None or verb.reads_program or given.foreign or call.unknown:
         from opsconsole.standin.engine_choice import hand_over, reason_for_terraform
 
@@ -142,7 +142,7 @@ def _run_engine(verb: Verb, given: Arguments) -> int:
         return 1
 
 
-def _given(call: Invocation, verb: Verb | None) -> tuple[Arguments, UserError | None]:
+def _read_arguments(call: Invocation, verb: Verb | None) -> tuple[Arguments, UserError | None]:
     """Return flags and operands, or what is wrong with them: Terraform may know better."""
     if verb is None:
         return Arguments(), None

@@ -41,7 +41,7 @@ class RecordedBackend:
     block: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
-def declared(program: Program) -> RecordedBackend | None:
+def declared_backend(program: Program) -> RecordedBackend | None:
     """Return the backend that a program asks for; None: the default.
 
     Raises:
@@ -149,7 +149,7 @@ def check_initialised(program: Program) -> None:
     Raises:
         UserError: The directory is not initialised for the backend of the program.
     """
-    wanted, recorded = declared(program), read_record(program.root)
+    wanted, recorded = declared_backend(program), read_record(program.root)
     if same_backend(wanted, recorded):
         return
     if recorded is None:

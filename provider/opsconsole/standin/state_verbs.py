@@ -30,7 +30,7 @@ def untaint(verb: Verb, given: Arguments) -> int:
 def _mark(given: Arguments, operation: str, *, tainted: bool) -> int:
     address = Address.parse(given.operands[0])
     with open_state(_backend(given, operation)) as session:
-        said = _marked(session.state, address, tainted, missing_allowed=given.on("allow-missing"))
+        said = _set_mark(session.state, address, tainted, missing_allowed=given.on("allow-missing"))
         session.record()
         asyncio.run(session.checkpoint())
     sys.stdout.write(f"{said}\n")
@@ -59,7 +59,7 @@ def _backend(given: Arguments, operation: str) -> Backend:
     return opening.state_backend(args, operation)
 
 
-def _marked(state: State, address: Address, tainted: bool, *, missing_allowed: bool) -> str:
+def _set_mark(state: State, address: Address, tainted: bool, *, missing_allowed: bool) -> str:
     """Set or remove the mark, and return the message about it."""
     if address not in state:
         if missing_allowed:

@@ -22,7 +22,7 @@ _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 def run(verb: Verb, given: Arguments) -> int:
     """Print the version; return the exit code."""
-    selections = dict.fromkeys(_selected(Path.cwd()), __version__)
+    selections = dict.fromkeys(_required_providers(Path.cwd()), __version__)
     machine = platform.machine().lower()
     system = f"{platform.system().lower()}_{_MACHINES.get(machine, machine)}"
     if given.on("json"):
@@ -41,7 +41,7 @@ def run(verb: Verb, given: Arguments) -> int:
     return 0
 
 
-def _selected(directory: Path) -> Iterator[str]:
+def _required_providers(directory: Path) -> Iterator[str]:
     """Yield the address of our provider, if the program in a directory requires it."""
     for path in directory.glob("*.tf.json"):
         try:
