@@ -157,14 +157,14 @@ def _set(construct: Any, name: str) -> Any:
 
 
 class Choice(Argument[Chosen, Chosen | cdktf.IResolvable]):
-    """A string that may be declared, one of those that its type allows."""
+    """A string that may be declared, of a fixed set."""
 
     def __init__(self, doc: str, bounds: Bounds) -> None:
         super().__init__(doc, bounds, token=_string, kind=Kind.TEXT)
 
 
 class ChosenSetting(Setting[Chosen | cdktf.IResolvable]):
-    """A string among the provider's settings, one of those that its type allows."""
+    """A string among the provider's settings, of a fixed set."""
 
     def __init__(self, doc: str, bounds: Bounds) -> None:
         super().__init__(doc, bounds, kind=Kind.TEXT)

@@ -20,7 +20,7 @@ _ATTACHMENT = f"{AGENT}_plugin"
 
 
 def find_contradictions(tree: Tree, stack: cdktf.TerraformStack) -> list[str]:
-    """Return what is wrong with the constructs of `stack`, a line each.
+    """Return the contradictions between the constructs of `stack`, a line each.
 
     A construct that is probably declared wrong gets a warning, which the framework shows once the
     stack is checked.

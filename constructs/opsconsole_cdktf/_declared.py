@@ -252,8 +252,8 @@ class Resource(
     def _with_nulls(self) -> dict[str, Any]:
         """Return the declared values, and a null that is written out where one must be given.
 
-        The framework leaves out what is None. What must be given and is left out of a program
-        would be taken for forgotten.
+        The framework leaves out a None. A required argument that is left out of a program would be
+        taken for forgotten.
         """
         nulls = {name: "${null}" for name in self.NEEDED if name not in self._values}
         return {**self._values, **nulls}

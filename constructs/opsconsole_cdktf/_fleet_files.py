@@ -28,7 +28,7 @@ def csv_rows(
 
     Args:
         path: The file.
-        problems_of: Returns what is wrong with the names of the columns.
+        problems_of: Returns the problems of the names of the columns.
     """
     reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
     found: list[Placed] = []

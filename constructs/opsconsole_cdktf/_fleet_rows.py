@@ -53,7 +53,7 @@ def rename_columns(rows: Iterable[Placed], key: str, columns: Columns) -> list[P
 
 
 def column_problems(header: Sequence[str], key: str, columns: Columns) -> list[str]:
-    """Return what is wrong with the columns of a table, once and not for each row."""
+    """Return the problems of the columns of a table, once and not for each row."""
     one = header[0] if len(header) == 1 else ""
     if ";" in one or "\t" in one:
         return [f"{one!r} is one column: separate the columns by commas"]
@@ -89,7 +89,7 @@ def checked_rows(rows: Iterable[Placed], groups: Collection[str]) -> dict[str, H
     """Return the rows by their keys, in the order of the keys.
 
     Args:
-        rows: What is to be checked.
+        rows: The rows to check.
         groups: The groups that a row may name.
 
     Raises:
@@ -144,7 +144,7 @@ def named_jumps(row: HostRow) -> Sequence[str]:
 
 
 def given_values(row: BaseModel, fields: type[BaseModel]) -> dict[str, Any]:
-    """Return the arguments of a construct that a row gives, of those that `fields` names."""
+    """Return the arguments of a construct that a row gives, limited to the names of `fields`."""
     values = ((name, getattr(row, name)) for name in fields.model_fields)
     return {name: value for name, value in values if value is not None}
 

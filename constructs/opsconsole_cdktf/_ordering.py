@@ -146,7 +146,7 @@ class _Conclusions:
 
     @classmethod
     def current(cls, tree: Tree) -> _Conclusions:
-        """Return the conclusions from what is declared now."""
+        """Return the conclusions from the present declarations."""
         latest: _Conclusions | None = tree.conclusions
         if latest is None or latest._revision != tree.revision:
             latest = tree.conclusions = cls(tree)
@@ -272,7 +272,7 @@ def _targets(graph: Graph, agent: Mapping[str, Any], name: str, type_name: str) 
 def specialties_of_hosts(
     stack: Mapping[str, Any], pairs: Iterable[tuple[str, str]] = ()
 ) -> dict[str, set[str]]:
-    """Return for each host's address those of the specialties that its agents carry.
+    """Return the addresses of the specialties that a host's agents carry, by the host's address.
 
     Args:
         stack: A stack's synthesised JSON.

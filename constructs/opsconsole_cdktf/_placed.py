@@ -1,4 +1,4 @@
-"""Rows of data before they are checked, and the error for those that cannot be used."""
+"""Rows of data before they are checked, and the error for unusable ones."""
 
 from __future__ import annotations
 

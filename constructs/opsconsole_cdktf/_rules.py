@@ -1,4 +1,4 @@
-"""What an argument's value may be, checked when a construct is made; no jsii call is made here.
+"""Checks of an argument's value when a construct is made; no jsii call is made here.
 
 Tokens pass every rule: what they stand for is known to Terraform only. The bounds themselves are
 those that the provider checks at plan time.

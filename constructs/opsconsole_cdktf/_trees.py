@@ -1,4 +1,4 @@
-"""What the constructs of one App know together. It lives as long as that App, and knows no other.
+"""Shared knowledge of the constructs of one App. It lives as long as that App, and knows no other.
 
 Constructs hold their App's tree; the index from an App to its tree holds it weakly.
 """
@@ -33,12 +33,12 @@ class _Validation:
         self._stack = stack
 
     def validate(self) -> list[str]:
-        """Return what is wrong; called by the framework."""
+        """Return the problems; called by the framework."""
         return [problem for check in CHECKS for problem in check(self._tree, self._stack)]
 
 
 class Tree:
-    """One App's part of what is declared.
+    """The declarations of one App.
 
     Attributes:
         handed_out: The string tokens that were handed out: whose attribute each is.
@@ -47,7 +47,7 @@ class Tree:
         revision: Counts declarations, which shows whether a conclusion is out of date.
         remarked: The warnings that were added, with the construct of each.
         ordered: The stacks with an element for the dependencies of their hosts, see `_ordering`.
-        conclusions: What was concluded last about the order of destruction.
+        conclusions: The last conclusions about the order of destruction.
         searching: Whether a stack is being synthesised to be searched.
     """
 

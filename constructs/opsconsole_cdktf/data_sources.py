@@ -12,7 +12,7 @@ from opsconsole_cdktf.agent import AgentCredentialConfigOutputReference
 
 
 class ListAttributes:
-    """What a data source says of its list."""
+    """The facts about the list of a data source."""
 
     complete = attributes.flag_output(
         "Whether the list is certainly whole: false where there are more entries and no way to "
@@ -25,7 +25,7 @@ class ListAttributes:
 
 
 class SpecialtyFields:
-    """What is shown of one specialty."""
+    """The fields of one specialty."""
 
     prompt = attributes.text_output("The prompt that agents of this specialty work by.")
     description = attributes.text_output("What the specialty is for.")
@@ -38,7 +38,7 @@ class SpecialtyFields:
 
 
 class HostFields:
-    """What is shown of one host."""
+    """The fields of one host."""
 
     name = attributes.text_output("The host's name.")
     org_id = attributes.text_output("The org that the host belongs to.")
@@ -84,7 +84,7 @@ class HostFields:
 
 
 class AgentFields:
-    """What is shown of one agent."""
+    """The fields of one agent."""
 
     org_id = attributes.text_output("The org that the agent belongs to.")
     name = attributes.text_output("The agent's name.")
@@ -109,7 +109,7 @@ class AgentFields:
 
 
 class BlacklistedCommandFields:
-    """What is shown of one blacklisted command."""
+    """The fields of one blacklisted command."""
 
     pattern = attributes.text_output("The command pattern that is refused, 1 to 200 characters.")
     description = attributes.text_output("Why the command is refused.")

@@ -113,7 +113,7 @@ class Fleet(Construct):
     ) -> Fleet:
         """Declare the hosts of a YAML file: a list of rows, or a mapping of keys to rows.
 
-        Arguments and errors are those of `from_csv`.
+        Arguments and errors are as in `from_csv`.
         """
         from opsconsole_cdktf._fleet_files import yaml_rows
 
@@ -129,7 +129,7 @@ class Fleet(Construct):
     ) -> Fleet:
         """Declare the hosts of a JSON file: a list of rows, or an object of keys to rows.
 
-        Arguments and errors are those of `from_csv`.
+        Arguments and errors are as in `from_csv`.
         """
         from opsconsole_cdktf._fleet_files import json_rows
 

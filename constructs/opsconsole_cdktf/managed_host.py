@@ -18,7 +18,7 @@ from opsconsole_cdktf.specialty import Specialty
 class ManagedHost(Host):
     """A host that knows its agents and its jump hosts.
 
-    It is a `Host`: whatever takes one takes it, and its address is that of a `Host` of the same
+    It is a `Host`: it can be used in place of one, and its address is that of a `Host` of the same
     name. Its agents are declared inside it.
 
     Args:

@@ -1,4 +1,4 @@
-"""What rows of data may hold: generated from the definitions, not edited."""
+"""Values in rows of data: generated from the definitions, not edited."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opsconsole_cdktf.host import HostDeletionPolicy, HostIpConnectMode, HostTar
 
 
 class HostValues(Row):
-    """What a row may say of `Host`."""
+    """The values of `Host` in a row."""
 
     BOUNDS: ClassVar[Mapping[str, Bounds]] = {
         "target_port": Bounds(minimum=1, maximum=65535),
@@ -41,7 +41,7 @@ class HostValues(Row):
 
 
 class AgentValues(Row):
-    """What a row may say of `Agent`."""
+    """The values of `Agent` in a row."""
 
     org_id: str | None = None
     name: str | None = None

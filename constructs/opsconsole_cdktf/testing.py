@@ -46,7 +46,7 @@ def deploy(stack: cdktf.TerraformStack, console: Console) -> Deployment:
     """Deploy `stack` on `console` with the native engine, in this process.
 
     Args:
-        stack: What is deployed.
+        stack: The stack to deploy.
         console: A console, such as the fixture `opsconsole_emulator`.
 
     Returns:

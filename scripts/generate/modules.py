@@ -117,7 +117,7 @@ def _about_lists() -> Outputs:
     """Return what every data source shows of its list, beside the entries."""
     source = next(filter(_is_list, DATA_SOURCES.values()))
     shown = (item for item in source if not item.settable and not item.kind.is_nested)
-    return Outputs("ListAttributes", "What a data source says of its list.", tuple(shown))
+    return Outputs("ListAttributes", "The facts about the list of a data source.", tuple(shown))
 
 
 def _fields_of(resource: str) -> Outputs:
@@ -126,7 +126,7 @@ def _fields_of(resource: str) -> Outputs:
         if source.resource == resource and not _is_list(source):
             shown = tuple(attribute for attribute in source if not attribute.settable)
             title = RESOURCES[f"opsconsole_{resource}"].title
-            return Outputs(f"{camel(resource)}Fields", f"What is shown of one {title}.", shown)
+            return Outputs(f"{camel(resource)}Fields", f"The fields of one {title}.", shown)
     return Outputs()
 
 

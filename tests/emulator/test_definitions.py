@@ -19,8 +19,8 @@ def on_the_wire(kind: str) -> list[Attribute]:
 
 
 def sample(attribute: Attribute) -> Any:
-    if attribute.allowed:
-        return attribute.allowed[-1]
+    if attribute.bounds.allowed:
+        return attribute.bounds.allowed[-1]
     if attribute.kind in (Kind.STRING_SET, Kind.STRING_LIST):
         return [] if attribute.refers_to or "jump" in attribute.name else ["env:a", "rack:b"]
     return {Kind.STRING: "text", Kind.INTEGER: 4022, Kind.BOOLEAN: True}[attribute.kind]

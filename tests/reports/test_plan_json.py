@@ -62,7 +62,7 @@ def change_of(plan: Plan, action: Action, type_name: str = "opsconsole_host") ->
 
 
 def test_head(plan: Plan) -> None:
-    found = json.loads(plan_json.render(plan, timestamp="2026-03-01T02:00:00Z"))
+    found = plan_json.document(plan, timestamp="2026-03-01T02:00:00Z")
     assert found["format_version"] == "1.2"
     assert found["timestamp"] == "2026-03-01T02:00:00Z"
     assert (found["applyable"], found["complete"], found["errored"]) == (True, True, False)

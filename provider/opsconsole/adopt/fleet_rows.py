@@ -37,8 +37,8 @@ _OF_AGENT: Final = frozenset(
 def fleet_rows(items: Iterable[AdoptedObject]) -> list[Row]:
     """Return the rows of a fleet; the items that a row declares get their places.
 
-    What a row would change stays a statement: text that is empty or has white space around it, a
-    jump host that the console does not mark as one, and what has comments.
+    Items that a row would change stay statements: an empty text or white space around one, a jump
+    host that the console does not mark as one, an item with comments.
     """
     hosts: list[Row] = []
     rows: dict[str, Row] = {}

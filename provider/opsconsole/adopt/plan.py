@@ -1,4 +1,4 @@
-"""What a program says of the objects found: names, references and order. No syntax here."""
+"""Declarations of the objects found: names, references and order. No syntax here."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class AdoptedObject:
 
     Attributes:
         name: Its name in its address; valid in Python too, once `-` is `_`.
-        values: What is declared: literals, references, lists of either.
+        values: The declared values: literals, references, lists of either.
         group: What it is shown under, or empty.
         unmarked: Whether hosts are reached through it, and it is not declared as a jump host.
         place: The expression for it in Python, where something else declares it, which
             `fleet_rows` sets; or empty.
-        comments: What is said of it: attributes that are not declared, and why.
+        comments: Its comments: attributes that are not declared, and why.
     """
 
     found: FoundObject
@@ -78,7 +78,7 @@ _CONSTRUCTS: Final = ("backend", "hosts", "opsconsole")
 
 
 def items(findings: Findings) -> list[AdoptedObject]:
-    """Return what the program declares, each after everything that it refers to."""
+    """Return the declared objects, each after everything that it refers to."""
     readable = {item.import_id: item for item in findings.objects if not item.reason}
     variables = set(_CONSTRUCTS)
     names = _names(readable.values(), variables)
@@ -124,7 +124,7 @@ def _order_by_ties(readable: Mapping[str, FoundObject]) -> Iterator[str]:
 
 
 def _jumps_first(readable: Mapping[str, FoundObject], hosts: Sequence[str]) -> Iterator[str]:
-    """Yield hosts after their jump hosts; a cycle is broken where it is entered."""
+    """Yield hosts after their jump hosts; a cycle is broken at its first host."""
     placed: set[str] = set()
     visiting: set[str] = set()
 

@@ -27,8 +27,8 @@ def python_program(
     """Return the program.
 
     Args:
-        findings: What was looked at; what could not be read becomes a comment.
-        items: What is declared.
+        findings: The objects read; an object that could not be read becomes a comment.
+        items: The declared objects.
         origin: The console's address, for the first line.
         framework: `cdktf` or `cdktn`.
         rows: Name of the file of a fleet that declares the items with a place; empty: there is no
@@ -129,7 +129,7 @@ def _declaration(item: AdoptedObject, variables: Mapping[str, str]) -> list[str]
 
 
 def _construct(item: AdoptedObject) -> tuple[str, list[str]]:
-    """Return what is called, and its arguments."""
+    """Return the constructor or method to call, and its arguments."""
     values = dict(item.values)
     arguments = ["stack", _quote(item.name)]
     if item.found.type_name == HOST.type_name:

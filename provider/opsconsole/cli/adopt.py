@@ -1,4 +1,4 @@
-"""`opsconsole adopt`: write a program that imports what the console has. Nothing is changed."""
+"""`opsconsole adopt`: write a program that imports the console's objects. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ async def _look(
 
 
 def _announce(lifecycle: Lifecycle, wanted: Iterable[Wanted]) -> None:
-    """Say what is about to be called."""
+    """Announce the calls that follow."""
     console = lifecycle.session.console
     for type_name, count in Counter(one.type_name for one in wanted).items():
         definition = RESOURCES[type_name]

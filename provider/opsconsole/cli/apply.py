@@ -121,7 +121,7 @@ def _check_checksum(args: argparse.Namespace, plan: Plan) -> None:
 
 
 class ApplyUI:
-    """What an apply says to the user, as text or as JSON messages."""
+    """The output of an apply, as text or as JSON messages."""
 
     def __init__(self, args: argparse.Namespace, *, destroying: bool) -> None:
         self.args = args
@@ -142,7 +142,7 @@ class ApplyUI:
         return replace(plan, diagnostics=()) if not has_error(plan.diagnostics) else plan
 
     def begin(self, plan: Plan) -> None:
-        """Tell programs what a saved plan is about to do."""
+        """Print the changes of a saved plan for programs."""
         planning.write_reports(self.args, plan, "")
         if self.args.json:
             events.emit_plan(plan)
@@ -239,7 +239,7 @@ def _apply_and_report(
     """Carry out a plan and say how it ended; return the exit code.
 
     Raises:
-        UserError: What was done cannot be made durable.
+        UserError: The changes cannot be made durable.
     """
     colour = use_colour(ui.args, sys.stderr)
     title = "Destroying" if ui.operation == "destroy" else "Applying"

@@ -49,10 +49,10 @@ class CheckResult(NamedTuple):
     """What one check found.
 
     Attributes:
-        check: What was looked at.
+        check: The subject.
         status: `ok`, `note` (a run may go well all the same) or `wrong`.
-        found: What is there, in a line.
-        remedy: What to do about it, where it is not `ok`.
+        found: The finding, in a line.
+        remedy: The remedy, unless it is `ok`.
         stack: The stack whose settings it is about, where an app has several.
     """
 

@@ -1,4 +1,4 @@
-"""`opsconsole drift`: compares states with the console; of which states, and what is accepted."""
+"""`opsconsole drift`: finds the states, compares them with the console, and accepts drift."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Output:
         since: Whether it is compared with an earlier one.
         earlier: That report; None: there is none yet.
         notify: The URL of a webhook, a secret; empty: there is none.
-        notify_format: What the webhook takes.
+        notify_format: The format of the notification.
     """
 
     targets: Sequence[Target]

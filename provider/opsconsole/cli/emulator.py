@@ -106,7 +106,7 @@ def _start_in_background(args: argparse.Namespace) -> None:
 
 
 def _exports(args: argparse.Namespace, base_url: str) -> Iterator[str]:
-    """Yield lines that export what an operator who knows this console would set."""
+    """Yield lines that export the settings of an operator who knows this console."""
     settings = {
         **profiles()[args.profile].provider_settings,
         "base_url": base_url,

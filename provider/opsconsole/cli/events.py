@@ -34,7 +34,7 @@ def emit_error(problem: OpsconsoleError) -> None:
 
 
 def emit_plan(plan: Plan) -> None:
-    """Write what is planned, as Terraform's apply does before it begins."""
+    """Write the planned changes, as Terraform's apply does before it begins."""
     for drift in plan.drift:
         emit(messages.resource_drift(drift, utc_now()))
     for change in plan.acting():

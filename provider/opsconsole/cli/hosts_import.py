@@ -97,7 +97,7 @@ def read_rows(path: Path, on_error: str | None = None, parameter: str | None = N
 
     Args:
         path: FILE.csv or FILE.json.
-        on_error: What the console does after a row that fails; None: it decides.
+        on_error: `stop` or `continue` after a row that fails; None: the console decides.
         parameter: The query parameter that tells it so for CSV.
 
     Raises:

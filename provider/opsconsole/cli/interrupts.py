@@ -1,6 +1,6 @@
 """The event loop that commands run in; Ctrl-C, SIGTERM and SIGHUP end its work in good order.
 
-Once: what is in flight is finished. Twice: stop now.
+Once: requests in flight are finished. Twice: stop now.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Interrupts:
         """Know nothing to stop yet.
 
         Args:
-            promise: What happens to what is in flight, for the message after the first one.
+            promise: How the work ends after the first one, for the message.
         """
         self.count = 0
         self.stopped = False
@@ -75,7 +75,7 @@ class Interrupts:
             _write("\nStopping now.\n")
 
     def lose_output(self) -> None:
-        """Stop as at an interrupt, because nobody sees what the work does any more.
+        """Stop as at an interrupt, because nobody reads the output any more.
 
         The Ctrl-C that ended the reader may arrive next, so it takes two more to stop at once.
         """
@@ -98,7 +98,7 @@ def _write(text: str) -> None:
 
 
 def _leave(terminals: Sequence[int]) -> None:
-    """Discard what is still written to a terminal that is gone."""
+    """Discard further output to a terminal that is gone."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for descriptor in terminals:
         os.dup2(nowhere, descriptor)

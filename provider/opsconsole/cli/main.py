@@ -115,7 +115,7 @@ def _is_exhaustion(failure: BaseException) -> bool:
 
 
 def _refusal_by_system(failure: BaseException) -> UserError | None:
-    """Return what the system refused, where that is behind an error; None: it is not."""
+    """Return the system's refusal behind an error; None: there is none."""
     # Where files or memory run out, clearing up fails as well, with an error of its own.
     first: BaseException | None = failure
     while first is not None and not _is_exhaustion(first):

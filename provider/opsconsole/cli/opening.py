@@ -1,4 +1,4 @@
-"""Opening what a command works on: the program, its variables and the backend of its state.
+"""Opening the program of a command, its variables and the backend of its state.
 
 A directory with a cdktf.json needs no argument: its app is run. Nothing is planned here.
 """
@@ -114,7 +114,7 @@ def open_checked(args: argparse.Namespace) -> Program:
     """Return the program that the command line names.
 
     Raises:
-        Mistakes: It cannot be read; what is wrong with the rest of it is told as well.
+        Mistakes: It cannot be read; the mistakes in the rest of it are told as well.
         UserError: There is none.
     """
     try:
@@ -166,8 +166,7 @@ def variables_of(args: argparse.Namespace, program: Program) -> dict[str, Any]:
 def settings_of(args: argparse.Namespace) -> tuple[Settings, str]:
     """Return the settings of a command without a plan, and in words where they come from.
 
-    They are those of the program's provider block, or of the environment alone where there is no
-    program.
+    They come from the program's provider block; without a program, from the environment alone.
 
     Raises:
         UserError, ConfigurationError: The program cannot be read, or a setting is wrong.

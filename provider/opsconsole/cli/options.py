@@ -1,4 +1,4 @@
-"""What an option of a command is, and how the text of its value is read."""
+"""Options of commands, and readers of their values."""
 
 from __future__ import annotations
 

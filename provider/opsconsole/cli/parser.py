@@ -82,7 +82,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]  # argparse has overloads with the same meaning
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse, and refuse what is left over with the nearest name there is.
+        """Parse, and refuse a word that is left over with the nearest name there is.
 
         The parser that left a word over says so: only it knows its options.
         """
@@ -122,7 +122,7 @@ class Parser(argparse.ArgumentParser):
         raise argparse.ArgumentError(action, f'"{value}" is not one of its values. {near}')
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong and where help is, and exit."""
+        """Print the error and the command that shows help, and exit."""
         text = re.sub(r"^argument ([^:]+): ", r"\1: ", message)
         if missing := re.match(r"the following arguments are required: (.+)", text):
             names = missing[1].split(", ")

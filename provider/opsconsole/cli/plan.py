@@ -48,7 +48,7 @@ _FILES: Final = ("out", "html", "markdown")
 
 
 def _check_share(args: argparse.Namespace) -> None:
-    """Refuse what is of one stack only.
+    """Refuse options of one stack only.
 
     Raises:
         UserError: Such an option is given, or all plans would be written to one file.

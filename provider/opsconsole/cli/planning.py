@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import shutil
 import sys
@@ -38,7 +39,7 @@ def failure_code(diagnostics: Iterable[Diagnostic]) -> int:
 
 
 def plan_options(args: argparse.Namespace) -> PlanOptions:
-    """Return what the user asked of a plan."""
+    """Return the options of a plan."""
     mode = "destroy" if args.destroy else "refresh-only" if args.refresh_only else "normal"
     return PlanOptions(
         mode=mode,
@@ -73,7 +74,7 @@ def check(
 ) -> None:
     """Refuse a program with mistakes before anything is asked of a console.
 
-    What is destroyed, or only read, need not be declared well.
+    A program that is destroyed, or only read, need not be right.
 
     Raises:
         Mistakes: All that is wrong with it.
@@ -183,6 +184,7 @@ def as_json(plan: Plan, program: Program, variables: Mapping[str, Any]) -> str:
     """
     from opsconsole.reports import plan_json
 
-    return plan_json.render(
+    found = plan_json.document(
         plan, timestamp=timestamp(utc_now()), program=program, variables=variables
     )
+    return json.dumps(found, separators=(",", ":")) + "\n"

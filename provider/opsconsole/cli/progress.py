@@ -82,7 +82,7 @@ class ApplyMessages:
         """Send nothing."""
 
     def started(self, step: Step) -> None:
-        """Report what begins."""
+        """Report the start of a step."""
         if _is_quiet(step):
             return
         address = step.change.address
@@ -91,7 +91,7 @@ class ApplyMessages:
         self._tell(messages.apply_start(address, _action_of(step), before))
 
     def finished(self, step: Step, outcome: Outcome, seconds: float) -> None:
-        """Report what is over, and how."""
+        """Report the end of a step."""
         address, action = step.change.address, _action_of(step)
         self._since.pop(address, None)
         if _is_quiet(step):
@@ -102,12 +102,12 @@ class ApplyMessages:
             self._tell(messages.apply_complete(address, action, seconds, _id(outcome.state)))
 
     def skipped(self, step: Step, because: str) -> None:
-        """Report what is skipped, and why."""
+        """Report a skipped step, and why."""
         if because:
             self._say(f"{step.change.address}: Skipped, because {because} failed")
 
     def tick(self) -> None:
-        """Report what has been under way for about ten seconds or more."""
+        """Report the steps that have run for about ten seconds or more."""
         if held := held_back(self.waiting()):
             self._say(f"Waiting: {held}")
         now = time.monotonic()
@@ -136,13 +136,13 @@ class Lines(ApplyMessages):
         self._write = write
 
     def started(self, step: Step) -> None:
-        """Say what begins; what needs no call is said when it is over."""
+        """Write the start of a step; one that needs no call is written at its end."""
         sends_nothing = step.change.cascade and step.kind is StepKind.DELETE
         if not sends_nothing and step.kind is not StepKind.KEEP:
             super().started(step)
 
     def finished(self, step: Step, outcome: Outcome, seconds: float) -> None:
-        """Say what is over, and how."""
+        """Write the end of a step."""
         change = step.change
         if change.cascade and step.kind is StepKind.DELETE:
             self._say(f"{change.address}: Archived with {change.cascade}")
@@ -160,7 +160,7 @@ class Lines(ApplyMessages):
 
 
 class Printer:
-    """Writes lines to stdout; those of one moment reach the reader together."""
+    """Writes lines to stdout; lines of one moment reach the reader together."""
 
     def __init__(self) -> None:
         self._waiting = False

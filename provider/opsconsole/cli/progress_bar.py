@@ -114,24 +114,24 @@ class Bar(Lines):
             self._progress.start()
 
     def started(self, step: Step) -> None:
-        """Name what begins, where there is little of it."""
+        """Name the step that begins, unless there are many."""
         if self._few:
             super().started(step)
 
     def finished(self, step: Step, outcome: Outcome, seconds: float) -> None:
-        """Count what is over; what failed is named at once."""
+        """Count a step that ended; name a failed one at once."""
         if self._few or (outcome.failed and self._failed < FEW):
             super().finished(step, outcome, seconds)
         self._count(failed=outcome.failed)
 
     def skipped(self, step: Step, because: str) -> None:
-        """Count what is passed over, as failed."""
+        """Count a skipped step, as failed where another step failed."""
         if self._few:
             super().skipped(step, because)
         self._count(failed=bool(because))
 
     def tick(self) -> None:
-        """Say what has been under way for long, where there is little of it."""
+        """Name the slow steps, unless there are many."""
         if self._few:
             super().tick()
 

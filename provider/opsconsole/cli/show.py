@@ -15,7 +15,7 @@ from opsconsole.state import StateOutput, read_state
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show what is asked for; return the exit code."""
+    """Show a plan or the state; return the exit code."""
     if args.planfile is None:
         _show_state(args)
         return 0

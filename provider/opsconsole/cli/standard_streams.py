@@ -83,7 +83,7 @@ def take_streams() -> None:
 
 
 def open_descriptors() -> None:
-    """Open what is closed of stdin, stdout and stderr on nothing.
+    """Open stdin, stdout and stderr on nothing, where they are closed.
 
     Otherwise the next file that is opened gets its number, and is written to as stdout.
     """

@@ -1,4 +1,4 @@
-"""`opsconsole validate`: what is wrong with a program, found without a state and a console."""
+"""`opsconsole validate`: mistakes in a program, found without a state and a console."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Writing found drift into the baseline: which entries accept it, and adding them to the file.
 
-What is in the file already stays as it is, comments included.
+The rest of the file stays as it is, comments included.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def entries_for(
     """Return entries that accept findings, each as narrow as the drift: by attribute, or bucket.
 
     Args:
-        baseline: What is accepted already; that is not written again.
+        baseline: Drift that is accepted already is not written again.
         name_stacks: Whether the entries name the stack: addresses repeat where there are several.
     """
     valid = [item for item in baseline.entries if item.expires >= today]

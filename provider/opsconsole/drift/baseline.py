@@ -172,7 +172,7 @@ class Baseline:
         certain: bool = True,
         listed: bool = True,
     ) -> tuple[list[Finding], tuple[BaselineProblem, ...]]:
-        """Return the findings with what is accepted marked, and the entries to look at.
+        """Mark the accepted findings; return all, and the entries to look at.
 
         Args:
             today: The day of the check, UTC.
@@ -233,7 +233,7 @@ def _may_be_in_use(entry: Entry, findings: Iterable[Finding], listed: bool) -> b
 
 
 class BaselineFile(BaseModel):
-    """What the file holds."""
+    """The content of the file."""
 
     model_config = STRICT
     version: _Version

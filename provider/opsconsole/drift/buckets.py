@@ -1,4 +1,4 @@
-"""Finds the bucket of a resource by what a read of it showed. Pure.
+"""Finds the bucket of a resource by its read. Pure.
 
 What could not be checked has one diagnostic for each cause, not for each resource.
 
@@ -29,7 +29,7 @@ _NEVER_READ = "it was not read"
 
 @dataclass(frozen=True, slots=True)
 class ObjectRead:
-    """One object of a state, and what a read of it showed.
+    """One object of a state, and the outcome of its read.
 
     Attributes:
         console: The key of its console; empty: not known.
@@ -53,11 +53,11 @@ def not_read(why: str) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """What a verdict on one resource needs of the others.
+    """Facts about the other resources that the verdict on one needs.
 
     Attributes:
         addresses: Type and id of each resource in state to its address.
-        gone: Type to the ids of what this check found gone.
+        gone: Type to the ids that this check found gone.
     """
 
     addresses: Mapping[tuple[str, str], str] = field(default_factory=dict)
@@ -99,7 +99,7 @@ def _classify_present(held: StateObject, outcome: Outcome, state: Attributes) ->
 def _compare(
     definition: ResourceDefinition, held: StateObject, state: Attributes
 ) -> tuple[tuple[Difference, ...], list[str]]:
-    """Return the differences, and the names of what was seen for the first time.
+    """Return the differences, and the names of the attributes seen for the first time.
 
     Volatile attributes follow any write, local ones are the provider's own: neither is drift.
     """
@@ -131,7 +131,7 @@ def _compare(
 def _unseen_reason(
     definition: ResourceDefinition, before: Attributes, unseen: tuple[str, ...]
 ) -> str:
-    """Return why what was seen is too little to call the resource in sync, or nothing."""
+    """Return why a resource cannot be called in sync, as too little was seen of it, or nothing."""
     if not unseen:
         return ""
     if not reads_whole(definition) and not any(

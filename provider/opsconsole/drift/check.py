@@ -1,6 +1,6 @@
 """One check: states and console side by side, every resource in exactly one bucket.
 
-Takes no lock and writes no state. Costs what a refresh of the reconciler costs, and the lists that
+Takes no lock and writes no state. Costs as much as a refresh of the reconciler, and the lists that
 an operator has named.
 """
 
@@ -53,7 +53,7 @@ from opsconsole.v1.operations import documented_for, reads_whole
 
 
 def required_types() -> tuple[str, ...]:
-    """Return the types whose coverage is demanded: those that the documented operations show."""
+    """Return the types that the documented operations show: their coverage is demanded."""
     return tuple(name for name, definition in RESOURCES.items() if reads_whole(definition))
 
 
@@ -64,7 +64,7 @@ def _read_by_lists() -> set[str]:
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """What is asked of a check.
+    """The options of a check.
 
     Attributes:
         read_only: Let nothing but GET leave this process.
@@ -98,7 +98,7 @@ async def check(
         on_stop: Takes what stops the check.
 
     Raises:
-        Stopped: The check was stopped: what was read is not whole.
+        Stopped: The check was stopped before everything was read.
     """
     consoles = Consoles(environ, options.read_only)
     on_stop(consoles.stop)
@@ -178,7 +178,7 @@ async def _read_objects(states: Iterable[StackState], consoles: Consoles) -> lis
 
 
 def _explain(item: PriorInstance, address: str, consoles: Consoles) -> Outcome | None:
-    """Return what the read showed; of a host that the settings hide, which settings do.
+    """Return the outcome of a read; for a host that the settings hide, name the setting.
 
     Args:
         address: Its address in its own state, which commands take.
@@ -275,7 +275,7 @@ def _add_declarations(
 def _accept(
     findings: Sequence[Finding], options: CheckOptions, today: date, *, certain: bool, listed: bool
 ) -> tuple[list[Finding], tuple[BaselineProblem, ...], tuple[str, ...]]:
-    """Return the findings with what is accepted marked, and the entries to look at.
+    """Mark the accepted findings; return all, and the entries to look at.
 
     The last are entries that this shard does not use: another one may, so that the merge of all
     decides.
@@ -296,7 +296,7 @@ def _share(
     stacks: Sequence[Stack],
     states: Iterable[StackState],
 ) -> Share | None:
-    """Return what the merge with other shards needs of this one; None: there are no others."""
+    """Return this shard's share of a merge; None: there are no other shards."""
     if shard is None:
         return None
     managed = tuple(

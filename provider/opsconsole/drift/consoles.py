@@ -1,7 +1,7 @@
 """The consoles of one check: one lifecycle for each set of settings.
 
 Stacks of one console share its lifecycle, so that one search serves them all. Settings are
-restricted here to what a check may do, and nowhere else.
+restricted here to the rights of a check, and nowhere else.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Consoles:
         return dict(sorted(total.items()))
 
     def sharing(self, key: str) -> list[str]:
-        """Return the keys under which the same console is read, under whatever settings."""
+        """Return the keys of the same console, under any settings."""
         base_url = self.lifecycles[key].session.settings.base_url
         return [
             other
@@ -133,7 +133,7 @@ class Consoles:
 def for_checking(settings: Settings, *, read_only: bool) -> Settings:
     """Return the settings under which a check reads.
 
-    What answers 404 is found missing, whatever a refresh would do about it. Read only, an
+    An object that answers 404 is missing, even where a refresh would fail. Read only, an
     operation that is not a GET is not there.
     """
     settings = replace(settings, on_missing="remove", on_missing_host=None)

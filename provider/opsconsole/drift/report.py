@@ -20,9 +20,8 @@ from opsconsole.values import Attributes, Value
 class Bucket(Enum):
     """Where one resource ends.
 
-    IN_SYNC is said only of what was seen: a resource of which state holds an attribute that the
-    check could not see is UNCHECKED, unless what was seen of it differs. A host that a dry run
-    found the same is IN_SYNC, and its `unobserved` attributes count in the coverage of attributes.
+    IN_SYNC means that every attribute that state holds was seen and is the same; with one unseen,
+    and none different, a resource is UNCHECKED.
     """
 
     IN_SYNC = "in_sync"
@@ -74,7 +73,7 @@ class Finding:
             shown only.
         console: For UNMANAGED in a sharded check: which console it is on, as in `Managed`.
         undecided: Unmanaged as far as one shard can tell; merging the shards decides.
-        new: Of `drifting`, what is new since an earlier report; None: not compared with one.
+        new: The part of `drifting` that is new since an earlier report; None: not compared.
     """
 
     stack: str
@@ -104,7 +103,7 @@ class Finding:
 
     @property
     def drifting(self) -> tuple[str, ...]:
-        """What of it counts where it is drift: attributes of a change, else its bucket."""
+        """The units of its drift: attributes of a change, else its bucket."""
         if self.bucket is not Bucket.CHANGED:
             return (self.bucket.value,)
         return tuple(item.attribute for item in self.differences if not item.accepted)
@@ -129,7 +128,7 @@ class DriftEntry:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A report beside an earlier one; `drift/since.py` says what is new, resolved and open.
+    """A report beside an earlier one: new, resolved and open drift (`drift/since.py`).
 
     Attributes:
         checked_at: When the earlier check ended; empty: there is no earlier report.
@@ -143,7 +142,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a check can tell of, so that a comparison calls nothing resolved that was not looked at.
+    """The scope of a check: a comparison calls nothing outside it resolved.
 
     Attributes:
         stacks: The stacks whose states were read.
@@ -210,7 +209,7 @@ def read_shard(text: str) -> Shard:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What a sharded check reports to the merge of all shards.
+    """The facts that a sharded check reports to the merge of all shards.
 
     Attributes:
         shard: Which it is.
@@ -242,8 +241,8 @@ class DriftReport:
         seconds: How long the check took.
         required: Type names whose coverage `min_coverage` demands.
         min_coverage: Per cent of required resources that must have been checked.
-        share: Where it is the report of one shard: what the merge of all needs.
-        comparison: What changed since an earlier report, where it was compared with one.
+        share: The facts for the merge, where it is the report of one shard.
+        comparison: The changes since an earlier report, where it was compared with one.
     """
 
     findings: tuple[Finding, ...]
@@ -273,7 +272,7 @@ class DriftReport:
         return {bucket: found[bucket] for bucket in Bucket}
 
     def coverage(self, *types: str) -> float:
-        """Return the per cent of the resources in state, or of those of `types`, checked."""
+        """Return the per cent of the resources in state, all or of `types`, that were checked."""
         return _coverage_of(item for item in self.findings if not types or item.type_name in types)
 
     @property
@@ -306,7 +305,7 @@ class DriftReport:
 
     @property
     def drifted(self) -> tuple[Finding, ...]:
-        """The findings that count as drift: those that no baseline entry accepts."""
+        """The findings that count as drift: no baseline entry accepts them."""
         return tuple(finding for finding in self.findings if finding.is_drift)
 
 

@@ -1,4 +1,4 @@
-"""Compares a drift report with an earlier one: what is new, resolved, and still open. Pure.
+"""Compares a drift report with an earlier one: new, resolved and open drift. Pure.
 
 The unit is one attribute that differs of one resource, or the bucket that the resource is in. Its
 values do not matter: a further change of an attribute that has drifted before is not new.

@@ -51,7 +51,7 @@ class Stack:
         program: Its program: provider settings, construct paths and places come from there.
         variables: The values of the program's variables.
         workspace: Terraform's workspace.
-        pending: Whether what the program declares and state does not hold is reported.
+        pending: Whether resources that the program declares and state lacks are reported.
     """
 
     name: str
@@ -89,7 +89,7 @@ class StateObject:
 
 
 def state_objects(stack: str, state: State) -> tuple[list[StateObject], list[Diagnostic]]:
-    """Return the objects of a state that this provider manages, and what was passed over.
+    """Return the objects of a state that this provider manages, and remarks on the others.
 
     Deposed objects exist on the console too, so they are among them. Data sources are not.
     """
@@ -170,7 +170,7 @@ def read_states(
 
 
 def _read_state(stack: Stack) -> tuple[StackState, list[Diagnostic]]:
-    """Return what a state holds, and diagnostics about it.
+    """Return a state that was read, and diagnostics about it.
 
     Raises:
         UserError: It cannot be read.
@@ -290,7 +290,7 @@ class Declarations:
         return _follow_moves(self._moves, address) if self._moves else address
 
     def pending(self, values: Mapping[str, Attributes]) -> tuple[list[Finding], list[Diagnostic]]:
-        """Return what the program declares and state does not hold, and what cannot be determined.
+        """Return the declared resources that state lacks, and diagnostics of undetermined ones.
 
         Args:
             values: What state holds, by address: count and for_each may ask for it.

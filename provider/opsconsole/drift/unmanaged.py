@@ -1,4 +1,4 @@
-"""What the console shows beside what is managed.
+"""Objects that the console shows and no state manages.
 
 Lists that were read anyway show the plugins of a managed agent and the specialties of the one
 search. Hosts, agents and blacklisted commands are in an inventory: the lists of whole consoles,
@@ -30,7 +30,7 @@ Inventory = Mapping[str, Listing]
 async def read_inventory(
     session: Session, types: Collection[str]
 ) -> tuple[Inventory, list[Diagnostic]]:
-    """Return what a console lists of `types`, and an error for each list that could not be read.
+    """Return a console's lists of `types`, and an error for each list that could not be read.
 
     Types of which there are no such lists are passed over.
     """
@@ -72,10 +72,10 @@ def find_unmanaged(
 
     Args:
         held: Everything in state that was read in this session.
-        managed: Everything in state that may be on its console, under whatever settings.
-        session: What the check has read.
+        managed: Everything in state that may be on its console, under any settings.
+        session: The session of the check.
         counted: Kinds that count as drift.
-        listed: What the console lists as a whole of the kinds that count.
+        listed: The console's whole lists of the kinds that count.
     """
     attached = {
         (item.known.before["agent_id"], item.known.before["plugin_id"])

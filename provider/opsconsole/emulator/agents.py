@@ -68,7 +68,7 @@ def _reference(
 
 
 def _attach(console: EmulatedConsole, agent_id: str, plugin_id: str) -> bool:
-    """Attach a plugin to an agent; return False, and do nothing, where it is attached."""
+    """Attach a plugin to an agent; return False if it is attached already."""
     store = console.store
     if store.attachments.get(f"{agent_id}/{plugin_id}") is not None:
         return False

@@ -272,7 +272,7 @@ class Exchange:
         entry: LoggedRequest,
         body: bytes,
     ) -> int:
-        """Do what was asked, where the fault lets it be done, and answer as the fault says."""
+        """Handle the request, if the fault lets it through, and answer as the fault says."""
         app = self._app
         if fault.hold == "before":
             await app.faults.hold()

@@ -17,7 +17,7 @@ Read = TypeVar("Read")
 
 
 class BadBody(Exception):
-    """A control body of the wrong shape: which place in it, what was expected, what it holds."""
+    """A control body of the wrong shape: the place in it, the expected and the actual value."""
 
 
 class Body(BaseModel):
@@ -35,12 +35,12 @@ def read(what: str, validate: Callable[[Any], Read], value: Any) -> Read:
 
 
 def with_switches(profile: Profile, values: Mapping[str, Any]) -> Profile:
-    """Return the profile with some switches set to JSON values; BadBody names what is wrong."""
+    """Return the profile with some switches set to JSON values; BadBody names the mistake."""
     return read("switches", profile.with_values, values)
 
 
 def json_body(content: bytes, *, required: bool = True) -> dict[str, Any]:
-    """Read a JSON object; 400 BAD_REQUEST where it is none. No body is an empty one."""
+    """Read a JSON object; 400 BAD_REQUEST for anything else. No body is an empty one."""
     if not content and not required:
         return {}
     try:
@@ -78,7 +78,7 @@ class Fields:
         )
 
     def read(self, given: Mapping[str, Any], *, required: Iterable[str] = ()) -> dict[str, Any]:
-        """Return the known fields that are given; 400 VALIDATION_FAILED for what is wrong."""
+        """Return the known fields that are given; 400 VALIDATION_FAILED for any other."""
         absent = [name for name in required if given.get(name) is None]
         try:
             held = self._model.model_validate(given)
@@ -208,7 +208,7 @@ class Refusal(Exception):
 
     @property
     def explanation(self) -> str:
-        """What is wrong, in one line."""
+        """The mistakes, in one line."""
         return "; ".join(f"{name} {text}" for name, text in self.errors) or self.message
 
     def body(self, request_id: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Specialties and blacklisted commands: what is written to them, extra endpoints included."""
+"""Writes to specialties and blacklisted commands, extra endpoints included."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """What a key may see and change (Authentication, blacklist update rules).
+    """The rights of a key (Authentication, blacklist update rules).
 
     None means every org.
     """

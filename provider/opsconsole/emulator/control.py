@@ -42,7 +42,7 @@ _IN_AN_ORG = ("hosts", "agents", "plugins", "specialties", "blacklists")
 
 
 class ResetBody(Body):
-    """What is to be forgotten."""
+    """The parts to reset."""
 
     what: list[Literal["log", "faults", "data", "switches"]] = Field(default=["log", "faults"])
 
@@ -270,7 +270,7 @@ class Emulator:
         return answer
 
     def request_counts(self) -> dict[str, int]:
-        """Return how many requests each operation had; `unknown`: those of none."""
+        """Return the number of requests by operation; `unknown`: of no operation."""
         counts: dict[str, int] = self.traffic()["counts"]
         return counts
 
@@ -380,7 +380,7 @@ class ListeningSocket:
         return self._server is not None or self._held is not None
 
     async def close(self) -> None:
-        """Refuse connections, and end those that are open as soon as they are idle."""
+        """Refuse connections, and end open ones as soon as they are idle."""
         if self._server is None:
             return
         server, self._server = self._server, None

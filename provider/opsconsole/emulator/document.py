@@ -1,4 +1,4 @@
-"""What the API document says: its operations, its resources, and what each of their fields holds.
+"""The API document as data: operations, resources, and the types of their fields.
 
 The provider's definitions were read from the same document and are not used here: a double that
 shares them would agree with their mistakes. A test compares the two.

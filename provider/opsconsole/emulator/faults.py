@@ -124,10 +124,10 @@ class Fault(Body):
         holds: A regular expression, searched for in the request's body.
         skip: How many of the requests it meets are let through first.
         times: How many it spoils then; None spoils all.
-        delay: Seconds to wait before anything else. The console does what was asked even where
+        delay: Seconds to wait before anything else. The console handles the request even where
             the client has gone away meanwhile.
-        handled: Whether the console does what was asked before it goes wrong.
-        answer_delay: Seconds to wait between doing what was asked and answering.
+        handled: Whether the console handles the request before it goes wrong.
+        answer_delay: Seconds to wait between handling and answering.
         hold: Hold the request, `before` it is handled or `after` that, until faults are forgotten.
         cut: Cut the connection instead of answering, `before` or `after` the request is handled.
         truncate: Cut the connection after so many bytes of the answer's body.
@@ -140,9 +140,9 @@ class Fault(Body):
             another name of this machine (`other`).
         text: The body as it is sent, in place of an error body or of the true answer.
         content_type: The type of that body.
-        answer: What is sent in place of the true answer: `other` is the answer about another
+        answer: The answer in place of the true one: `other` is the answer about another
             object, `array` wraps it, `bare` is an empty object, `null` is null.
-        ids: What replaces every id in the true answer; `crossed` hands those of a list
+        ids: The value of every id in the answer; `crossed` hands the ids of a list
             round by one.
         garbage: Send so many bytes that are not text.
         inflates_to: Send a gzip body of this many bytes, once it is decompressed.
@@ -182,7 +182,7 @@ class Fault(Body):
 
     @property
     def lets_through(self) -> bool:
-        """Whether the console does what was asked."""
+        """Whether the console handles the request."""
         instead = self.status is not None or self.cut == "before" or self.redirect is not None
         return self.handled or not instead
 
@@ -272,7 +272,7 @@ _TELLING = ("id", "name", "key", "pattern", "host_id", "specialty_id")
 
 
 def spoil_answer(console: EmulatedConsole, operation: str, fault: Fault, body: Any) -> Any:
-    """Return what a fault makes of the decoded body of a success."""
+    """Return the decoded body of a success as a fault spoils it."""
     if fault.answer == "array":
         return [body]
     if fault.answer == "bare":
@@ -309,7 +309,7 @@ def _other(console: EmulatedConsole, operation: str, body: Any) -> Any:
 
 
 def _with_ids(body: Any, ids: str) -> Any:
-    """Return a body with other ids in it; `crossed` hands those of a list round by one."""
+    """Return a body with other ids; `crossed` hands the ids of a list round by one."""
     name = next((name for name in ("data", "results") if isinstance(body.get(name), list)), None)
     if ids != "crossed":
         other = {"id": _IDS[ids]}

@@ -1,4 +1,4 @@
-"""Hosts: update, delete and bulk import, and what a console keeps of the values it is sent."""
+"""Hosts: update, delete and bulk import, and how a console normalises values."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ MATCHED = {"update": "updated", "skip": "skipped", "fail": "failed"}
 
 
 class ImportedRow(NamedTuple):
-    """The outcome of one row: one of the four counts, the host's id, and what was wrong."""
+    """The outcome of one row: one of the four counts, the host's id, and the error."""
 
     outcome: str
     row_id: str | None = None
@@ -253,7 +253,7 @@ def _csv_row(row: dict[str | Any, str | Any], separator: str) -> dict[str, Any]:
 
 
 class Batch:
-    """The rows of one import: what a dry run would have made is remembered for the next row."""
+    """The rows of one import; hosts that a dry run would create are remembered for the next row."""
 
     def __init__(self, console: EmulatedConsole, request: ConsoleRequest, dry_run: bool) -> None:
         self._console = console

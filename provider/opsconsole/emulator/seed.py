@@ -1,4 +1,4 @@
-"""What a console holds when it starts: the starter rows, a made-up fleet, or a file of rows."""
+"""The first rows of a console: the starter rows, a made-up fleet, or a file of rows."""
 
 from __future__ import annotations
 

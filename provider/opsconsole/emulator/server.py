@@ -87,7 +87,7 @@ class ConsoleServer(Server):
             self._listener.take(api, self._protocol, self.server_state.connections)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop listening and end what is open."""
+        """Stop listening and end open connections."""
         self._listener.release()
         await super().shutdown(sockets)
 

@@ -282,7 +282,7 @@ class SqliteArchive:
         return count
 
     def save(self, tables: Mapping[str, Table]) -> None:
-        """Write what is dirty, as one transaction."""
+        """Write the dirty rows, as one transaction."""
         put: list[tuple[str, str, str]] = []
         gone: list[tuple[str, str]] = []
         for name, table in tables.items():

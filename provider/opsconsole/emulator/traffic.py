@@ -1,4 +1,4 @@
-"""What was asked of the console: a count for each operation, and a log of the last requests.
+"""Requests to the console: a count for each operation, and a log of the last ones.
 
 Credentials never get here.
 """
@@ -36,7 +36,7 @@ class LoggedRequest:
     faulty: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """Return the entry as JSON; `body` is what the request held, decoded where it is JSON."""
+        """Return the entry as JSON; `body` is decoded where it is JSON."""
         try:
             body = json.loads(self.body) if self.body else None
             # A body may be nested just deeply enough to be read and not be written again.
@@ -55,7 +55,7 @@ class Traffic:
         self.reset()
 
     def reset(self) -> None:
-        """Forget what was counted and logged."""
+        """Forget counts and log."""
         self.counts: Counter[str] = Counter()
         self.statuses: Counter[int] = Counter()
         self.entries: deque[LoggedRequest] = deque(maxlen=KEPT)

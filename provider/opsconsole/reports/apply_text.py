@@ -1,4 +1,4 @@
-"""The end of an apply in words: what was done, what failed, what was skipped, outputs."""
+"""The end of an apply in words: counts, failed and skipped changes, outputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def apply_summary(counts: Counts, operation: str = "apply", complete: bool = Tru
     """Return `Apply complete! Resources: 1 added, 0 changed, 0 destroyed.`
 
     Args:
-        counts: What was done.
+        counts: The changes that were made.
         operation: `apply` or `destroy`.
         complete: Whether everything planned was done.
     """
@@ -73,7 +73,7 @@ def render(
     """Return the end of an apply as text.
 
     Args:
-        done: What was done.
+        done: The changes that were made.
         operation: `apply` or `destroy`.
         failed: Addresses whose change failed.
         skipped: Address to the address (or reason) that it waited for.

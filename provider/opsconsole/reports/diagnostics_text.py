@@ -1,4 +1,4 @@
-"""Diagnostics as text: those that differ only in their resources made one; on a terminal a bar
+"""Diagnostics as text: several that differ only in their resources made one; on a terminal a bar
 beside each, errors after warnings."""
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def percent(value: float) -> str:
 
 
 def coverage_text(report: DriftReport) -> str:
-    """Return the coverage, in attributes too where some of what is in sync was not seen.
+    """Return the coverage, in attributes too where some were not seen of a resource in sync.
 
     Empty where no resource is in state: 100 % of nothing would sound like a whole check.
     """
@@ -166,7 +166,7 @@ def to_report(report: DriftReport, *, title: str = "") -> Report:
     """Return what readers are shown of a drift report; new drift comes first in each section.
 
     Args:
-        title: The name of what was checked; that of the stack by default.
+        title: The name of the check; by default of the stack.
     """
     verdict = judge(report)
     mark, style = _OUTCOMES[verdict.outcome]
@@ -222,7 +222,7 @@ def _sections(report: DriftReport, findings: Sequence[Finding]) -> Iterator[Sect
 def _entries(
     anchor: str, title: str, style: Style, entries: Sequence[DriftEntry], stacks: bool
 ) -> Iterator[Section]:
-    """Yield a section of what no finding shows, if there is any."""
+    """Yield a section of drift that no finding shows, if there is any."""
     rows = tuple(
         Row(
             f"{anchor}{number}",

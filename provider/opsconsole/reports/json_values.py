@@ -1,5 +1,5 @@
-"""Wire values in Terraform's JSON: the known part, what is unknown, what is sensitive, types, and
-the tree of modules."""
+"""Wire values in Terraform's JSON: known, unknown and sensitive parts, types, and the tree of
+modules."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from opsconsole.values import UNKNOWN, Attributes, Value, holds_unknown
 
 
 def without_empty(members: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `members` without those that are null or an empty text, list or object."""
+    """Return `members` without nulls and empty texts, lists and objects."""
     return {name: item for name, item in members.items() if item not in (None, "", [], {})}
 
 
 def known_part(value: Value) -> Any:
-    """Return `value` without what is unknown: left out of objects, null in lists."""
+    """Return `value` without its unknown parts: left out of objects, null in lists."""
     if value is UNKNOWN:
         return None
     if isinstance(value, list):
@@ -78,7 +78,7 @@ def _shape(value: Value, leaf: Any) -> Any:
 
 
 def cause_json(cause: Cause) -> dict[str, Any]:
-    """Return the error behind a diagnostic or a finding; what is not known is left out."""
+    """Return the error behind a diagnostic or a finding; unknown members are left out."""
     answer = cause.answer
     return without_empty(
         {

@@ -152,5 +152,5 @@ def _add_element(
 
 
 def _clean(text: str) -> str:
-    """Escape what XML 1.0 cannot hold, and whatever else is not printable."""
+    """Escape characters that XML 1.0 cannot hold or that are not printable."""
     return printable(text, keep="\n\t")

@@ -135,7 +135,7 @@ def _reason(change: Change) -> str:
 
 
 def agreement(plan: Plan) -> str:
-    """Return what a plan without changes shows; what was not seen may differ on the console."""
+    """Describe a plan without changes; attributes that were not seen may differ on the console."""
     if not plan.unread and not plan.partly_shown:
         return "The console matches the program."
     sentences = ["State matches the program."]
@@ -190,8 +190,8 @@ def plan_summary(counts: Counts, changes: Sequence[Change] = ()) -> str:
 def parse_address(address: str, type_name: str = "") -> Address:
     """Return the parts of `address`.
 
-    What is not a resource's address (the id that names an unmanaged object) is taken as the name
-    of a resource of `type_name`.
+    Another text (the id that names an unmanaged object) is taken as the name of a resource of
+    `type_name`.
     """
     try:
         return instance_of(address)

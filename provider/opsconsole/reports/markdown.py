@@ -30,7 +30,7 @@ class MarkdownSection:
     Attributes:
         opening: Markdown before the items.
         items: Markdown of each item, its line end included.
-        noun: What an item is, for the line that counts what was cut.
+        noun: The noun for an item, for the line that counts the items cut.
     """
 
     opening: str
@@ -121,7 +121,7 @@ def fold(summary: str, body: str) -> str:
 def render(report: Report, *, limit: int = LIMIT) -> str:
     """Return a plan or drift as Markdown of at most `limit` bytes.
 
-    Sections are cut from their ends, each with a count of what was cut; quiet ones are counted,
+    Sections are cut from their ends, each with a count of the items cut; quiet ones are counted,
     not listed.
     """
     counts = "".join(
@@ -182,7 +182,7 @@ def _item(row: Row, reason: str) -> str:
 
 
 def _declared_lines(lines: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines of a diff, but of a new resource count what is known after apply only."""
+    """Yield the lines of a diff; in a new resource, attributes known after apply are counted."""
     unknown = 0
     for line in lines:
         if line.sign == "+" and line.text.endswith(KNOWN_AFTER_APPLY):

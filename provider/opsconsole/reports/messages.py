@@ -79,7 +79,7 @@ def init_output(text: str, code: str, at: datetime) -> Message:
 
 
 def diagnostic(item: Diagnostic, at: datetime) -> Message:
-    """Return the message of a diagnostic; `cause` holds what the console answered."""
+    """Return the message of a diagnostic; `cause` holds the console's answer."""
     word = "Error" if item.severity is Severity.ERROR else "Warning"
     level = "error" if item.severity is Severity.ERROR else "warn"
     body = diagnostic_json(item)
@@ -96,7 +96,7 @@ def resource_drift(drift: Drift, at: datetime) -> Message:
 
 
 def planned_change(change: Change, at: datetime) -> Message:
-    """Return the message of what is planned for one resource instance."""
+    """Return the message of the plan for one resource instance."""
     word = _WORDS[change.action]
     if change.action is Action.NO_OP and (change.previous_address or change.import_id):
         word = "move" if change.previous_address else "import"
@@ -154,7 +154,7 @@ class Hook(NamedTuple):
 
     Attributes:
         kind: The type of its message.
-        id: The console's id of what is there, where it is known.
+        id: The console's id of the object, where it is known.
         seconds: How long it has taken.
     """
 
@@ -178,7 +178,7 @@ class Hook(NamedTuple):
 
 
 def apply_start(address: str, action: Action, id: str = "") -> Hook:
-    """Say that a change begins; `id` is the console's id of what is there already.
+    """Say that a change begins; `id` is the console's id of the object.
 
     A replacement is shown as its delete and its create, as Terraform does.
     """
@@ -194,7 +194,7 @@ def apply_progress(address: str, action: Action, seconds: float) -> Hook:
 
 
 def apply_complete(address: str, action: Action, seconds: float, id: str = "") -> Hook:
-    """Say that a change is done; `id` is the console's id of what is there now."""
+    """Say that a change is done; `id` is the console's id of the object."""
     text = f"{address}: {_DOING[action][1]} complete after {duration(seconds)}{_id_text(id)}"
     return Hook("apply_complete", text, address, action, id, seconds)
 

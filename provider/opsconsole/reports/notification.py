@@ -1,4 +1,4 @@
-"""Tells a webhook what is newly drifted or newly resolved: as JSON, or as Slack or Teams take it.
+"""Tells a webhook of newly drifted and newly resolved resources: as JSON, for Slack or for Teams.
 
 A message holds addresses and names of attributes, and no values. The webhook's URL is a secret: no
 text of the HTTP library is shown, because it may quote the URL.

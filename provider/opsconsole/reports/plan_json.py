@@ -7,7 +7,6 @@ for is under `opsconsole`, which readers of the format ignore.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -49,24 +48,6 @@ TERRAFORM_VERSION: Final = "1.11.4"
 """The version of Terraform whose format this is."""
 
 
-def render(
-    plan: Plan,
-    *,
-    timestamp: str = "",
-    program: Program | None = None,
-    variables: Mapping[str, Any] = MappingProxyType({}),
-) -> str:
-    """Return the plan as one line of JSON.
-
-    Args:
-        timestamp: When it was made, RFC 3339; left out where empty.
-        program: What it was made from, for `configuration` and `checks`.
-        variables: The values of its variables, as JSON.
-    """
-    found = document(plan, timestamp=timestamp, program=program, variables=variables)
-    return json.dumps(found, separators=(",", ":")) + "\n"
-
-
 def document(
     plan: Plan,
     *,
@@ -74,7 +55,13 @@ def document(
     program: Program | None = None,
     variables: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Return the plan as the JSON value that `render` prints."""
+    """Return the plan as a JSON value.
+
+    Args:
+        timestamp: When it was made, RFC 3339; left out where empty.
+        program: The program that it was made from, for `configuration` and `checks`.
+        variables: The values of its variables, as JSON.
+    """
     changes = sorted(plan.changes, key=_order)
     drift = sorted(plan.drift, key=_order)
     outputs = sorted(plan.outputs, key=lambda output: output.name)

@@ -43,7 +43,7 @@ def render(plan: Plan, *, colour: bool = False, width: int = 0, compact: bool = 
     Args:
         colour: Whether to paint it with ANSI sequences.
         width: Columns of the terminal that diagnostics are fitted to, or 0.
-        compact: Whether what is created or removed is only counted and named.
+        compact: Whether created and removed resources are only counted and named.
     """
     pen = Pen(colour)
     parts = [
@@ -84,7 +84,7 @@ def visible_changes(plan: Plan) -> list[Change]:
 
 
 def cascades(plan: Plan) -> Mapping[str, Sequence[Change]]:
-    """Return what is deleted with each host, by the host's address, ordered by address."""
+    """Return the resources deleted with each host, by the host's address, ordered by address."""
     hosts = {
         change.address
         for change in plan.changes
@@ -145,7 +145,7 @@ def _brief(
 ) -> Iterator[str]:
     """Yield the lines of the changes that are only named, grouped by what happens to which kind.
 
-    For what is created or removed, counts and names are enough. What is changed in place is shown
+    For created and removed resources counts and names are enough. Changes in place are shown
     attribute by attribute.
     """
     groups: dict[tuple[str, str, str, tuple[str, ...]], list[Change]] = {}
@@ -183,7 +183,7 @@ def _name(change: Change) -> str:
 
 
 def _runs(names: Iterable[str]) -> Iterator[str]:
-    """Yield names in their order; of those that count up by one only the first and the last."""
+    """Yield names in their order; of a run that counts up by one, the first and the last."""
     run: list[str] = []
     for name in names:
         if run and name != _successor(run[-1]):

@@ -110,7 +110,7 @@ BUCKET_STYLES: Final[Mapping[Bucket, Style]] = MappingProxyType(
 
 
 def style_of_change(change: Change) -> Style:
-    """Return the style of what is planned for an instance."""
+    """Return the style of the plan for an instance."""
     if change.action is Action.NO_OP and change.acts:
         return MOVE
     return PLAN_STYLES[change.action]
@@ -138,7 +138,7 @@ class Row:
         id: The console's id.
         diff: The attributes that differ, as lines.
         differences: The same of a drift report, state and console side by side.
-        children: Address and label of what goes with it.
+        children: Address and label of the resources that go with it.
         alike: Rows with an equal one have one reason, which is shown once; None: it stands alone.
     """
 
@@ -175,7 +175,7 @@ class Section:
 
     @property
     def groups(self) -> Sequence[Sequence[Row]]:
-        """The rows, those that are alike together behind those that stand alone."""
+        """The rows in groups: single rows first, then rows that are alike together."""
         found: dict[Hashable, list[Row]] = {}
         for row in self.rows:
             found.setdefault(row.anchor if row.alike is None else row.alike, []).append(row)
@@ -215,7 +215,7 @@ class Report:
         facts: Names and values.
         extra: Titled diffs beside the sections, such as outputs.
         method: How hosts were read.
-        notes: Entries of the baseline, and what is wrong with each.
+        notes: Entries of the baseline, each with its problem.
         items: The resources for the graph; read once, by the page.
     """
 

@@ -59,7 +59,7 @@ def hidden_line(depth: int, count: int, noun: str) -> Line:
 def whole(
     value: Value, depth: int, sign: str, head: str = "", tail: str = "", inner: str | None = None
 ) -> list[Line]:
-    """Return `value` in full between `head` and `tail`; `inner` is the sign of what it holds."""
+    """Return `value` in full between `head` and `tail`; `inner` is the sign of its parts."""
     inner = sign if inner is None else inner
     if isinstance(value, list) and value:
         lines = [Line(depth, sign, f"{head}[")]
@@ -162,7 +162,7 @@ def _list(old: list[Value], new: list[Value], depth: int) -> Iterator[Line]:
 def steps(left: Sequence[str], right: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
     """Return how `left` becomes `right`, as difflib's opcodes.
 
-    Where comparing every part with every other would take long, what is between the common
+    Where comparing every part with every other would take long, everything between the common
     beginning and the common end is one replacement.
     """
     if len(left) * len(right) <= _COMPARABLE:

@@ -143,7 +143,7 @@ def _run_engine(verb: Verb, given: Arguments) -> int:
 
 
 def _read_arguments(call: Invocation, verb: Verb | None) -> tuple[Arguments, UserError | None]:
-    """Return flags and operands, or what is wrong with them: Terraform may know better."""
+    """Return flags and operands, or the error in them: Terraform may know better."""
     if verb is None:
         return Arguments(), None
     try:

@@ -27,7 +27,7 @@ class Console(Protocol):
 
 
 class DeploymentError(AssertionError):
-    """A plan or an apply failed; the message is what the command said."""
+    """A plan or an apply failed; the message is the output of the command."""
 
 
 class Deployment:
@@ -36,7 +36,7 @@ class Deployment:
     Commands print nothing; what they said is in the error when they fail.
 
     Args:
-        program: What a stack synthesises to.
+        program: The synthesised JSON of a stack.
         console: Where to deploy.
         settings: Further provider settings, as variables of the environment.
     """
@@ -81,7 +81,7 @@ class Deployment:
         return found
 
     def plan(self) -> dict[str, list[str]]:
-        """Return what a plan would do: actions by address. Empty: the console is as declared.
+        """Return the planned actions by address. Empty: the console is as declared.
 
         An import that changes nothing else is the one action `import`.
         """
@@ -96,12 +96,12 @@ class Deployment:
         return found
 
     def apply(self) -> Deployment:
-        """Bring the console to what the program declares; return this."""
+        """Apply the program; return this."""
         self._run("apply", "-auto-approve")
         return self
 
     def destroy(self) -> Deployment:
-        """Delete what is in state; return this."""
+        """Destroy everything in state; return this."""
         self._run("destroy", "-auto-approve", "-force")
         return self
 

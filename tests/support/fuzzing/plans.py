@@ -41,6 +41,6 @@ def check(data: bytes) -> None:
         try:
             plan = read_plan(_FILE).plan
             plan_text.render(plan)
-            plan_json.render(plan)
+            json.dumps(plan_json.document(plan))
         except OpsconsoleError as error:
             str(error)

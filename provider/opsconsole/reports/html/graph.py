@@ -162,7 +162,7 @@ class _Builder:
     def _referred_objects(
         self, item: GraphItem, name: str, type_name: str
     ) -> Iterator[GraphItem | str]:
-        """Yield what attribute `name` refers to: items, or ids of what is not among them.
+        """Yield the objects that attribute `name` refers to: items, or ids of others.
 
         A stack may refer to what another one manages; its own comes first.
         """
@@ -178,7 +178,7 @@ class _Builder:
     def _resolve_by_dependencies(self, item: GraphItem, type_name: str) -> Iterator[GraphItem]:
         """Yield the items of a type that `item` depends on, those behind another left out.
 
-        Dependencies name blocks, and those that are behind others too, as in state.
+        Dependencies name blocks, also indirect ones, as in state.
         """
         configs = dict.fromkeys(parse_address(address).config for address in item.depends_on)
         near = [
@@ -200,7 +200,7 @@ class _Builder:
             self.ties[id(source), id(target)] = Tie(source, target, style)
 
     def _box_of(self, type_name: str, found: GraphItem | str, column: Column) -> Box:
-        """Return the box of what is referred to, by its item or by its id."""
+        """Return the box of an object, by its item or by its id."""
         if isinstance(found, GraphItem):
             return self.boxes[found.key]
         box = Box(column, printable(found), ELSEWHERE.word, ELSEWHERE, "")
@@ -221,7 +221,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def merge_alike(graph: Graph) -> Graph:
-    """Return `graph` with about `ROOM` boxes in each column: those of one style become one."""
+    """Return `graph` with about `ROOM` boxes in each column: boxes of one style become one."""
     groups: defaultdict[tuple[Column, Style], list[Box]] = defaultdict(list)
     for box in graph.boxes:
         groups[box.column, box.style].append(box)

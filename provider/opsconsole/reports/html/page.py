@@ -107,7 +107,7 @@ def render(report: Report) -> str:
 
 
 def _safe(value: object) -> object:
-    """Return what a template writes, without characters that steer whatever shows it."""
+    """Return a value for a template, without characters that steer a terminal or a browser."""
     return printable(value, "\n\t") if type(value) is str else value
 
 
