@@ -8,6 +8,9 @@ import pytest
 
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.lifecycle.host_settling import settle_host_creates
+from opsconsole.lifecycle.interface import CreateOutcome, LostCreate
+from opsconsole.resources import HOST
 from outcomes import errors
 
 
@@ -100,3 +103,16 @@ async def test_a_row_that_fails_after_all_leaves_nothing_in_state(console, impor
     assert one.state["id"] == made
     assert two.state is None
     assert "no such subnet" in two.diagnostics[0].detail
+
+
+@pytest.mark.parametrize(
+    ("lost", "result"), [(1, CreateOutcome.CREATED), (2, CreateOutcome.UNKNOWN)]
+)
+async def test_one_host_settles_one_lost_create(console, one_run, lost, result):
+    """Rows that are alike are answered with the same id, whichever of them made the host."""
+    console.create("hosts", name="web")
+    creates = [LostCreate(HOST.empty() | {"name": "web"}, "a", "created")] * lost
+
+    settled = await settle_host_creates(one_run().resources[HOST.type_name], creates, [])
+
+    assert [each.result for each in settled] == [result] * lost

@@ -146,6 +146,25 @@ async def test_planning_an_adoption_says_what_it_does(steps_of, console, declare
     assert "doc_1" in told.detail
 
 
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+@pytest.mark.parametrize(
+    ("declared", "org_id", "tenant_wide"),
+    [
+        ({}, UNKNOWN, UNKNOWN),
+        ({"org_id": "org_lab"}, "org_lab", False),
+        ({"org_id": UNKNOWN}, UNKNOWN, UNKNOWN),
+        ({"tenant_wide": True}, None, True),
+    ],
+)
+async def test_the_scope_of_a_row_to_be_created(steps_of, declared, org_id, tenant_wide):
+    rows = steps_of("blacklisted_command")
+
+    plan = await rows.plan(None, rows.config(pattern="rm -rf", **declared))
+
+    assert not plan.failed
+    assert (plan.planned["org_id"], plan.planned["tenant_wide"]) == (org_id, tenant_wide)
+
+
 @pytest.mark.parametrize("org_id", [None, UNKNOWN])
 def test_a_scope_that_is_not_known_yet_is_not_called_wrong(org_id):
     config = BLACKLISTED_COMMAND.empty() | {"id": "blk_1", "tenant_wide": True, "org_id": org_id}

@@ -79,9 +79,14 @@ def test_changes_are_applied_again_to_a_state_that_has_them(story: Story) -> Non
 @pytest.mark.parametrize("cut", [0, 1, 300, 700])
 def test_a_write_cut_in_two_is_mended_from_the_copy(story: Story, cut: int) -> None:
     copy = story.change().write()
+    # The run goes on while it writes; what it does then is in no copy.
+    story.change(tags=["late:1"])
     torn = copy[:cut] + story.before[cut:]
     state = after(story.records, torn, copy)
     assert outcome(story.records, torn, copy) == DONE
+    item = state.get(A)
+    assert item is not None
+    assert item.attributes["tags"] == ["late:1"]
     assert state.lineage == "lineage"
     assert state.raise_serial() >= 2
 
