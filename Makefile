@@ -5,7 +5,7 @@ BIN := .venv/bin
 EVERYTHING := OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest --timeout=900 -n 2
 TESTS ?= tests
 
-.PHONY: help setup test lint types imports pytest coverage format demo bench simulate backends parity faults meetings profiles fuzz generate lock newest wheel release clean
+.PHONY: help setup test lint types imports pytest coverage format demo bench simulate backends parity faults meetings profiles fuzz mutants generate lock newest wheel release clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -64,6 +64,9 @@ parity: setup ## Compare thousands of random programs with Terraform
 
 fuzz: setup ## Feed every reader of foreign input with mutations, FUZZ_SECONDS=60 each
 	@$(BIN)/python scripts/fuzz.py
+
+mutants: setup ## Plant single faults, one at a time, and name those that no test notices: SEED=0 MUTANTS=180
+	@$(BIN)/python -m scripts.mutants --seed $(or $(SEED),0) --mutants $(or $(MUTANTS),180) $(TESTS:tests=)
 
 generate: setup ## Write the generated constructs and reference pages again
 	@$(BIN)/python -m scripts.generate
