@@ -57,7 +57,9 @@ def freeze(python: Path, work: Path) -> Path:
     executable = f"{NAME}_v{__version__}"
     command = [str(python), "-m", "PyInstaller", "--noconfirm", "--onedir", "--log-level=WARN"]
     command += [f"--name={executable}", f"--distpath={work / 'frozen'}", f"--workpath={work}/build"]
-    command += [f"--specpath={work}", "--collect-submodules=opsconsole.resources"]
+    command += [f"--specpath={work}"]
+    # What is imported by its name.
+    command += [f"--collect-submodules=opsconsole.{part}" for part in ("lifecycle", "resources")]
     command += [f"--exclude-module={name}" for name in _LEFT_OUT]
     # Both make the same input give the same bytes.
     environment = {**os.environ, "PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": "315532800"}

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pkgutil import resolve_name
 from typing import Final
 
-from opsconsole.lifecycle.agent import AgentLifecycle
-from opsconsole.lifecycle.agent_plugin import AgentPluginLifecycle
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.blacklisted_command import BlacklistedCommandLifecycle
-from opsconsole.lifecycle.data import read_data
-from opsconsole.lifecycle.host import HostLifecycle
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.session import Session
-from opsconsole.lifecycle.specialty import SpecialtyLifecycle
 from opsconsole.resources import DATA_SOURCES
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
@@ -21,17 +16,26 @@ from opsconsole.v1.limiter import HeldBack
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 
-LIFECYCLES: Final[Mapping[str, type[BaseLifecycle]]] = {
-    steps.definition.type_name: steps
-    for steps in (
-        SpecialtyLifecycle,
-        HostLifecycle,
-        AgentLifecycle,
-        AgentPluginLifecycle,
-        BlacklistedCommandLifecycle,
-    )
+LIFECYCLES: Final[Mapping[str, str]] = {
+    "opsconsole_specialty": "opsconsole.lifecycle.specialty:SpecialtyLifecycle",
+    "opsconsole_host": "opsconsole.lifecycle.host:HostLifecycle",
+    "opsconsole_agent": "opsconsole.lifecycle.agent:AgentLifecycle",
+    "opsconsole_agent_plugin": "opsconsole.lifecycle.agent_plugin:AgentPluginLifecycle",
+    "opsconsole_blacklisted_command": (
+        "opsconsole.lifecycle.blacklisted_command:BlacklistedCommandLifecycle"
+    ),
 }
-"""The lifecycle of each resource by Terraform type name."""
+"""The lifecycle of each resource by Terraform type name, imported when it is first asked for."""
+
+
+class _Steps(dict[str, BaseLifecycle]):
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+
+    def __missing__(self, type_name: str) -> BaseLifecycle:
+        steps: BaseLifecycle = resolve_name(LIFECYCLES[type_name])(self._session)
+        return self.setdefault(type_name, steps)
 
 
 class Lifecycle:
@@ -46,9 +50,7 @@ class Lifecycle:
         """Make no connection yet; `read_only` lets nothing but GET leave this process."""
         self._client = Client(settings, read_only=read_only)
         self.session = Session(Console(self._client, settings), settings)
-        self.resources: Mapping[str, BaseLifecycle] = {
-            type_name: make(self.session) for type_name, make in LIFECYCLES.items()
-        }
+        self.resources: Mapping[str, BaseLifecycle] = _Steps(self.session)
 
     @property
     def calls(self) -> Mapping[str, int]:
@@ -62,6 +64,8 @@ class Lifecycle:
 
     async def read_data(self, type_name: str, config: Attributes) -> Outcome:
         """Read one data source; `config` is all known."""
+        from opsconsole.lifecycle.data import read_data
+
         definition = DATA_SOURCES[type_name]
         steps = self.resources[f"opsconsole_{definition.resource}"]
         return await read_data(steps, definition, config)

@@ -112,7 +112,7 @@ class Servicer:
         lifecycle = await self._connect(config)
         self._lifecycle = lifecycle
         self._claims.clear()
-        self._batchers = {name: Batcher(steps) for name, steps in lifecycle.resources.items()}
+        self._batchers.clear()
         if self._stopped:
             lifecycle.stop()
         return diagnostics
@@ -377,9 +377,9 @@ class Servicer:
         prior, planned = codec.decode(request.prior_state), codec.decode(request.planned_state)
         config, private = codec.decode(request.config) or {}, request.planned_private
         if prior is None:
-            self.steps(name)  # refuses one that does not exist, or has no configuration
             creation = CreateRequest(config, planned or {}, private)
-            outcome = await self._batchers[name].create(creation)
+            batcher = self._batchers.setdefault(name, Batcher(self.steps(name)))
+            outcome = await batcher.create(creation)
         elif planned is None:
             self.claim("delete", name, prior)
             outcome = await self.steps(name).delete(DeleteRequest(prior, private))
