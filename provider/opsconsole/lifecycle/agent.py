@@ -6,7 +6,7 @@ The rules of what an agent may become are in `agent_rules`; this file takes the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
@@ -65,24 +65,6 @@ from opsconsole.values import UNKNOWN, Attributes
 
 _CREATED_ARCHIVED = "created_archived"
 """Remembered of an agent that the answer to its creation showed archived: it stays in state."""
-
-
-class _PluginSet(NamedTuple):
-    """The plugins of one agent after attaching and detaching.
-
-    Attributes:
-        attached: The ids that are attached now.
-        answer: The agent as the console answered last.
-        found: What was met.
-        done: How many were attached or detached.
-        stopped: Whether the run was told to stop before all were.
-    """
-
-    attached: set[str]
-    answer: Mapping[str, Any] | None
-    found: tuple[Diagnostic, ...]
-    done: int
-    stopped: bool
 
 
 class AgentLifecycle(SingleCreation):
@@ -297,22 +279,12 @@ class AgentLifecycle(SingleCreation):
         changes = {name: planned[name] for name in changed_fields(prior, planned, names)}
         if changes or planned["plugin_ids"] != prior["plugin_ids"]:
             await self.session.before_write("update", [request])
-        sent = bool(changes) and self.session.console.has("agent_update")
-        if sent:
+        if changes and self.session.console.has("agent_update"):
             body = _without_unset(changes)
             answer = await update_once(self, "agent_update", prior["id"], body)
         if planned["plugin_ids"] is not None and planned["plugin_ids"] != prior["plugin_ids"]:
             self._note_plugin_set(prior["id"], planned)
-            attached, answer, found, done, stopped = await self._set_plugins(prior, planned, answer)
-            if stopped and (sent or done):
-                in_part = error(
-                    f"The {self.name(prior)} was updated in part",
-                    "The run was interrupted between two of its changes. State holds what was "
-                    "done: apply again for the rest.",
-                )
-                found = (*found, in_part)
-            elif stopped and not has_error(found):
-                return Outcome(prior, request.private, found, begun=False)
+            attached, answer, found = await self._set_plugins(prior, planned, answer)
             if has_error(found):
                 state = prior | changes | {"plugin_ids": sorted(attached)}
                 return Outcome(state, request.private, found)
@@ -323,8 +295,19 @@ class AgentLifecycle(SingleCreation):
 
     async def _set_plugins(
         self, prior: Attributes, planned: Attributes, answer: Mapping[str, Any] | None
-    ) -> _PluginSet:
-        """Attach missing plugins, detach surplus ones; a failure does not stop the others."""
+    ) -> tuple[set[str], Mapping[str, Any] | None, tuple[Diagnostic, ...]]:
+        """Attach missing plugins, detach surplus ones; a failure does not stop the others.
+
+        Args:
+            answer: That to the update of other fields, where one was sent.
+
+        Returns:
+            The plugins that are attached by now, the agent as the console answered last, and what
+            was met.
+
+        Raises:
+            Stopped: The run was told to stop before anything was done.
+        """
         agent_id, wanted = prior["id"], set(planned["plugin_ids"])
         found: list[Diagnostic] = []
         if prior["plugin_ids"] is None:
@@ -340,20 +323,29 @@ class AgentLifecycle(SingleCreation):
                 found.append(not_whole)
         else:
             attached = set(prior["plugin_ids"])
-        done = 0
+        begun = answer is not None
         for plugin_id in (*sorted(wanted - attached), *sorted(attached - wanted)):
             verb: Literal["attach", "detach"] = "attach" if plugin_id in wanted else "detach"
             try:
                 answer = await attach_or_detach(self.session, verb, agent_id, plugin_id) or answer
             except OpsconsoleError as problem:
                 doing = f"{verb} the plugin {plugin_id} of the {self.name(prior)}"
-                if isinstance(problem, Stopped):
-                    return _PluginSet(attached, answer, tuple(found), done, stopped=True)
-                found += diagnose(problem, doing, self.definition)
-            else:
-                attached ^= {plugin_id}
-                done += 1
-        return _PluginSet(attached, answer, tuple(found), done, stopped=False)
+                if not isinstance(problem, Stopped):
+                    found += diagnose(problem, doing, self.definition)
+                    continue
+                if not begun and not has_error(found):
+                    raise
+                if begun:
+                    in_part = error(
+                        f"The {self.name(prior)} was updated in part",
+                        "The run was interrupted between two of its changes. State holds what was "
+                        "done: apply again for the rest.",
+                    )
+                    found.append(in_part)
+                break
+            attached ^= {plugin_id}
+            begun = True
+        return attached, answer, tuple(found)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, private_state = request.prior, PrivateState.decode(request.private)

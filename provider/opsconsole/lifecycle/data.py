@@ -22,7 +22,7 @@ _Reader = Callable[[BaseLifecycle, DataSourceDefinition, Attributes], Awaitable[
 
 
 async def read_data(
-    steps: BaseLifecycle, definition: DataSourceDefinition, config: Attributes
+    steps: BaseLifecycle, source: DataSourceDefinition, config: Attributes
 ) -> Outcome:
     """Return the value of one data source, or why it has none.
 
@@ -30,15 +30,15 @@ async def read_data(
         steps: Those of the resource that it shows.
     """
     try:
-        return await _READERS.get(definition.name, _all)(steps, definition, config)
+        return await _READERS.get(source.name, _all)(steps, source, config)
     except Stopped:
         return Outcome(None, begun=False)
     except Exception as problem:
-        return Outcome(None, diagnostics=diagnose(problem, f"read {definition.type_name}"))
+        return Outcome(None, diagnostics=diagnose(problem, f"read {source.type_name}"))
 
 
 async def _specialty(
-    steps: BaseLifecycle, definition: DataSourceDefinition, config: Attributes
+    steps: BaseLifecycle, source: DataSourceDefinition, config: Attributes
 ) -> Outcome:
     wanted = {name: config[name] for name in SELECTORS if config.get(name) is not None}
     if len(wanted) != 1:
@@ -51,7 +51,7 @@ async def _specialty(
     matches = [entry for entry in listing.entries if entry.get(name) == value]
     if len(matches) == 1 and (listing.complete or name != "name"):
         # A name may occur a second time in the part of the list that is not shown.
-        return Outcome(definition.empty() | values_shown(definition, matches[0]))
+        return Outcome(source.empty() | values_shown(source, matches[0]))
     if len(matches) > 1:
         ids = ", ".join(str(entry.get("id")) for entry in matches)
         return _nothing(
@@ -71,13 +71,13 @@ async def _specialty(
 
 
 async def _specialties(
-    steps: BaseLifecycle, definition: DataSourceDefinition, config: Attributes
+    steps: BaseLifecycle, source: DataSourceDefinition, config: Attributes
 ) -> Outcome:
-    return _list(definition, "specialties", await steps.session.specialties())
+    return _list(source, "specialties", await steps.session.specialties())
 
 
 async def _agent_plugins(
-    steps: BaseLifecycle, definition: DataSourceDefinition, config: Attributes
+    steps: BaseLifecycle, source: DataSourceDefinition, config: Attributes
 ) -> Outcome:
     agent_id = config["agent_id"]
     try:
@@ -86,24 +86,20 @@ async def _agent_plugins(
         return _nothing(
             f"There is no agent {agent_id} that this key can see", str(problem), ("agent_id",)
         )
-    return _list(definition, "the agent's plugins", listing, agent_id=agent_id)
+    return _list(source, "the agent's plugins", listing, agent_id=agent_id)
 
 
-async def _host(
-    steps: BaseLifecycle, definition: DataSourceDefinition, config: Attributes
-) -> Outcome:
+async def _host(steps: BaseLifecycle, source: DataSourceDefinition, config: Attributes) -> Outcome:
     if not steps.session.can_read_hosts:
         return _nothing(
             "Hosts cannot be read under these settings",
             "Where the console has an operation that reads a host, name it in extra_endpoints as "
             'host_get; host_read = "empty_update" reads one by an update without a field.',
         )
-    return await _one(steps, definition, config)
+    return await _one(steps, source, config)
 
 
-async def _one(
-    steps: BaseLifecycle, definition: DataSourceDefinition, config: Attributes
-) -> Outcome:
+async def _one(steps: BaseLifecycle, source: DataSourceDefinition, config: Attributes) -> Outcome:
     try:
         answer = await steps.fetch(config["id"])
     except NotFound as problem:
@@ -112,14 +108,12 @@ async def _one(
             path=("id",),
             cause=problem.cause,
         )
-    return Outcome(definition.empty() | values_shown(definition, _with_scope(answer)))
+    return Outcome(source.empty() | values_shown(source, _with_scope(answer)))
 
 
-async def _all(
-    steps: BaseLifecycle, definition: DataSourceDefinition, config: Attributes
-) -> Outcome:
-    listing = await steps.session.console.list_all(definition.operations[0])
-    return _list(definition, steps.definition.plural, listing)
+async def _all(steps: BaseLifecycle, source: DataSourceDefinition, config: Attributes) -> Outcome:
+    listing = await steps.session.console.list_all(source.operations[0])
+    return _list(source, steps.definition.plural, listing)
 
 
 _READERS: Mapping[str, _Reader] = {
@@ -132,8 +126,8 @@ _READERS: Mapping[str, _Reader] = {
 }
 
 
-def _list(definition: DataSourceDefinition, listed: str, listing: Listing, **more: Any) -> Outcome:
-    attribute = next(item for item in definition if item.attributes)
+def _list(source: DataSourceDefinition, listed: str, listing: Listing, **more: Any) -> Outcome:
+    attribute = next(item for item in source if item.attributes)
     entries = sorted(listing.entries, key=lambda entry: str(entry.get("id")))
     values = values_shown((attribute,), {attribute.name: [*map(_with_scope, entries)]}) | more
     diagnostics: tuple[Diagnostic, ...] = ()

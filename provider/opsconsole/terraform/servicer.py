@@ -61,6 +61,8 @@ SECRET_SETTINGS: Final = tuple(item.name for item in PROVIDER if item.sensitive)
 SERVICE: Final = pb.DESCRIPTOR.services_by_name["Provider"]
 """The service of plugin protocol 6."""
 
+_ANY_KEY = "svc_ak_any"
+
 log = logging.getLogger(__name__)
 
 
@@ -251,13 +253,18 @@ class Servicer:
         """Judge the provider's settings by themselves; the environment is not asked."""
         config = self.codec("provider").decode(request.config) or {}
         self.learn_secrets(config)
+        found: tuple[Diagnostic, ...] = ()
+        # As if the environment held the settings that must be there.
+        environment = {
+            ENVIRONMENT["base_url"]: "https://localhost",
+            ENVIRONMENT["api_key"]: _ANY_KEY,
+        }
         try:
-            _check_settings(config)
+            if not holds_unknown(config):
+                Settings.from_values(config, environment)
         except ConfigurationError as problem:
             found = diagnose(problem, "use the provider's settings")
-            diagnostics = self.render(found, "provider")
-            return pb.ValidateProviderConfig.Response(diagnostics=diagnostics)
-        return pb.ValidateProviderConfig.Response()
+        return pb.ValidateProviderConfig.Response(diagnostics=self.render(found, "provider"))
 
     async def configure_provider(
         self, request: pb.ConfigureProvider.Request
@@ -438,15 +445,3 @@ def _keep_state(request: Any, response: Any) -> None:
     elif isinstance(request, pb.ReadResource.Request):
         response.new_state.CopyFrom(request.current_state)
         response.private = request.private
-
-
-def _check_settings(config: Attributes) -> None:
-    """Check the settings that are declared, as if the environment held the ones that must be.
-
-    Raises:
-        ConfigurationError: One of them is wrong, or they do not go together.
-    """
-    if holds_unknown(config):
-        return
-    environment = {"OPSCONSOLE_BASE_URL": "https://localhost", "OPSCONSOLE_API_KEY": "svc_ak_any"}
-    Settings.from_values(config, environment)

@@ -133,7 +133,13 @@ class Settings:
         allow_http = parsed.get("allow_http", False)
         base_url = base_address(parsed.get("base_url"), allow_http=allow_http)
         _check_credentials(parsed.get("api_key"), parsed.get("session_cookie"))
-        _check_cursor(parsed.get("cursor_parameter"), parsed.get("cursor_field"))
+        cursor = [name for name in ("cursor_parameter", "cursor_field") if name not in parsed]
+        if len(cursor) == 1:
+            raise ConfigurationError(
+                "Only one of cursor_parameter and cursor_field is set.",
+                "The next page of a list can be asked for only where both are known.",
+                cursor[0],
+            )
         if named := parsed.get("extra_endpoints"):
             endpoints = {name: _endpoint(name, text) for name, text in named.items()}
             parsed["extra_endpoints"] = MappingProxyType(endpoints)
@@ -238,16 +244,6 @@ def _check_credentials(key: str | None, cookie: str | None) -> None:
         )
     elif _KEY.fullmatch(key) is None:
         raise ConfigurationError(*KEY_FORM, "api_key")
-
-
-def _check_cursor(parameter: str | None, envelope_field: str | None) -> None:
-    if (parameter is None) != (envelope_field is None):
-        missing = "cursor_field" if envelope_field is None else "cursor_parameter"
-        raise ConfigurationError(
-            "Only one of cursor_parameter and cursor_field is set.",
-            "The next page of a list can be asked for only where both are known.",
-            missing,
-        )
 
 
 def _endpoint(name: str, text: str) -> str:
