@@ -5,10 +5,11 @@ import time
 from typing import Any
 
 import pytest
+from rich.progress import Progress, TaskID
 
 from opsconsole.cli import events, progress
 from opsconsole.cli.progress import FEW, ApplyMessages, Lines
-from opsconsole.cli.progress_bar import RecentRate
+from opsconsole.cli.progress_bar import Rate
 from opsconsole.diagnostics import error
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.changes import Action, Change
@@ -99,33 +100,43 @@ class Clock:
         return self.now
 
 
+def change_many(progress: Progress, count: int) -> str:
+    """Report the ends of changes at one moment; return the rate that is shown then."""
+    for _ in range(count):
+        progress.update(TaskID(0), advance=1)
+    return Rate().render(progress.tasks[0]).plain
+
+
 def test_nothing_is_estimated_before_there_is_something_to_go_by() -> None:
     clock = Clock()
-    recent = RecentRate(clock)
-    recent.add()
+    progress = Progress(get_time=clock, speed_estimate_period=10.0)
+    progress.add_task("", total=701)
+    assert change_many(progress, 1) == "…"
+    clock.now += 3.0
+    assert change_many(progress, 1) == "…", "one change, alone before hundreds that go together"
     clock.now += 1.0
-    assert recent.remaining(701) is None, "one change, alone before hundreds that go together"
-    for _ in range(20):
-        recent.add()
-    assert recent.remaining(701) is None, "too early"
-    clock.now += 1.0
-    rate, left = recent.remaining(701) or (0.0, 0.0)
-    assert (rate, left) == (21 / 2, 680 / (21 / 2))
+    assert change_many(progress, 19) == "5.0/s · 2m16s left"
+
+
+def test_nothing_is_estimated_at_once() -> None:
+    clock = Clock()
+    progress = Progress(get_time=clock, speed_estimate_period=10.0)
+    progress.add_task("", total=701)
+    clock.now += 0.5
+    assert change_many(progress, 20) == "…"
 
 
 def test_the_estimate_follows_the_recent_rate() -> None:
     clock = Clock()
-    recent = RecentRate(clock)
+    progress = Progress(get_time=clock, speed_estimate_period=10.0)
+    progress.add_task("", total=230)
     for _ in range(100):
-        recent.add()
+        change_many(progress, 1)
         clock.now += 0.01
     for _ in range(30):
         clock.now += 1.0
-        recent.add()
-    found = recent.remaining(230)
-    assert found is not None
-    assert 0.9 <= found[0] <= 1.2, "the burst at the beginning is forgotten"
-    assert 80 <= found[1] <= 120
+        shown = change_many(progress, 1)
+    assert shown == "1.0/s · 1m40s left", "the burst at the beginning is forgotten"
 
 
 def test_a_wait_that_the_console_asks_for_is_reported() -> None:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections import deque
-from collections.abc import Callable
-
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
 from rich.text import Text
@@ -15,59 +11,25 @@ from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.order import Step
 from opsconsole.reports import messages
 
-
-class RecentRate:
-    """How many changes a second have ended recently.
-
-    The first changes do not predict the rest: a single one may come before hundreds that are sent
-    together.
-    """
-
-    WINDOW = 10.0
-    """Seconds that count."""
-    SOONEST = 2.0
-    """Seconds before which nothing is estimated."""
-    FEWEST = 10
-    """Changes before which nothing is estimated."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._since = clock()
-        self._ended = 0
-        self._recent: deque[float] = deque()
-
-    def add(self) -> None:
-        """Count a change that has ended."""
-        self._ended += 1
-        self._recent.append(self._clock())
-
-    def remaining(self, total: int) -> tuple[float, float] | None:
-        """Return the rate and the seconds that the rest takes; None: it is too early to tell."""
-        now = self._clock()
-        begun = max(self._since, now - self.WINDOW)
-        while self._recent and self._recent[0] < begun:
-            self._recent.popleft()
-        spent = now - begun
-        if now - self._since < self.SOONEST or self._ended < self.FEWEST or not self._recent:
-            return None
-        rate = len(self._recent) / spent
-        return rate, (total - self._ended) / rate
+_WINDOW = 10.0
+"""Seconds whose changes count for the rate."""
+_SOONEST = 2.0
+"""Seconds before which nothing is estimated."""
+_FEWEST = 10
+"""Changes before which nothing is estimated: a single one may come before hundreds that are sent
+together."""
 
 
-class _Rate(ProgressColumn):
+class Rate(ProgressColumn):
     """Changes a second, and the time that the rest takes at that rate."""
 
-    def __init__(self, recent: RecentRate) -> None:
-        super().__init__()
-        self._recent = recent
-
     def render(self, task: Task) -> Text:
-        found = self._recent.remaining(int(task.total)) if task.total is not None else None
-        if found is None:
+        early = task.completed < _FEWEST or (task.elapsed or 0.0) < _SOONEST
+        if early or task.remaining is None or not task.speed:
             return Text("…", style="dim")
-        rate, left = found
-        shown = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
-        return Text(f"{shown} · {messages.duration(left)} left", style="cyan")
+        rate = f"{task.speed:,.0f}/s" if task.speed >= 10 else f"{task.speed:.1f}/s"
+        left = messages.duration(task.remaining / task.speed)
+        return Text(f"{rate} · {left} left", style="cyan")
 
 
 class _Held(ProgressColumn):
@@ -91,17 +53,17 @@ class Bar(Lines):
         super().__init__(write)
         self._failed = 0
         self._few = False
-        self._recent = RecentRate()
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("[bold]{task.description}"),
             BarColumn(bar_width=32),
             TextColumn("{task.completed:,.0f} of {task.total:,.0f}"),
-            _Rate(self._recent),
+            Rate(),
             TextColumn("{task.fields[failed]}"),
             _Held(self),
             console=console,
             transient=True,
+            speed_estimate_period=_WINDOW,
         )
         self._task = self._progress.add_task(title, total=None, start=False, failed="")
 
@@ -142,5 +104,4 @@ class Bar(Lines):
     def _count(self, *, failed: bool) -> None:
         self._failed += failed
         shown = f"[bold red]{self._failed:,} failed" if self._failed else ""
-        self._recent.add()
         self._progress.update(self._task, advance=1, failed=shown)
