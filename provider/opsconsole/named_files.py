@@ -66,6 +66,39 @@ def read_named(path: Path, most: int = MOST_BYTES) -> bytes:
     return data
 
 
+def write_whole(path: Path, text: str, mode: int | None = None) -> None:
+    """Put a file in place whole, because somebody may read it at any moment.
+
+    A device, a pipe or a link (`/dev/stdout`) is written to, never replaced.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        path.write_text(text, "utf-8")
+        return
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_text(text, "utf-8")
+        if mode is not None:
+            draft.chmod(mode)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def write_named(path: Path, text: str) -> None:
+    """Write a file that the command line names.
+
+    Raises:
+        UserError: It cannot be written.
+    """
+    try:
+        write_whole(path, text)
+    except OSError as problem:
+        raise file_error("write", path, problem, "") from problem
+
+
 def file_error(
     action: str, path: Path | str, error: OSError | MemoryError, outcome: str
 ) -> UserError:

@@ -208,3 +208,13 @@ def test_the_report_asks_the_console_how_hosts_are_read(ground_on, monkeypatch):
         assert found.bucket("opsconsole_host.web") == "in_sync"
     ground.apply({})
     assert ground.drift().document["method"] == ""
+
+
+def test_a_link_is_written_through(drifted):
+    target = drifted.folder / "target.md"
+    target.write_text("old")
+    link = drifted.folder / "link.md"
+    link.symlink_to(target)
+    assert drifted.run("drift", "--format", f"markdown={link}")[0] == 2
+    assert link.is_symlink()
+    assert "Drift" in target.read_text()

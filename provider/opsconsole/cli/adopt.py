@@ -29,6 +29,7 @@ from opsconsole.drift.stack import state_objects
 from opsconsole.errors import UserError
 from opsconsole.lifecycle.file_import import Rows
 from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.named_files import write_named
 from opsconsole.phrases import plural
 from opsconsole.resources import HOST, RESOURCES
 from opsconsole.state import read_state
@@ -73,14 +74,14 @@ def run(args: argparse.Namespace) -> int:
         text = hcl_program(findings, declared, found.base_url)
     elif data is not None:
         table = fleet_rows(declared)
-        _write(data, json.dumps(table, indent=2, ensure_ascii=False) + "\n")
+        write_named(data, json.dumps(table, indent=2, ensure_ascii=False) + "\n")
         text = python_program(findings, declared, found.base_url, args.framework, data.name)
     else:
         text = python_program(findings, declared, found.base_url, args.framework)
     if str(path) == "-":
         sys.stdout.write(text)
     else:
-        _write(path, text)
+        write_named(path, text)
     unread = sum(bool(item.reason) for item in findings.objects)
     sys.stderr.write(
         f"{_counts(item.found.type_name for item in declared)} to import."
@@ -134,7 +135,7 @@ def _next(args: argparse.Namespace, path: Path) -> str:
         return f"{path} declares them: `{engine_of(path.parent).command} plan` shows the imports.\n"
     if app.exists():
         return f"{path} declares them: synthesise it to plan the imports.\n"
-    _write(app, json.dumps({"language": "python", "app": f"python {path.name}"}) + "\n")
+    write_named(app, json.dumps({"language": "python", "app": f"python {path.name}"}) + "\n")
     where = "" if path.parent == Path() else f" in {path.parent}"
     return f"{path} declares them, and {app} runs it: `opsconsole plan`{where} shows the imports.\n"
 
@@ -219,12 +220,3 @@ def _managed_objects(args: argparse.Namespace) -> set[tuple[str, str]]:
         return set()
     held, _ = state_objects("", read_state(opening.state_backend(args, "adopt")))
     return {(item.known.type_name, str(item.known.before.get("id"))) for item in held}
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as problem:
-        raise UserError(
-            f"{path} cannot be written: {problem.strerror}", "Name another file with --output."
-        ) from None

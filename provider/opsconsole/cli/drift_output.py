@@ -14,6 +14,7 @@ from opsconsole.cli.standard_streams import columns, use_colour
 from opsconsole.drift.report import DriftReport
 from opsconsole.drift.since import compare
 from opsconsole.errors import UserError
+from opsconsole.named_files import write_whole
 from opsconsole.reports.drift_report import judge
 from opsconsole.reports.formats import FORMATS
 
@@ -126,7 +127,8 @@ def _write_all(report: DriftReport, targets: Sequence[Target], *, colour: bool) 
             sys.stdout.flush()
             continue
         try:
-            _write(item.file, text)
+            item.file.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(item.file, text)
         except OSError as problem:
             failures.append(f"{item.file} cannot be written: {problem.strerror or problem}.")
     if all(item.file is not None for item in targets):
@@ -134,17 +136,3 @@ def _write_all(report: DriftReport, targets: Sequence[Target], *, colour: bool) 
         sys.stderr.write(f"{verdict.headline}. {verdict.explanation}\n")
     if failures:
         raise UserError(" ".join(failures))
-
-
-def _write(file: Path, text: str) -> None:
-    """Put a file in place whole: a collector may read it at any moment."""
-    if file.exists() and not file.is_file():
-        file.write_text(text, "utf-8")  # A device or a pipe is written to, never replaced.
-        return
-    file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        draft.write_text(text, "utf-8")
-        draft.replace(file)
-    finally:
-        draft.unlink(missing_ok=True)

@@ -10,7 +10,6 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
@@ -23,6 +22,7 @@ from opsconsole.diagnostics import Diagnostic, Mistakes, Severity, are_temporary
 from opsconsole.errors import TRY_LATER, UserError
 from opsconsole.language import Program, find_mistakes
 from opsconsole.lifecycle.lifecycle import Lifecycle
+from opsconsole.named_files import write_named
 from opsconsole.reconcile.changes import Plan, PlanOptions, checksum
 from opsconsole.reconcile.planner import Planner, Workspace
 from opsconsole.reconcile.prior import present_addresses
@@ -162,18 +162,11 @@ def write_reports(args: argparse.Namespace, plan: Plan, title: str) -> None:
         from opsconsole.reports.html import page  # loads the templates
 
         at = utc_now().isoformat()
-        _write(args.html, page.render(to_report(plan, title=title, timestamp=at)))
+        write_named(args.html, page.render(to_report(plan, title=title, timestamp=at)))
     if args.markdown is not None:
         from opsconsole.reports import markdown
 
-        _write(args.markdown, markdown.render(to_report(plan)))
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as problem:
-        raise UserError(f"Cannot write {path}: {problem.strerror}.") from problem
+        write_named(args.markdown, markdown.render(to_report(plan)))
 
 
 def as_json(plan: Plan, program: Program, variables: Mapping[str, Any]) -> str:

@@ -20,6 +20,7 @@ from pathlib import Path
 from opsconsole import __version__
 from opsconsole.address import DEFAULT_HOSTS, SOURCE
 from opsconsole.errors import UserError
+from opsconsole.named_files import write_whole
 
 CONFIGURATION = "opsconsole.tfrc"
 """The file in the mirror's root that makes Terraform read it."""
@@ -222,11 +223,4 @@ def _write(file: Path, text: str, mode: int) -> None:
     if file.is_file() and file.read_text() == text and file.stat().st_mode & 0o777 == mode:
         return
     file.parent.mkdir(parents=True, exist_ok=True)
-    # Terraform may be reading the old one: the new one takes its place whole.
-    fresh = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        fresh.write_text(text)
-        fresh.chmod(mode)
-        fresh.replace(file)
-    finally:
-        fresh.unlink(missing_ok=True)
+    write_whole(file, text, mode)

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.routing import Mount, Route, Router
 
@@ -156,7 +157,7 @@ class Application:
                 [unquote(part) if "%" in part else part for part in scope["path_params"].values()],
                 dict(parse_qsl(query, keep_blank_values=True)) if query else {},
                 body,
-                _content_type(scope, body),
+                Headers(scope=scope),
                 principal,
             )
             _check_license(console, operation, scope["method"])
@@ -204,15 +205,6 @@ def _check_license(console: EmulatedConsole, operation: str, method: str) -> Non
         raise Refusal(403, "LICENSE_EXPIRED", "the license has expired")
     if state == "cap_reached" and operation in _GROWING:
         raise license_cap()
-
-
-def _content_type(scope: Scope, body: bytes) -> str:
-    if body:
-        headers: list[tuple[bytes, bytes]] = scope["headers"]
-        for name, value in headers:
-            if name == b"content-type":
-                return value.decode("latin-1").partition(";")[0].strip().lower()
-    return ""
 
 
 class Exchange:

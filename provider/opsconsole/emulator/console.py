@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
+
 from opsconsole.emulator.bodies import Bodies, Refusal, bad_request, not_found, unauthorized
 from opsconsole.emulator.document import CREDENTIAL_FIELDS, FIELDS, HOST_SETS, LISTS, TABLES
 from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.store import MAIN_ORG, Row, Store
 
 MOST_PER_PAGE: Final = 1000
-Headers = Iterable[tuple[bytes, bytes]]
 Body = dict[str, Any]
 
 
@@ -50,7 +52,7 @@ class ConsoleRequest(NamedTuple):
     ids: Sequence[str]
     query: Mapping[str, str]
     body: bytes
-    content_type: str
+    headers: Headers
     principal: Principal
 
 
@@ -76,7 +78,7 @@ class EmulatedConsole:
         self.bodies = Bodies(profile)
         self.rendering = Rendering(profile)
 
-    def principal(self, headers: Headers) -> Principal:
+    def principal(self, headers: Iterable[tuple[bytes, bytes]]) -> Principal:
         """Return the caller; 401 UNAUTHORIZED where there is none that counts."""
         if self._keys_version != self.store.keys.version:
             self._principals.clear()
@@ -96,10 +98,9 @@ class EmulatedConsole:
         return _principal(self.store.keys.find("secret", secret))
 
     def _by_cookie(self, cookie: bytes) -> Principal:
-        for part in cookie.decode("latin-1").split(";"):
-            name, _, value = part.strip().partition("=")
-            if name == self.profile.cookie_name and value:
-                return _principal(self.store.keys.find("cookie", value))
+        value = cookie_parser(cookie.decode("latin-1")).get(self.profile.cookie_name)
+        if value:
+            return _principal(self.store.keys.find("cookie", value))
         raise unauthorized("no credentials")
 
     def get_visible(self, kind: str, request: ConsoleRequest) -> Row:

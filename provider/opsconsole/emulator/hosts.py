@@ -188,7 +188,8 @@ def _option(
 
 
 def _envelope(request: ConsoleRequest, profile: Profile) -> dict[str, Any]:
-    if request.content_type == "text/csv":
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if request.body and kind == "text/csv":
         return {"rows": csv_rows(request.body, profile)}
     envelope = json_body(request.body)
     if type(envelope.get("rows")) is not list:
