@@ -36,8 +36,8 @@ LOG = ROOT / "build" / "mutants.log"
 ROOMS = ("lifecycle", "state", "reconcile", "drift", "v1", "language")
 FOLDERS = ("lifecycle", "v1", "state", "drift", "native", "language", "simulation")
 _ELSEWHERE = (
-    *("state/test_places.py", "state/test_remote.py", "native/test_stopping.py"),
-    *("language/test_synthesis.py", "simulation/test_process.py"),
+    *("state/test_places.py", "native/test_stopping.py", "language/test_synthesis.py"),
+    "simulation/test_process.py",
 )
 FEWER = (
     *("-m", "not (cdktf or cdktn or real_client or parity)"),

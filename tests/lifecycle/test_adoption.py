@@ -148,3 +148,31 @@ async def test_a_host_that_differs_in_what_no_update_changes_is_not_adopted(
     assert problem.path == (name,)
     assert "'one' on the console and 'two' in the program" in problem.detail
     assert console.row("hosts", there["id"])["knowledge"] == "before"
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"), [("before", "Nothing changed."), ("after", "Changed to what is declared")]
+)
+async def test_an_adoption_says_what_it_changed(steps_of, console, declared, said):
+    console.create("hosts", name="old", knowledge="before")
+    hosts = steps_of("host", on_existing_host="adopt")
+
+    adopted = await hosts.create(name="old", knowledge=declared)
+
+    [warned] = adopted.diagnostics
+    assert said in warned.detail
+
+
+@pytest.mark.parametrize("profile", [UNREADABLE], indirect=True)
+async def test_the_second_refused_read_turns_reading_off(steps_of):
+    hosts = steps_of("host")
+    prior = await hosts.create_all(hosts.config(name="a"), hosts.config(name="b"))
+    hosts.lifecycle = hosts.open()
+
+    first, second = [told(await hosts.read(host), Severity.WARNING) for host in prior]
+    await hosts.lifecycle.close()
+
+    assert [sum("Hosts cannot be read:" in item for item in said) for said in (first, second)] == [
+        0,
+        1,
+    ]

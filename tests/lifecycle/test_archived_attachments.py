@@ -61,6 +61,16 @@ async def test_it_is_kept_where_hosts_are_not_read(steps_of, console, attachment
     assert refused.state == attachment.state
 
 
+async def test_it_is_kept_where_its_host_cannot_be_read(steps_of, console, attachment):
+    delete_host(console)
+    console.fault(operation="host_update", status=500, times=None)
+
+    refused = await steps_of("agent_plugin").delete(attachment)
+
+    assert refused.state == attachment.state
+    assert "archived" in refused.diagnostics[0].text, "the problem is the detachment's"
+
+
 async def test_a_host_found_gone_in_this_run_spares_the_list(
     steps_of, one_run, console, attachment
 ):
