@@ -13,11 +13,13 @@ from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of
 from opsconsole.state import session as session_module
 from opsconsole.state.backend import LocalBackend, SnapshotMeta
+from opsconsole.state.backends.base import LockLost, Run
 from opsconsole.state.lock import info_file
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
 from opsconsole.state.opening import open_state
 from opsconsole.state.session import Cadence, StateSession
+from shared_place import InMemory, Place
 
 Host = Callable[..., InstanceObject]
 Open = Callable[..., StateSession]
@@ -296,3 +298,17 @@ async def test_what_is_recorded_after_the_end_is_written_nowhere(
         with pytest.raises(UserError):
             await opened.flush()
         assert other.read() == b""
+
+
+async def test_a_flush_that_fails_refuses_the_calls_of_every_caller(tmp_path: Path) -> None:
+    place = Place()
+    opened = open_state(InMemory(place, Run(tmp_path), embeds_journal=True))
+    flushes = []
+    for name in "ab":
+        opened.intend(f"opsconsole_agent.{name}", "POST /api/v1/agents", {})
+        flushes.append(asyncio.create_task(opened.flush()))
+        await asyncio.sleep(0)
+    place.lock = "another"
+    ended = await asyncio.gather(*flushes, return_exceptions=True)
+    assert [type(error) for error in ended] == [LockLost] * 2
+    opened.close()

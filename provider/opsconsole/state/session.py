@@ -105,6 +105,8 @@ class StateSession:
         self._intents: dict[str, Intent] = {}
         self._numbers = itertools.count(1)
         self._unsent: set[str] = set()
+        self._refused: set[str] = set()
+        self._refusal = UserError("")
         self._embedded: frozenset[str] | None = frozenset()
         self._calls, self._called_first = 0, 0.0
         self._since_write = 0
@@ -230,9 +232,14 @@ class StateSession:
             await self._embed(noted)
         except Exception as error:
             # Their calls wait for this flush, so they are not made: nobody has to ask later.
+            self._refused |= self._unsent
+            self._refusal = self._explained(error)
             self.record(self._unsent)
             self._unsent.clear()
-            raise self._explained(error) from error
+            raise self._refusal from error
+        if noted & self._refused:
+            # Another caller's flush failed meanwhile, and dropped these calls too.
+            raise self._refusal
         self._unsent -= noted
 
     async def _embed(self, noted: Iterable[str]) -> None:
