@@ -34,10 +34,10 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_takes_long_is_spoken_of_until_it_ends(at_once):
     written: list[str] = []
     lines = Lines(written.append)
-    lines.started(step("a"))
+    lines.begin_step(step("a"))
     lines.tick()
     assert written[-1].startswith("opsconsole_host.a: Still creating... [")
-    lines.finished(step("a"), Outcome({"id": "hst_a"}), 12.0)
+    lines.end_step(step("a"), Outcome({"id": "hst_a"}), 12.0)
     assert written[-1] == "opsconsole_host.a: Creation complete after 12s [id=hst_a]"
     count = len(written)
     lines.tick()
@@ -48,7 +48,7 @@ def test_of_many_the_first_are_named(at_once):
     written: list[str] = []
     lines = Lines(written.append)
     for number in range(FEW + 5):
-        lines.started(step(f"h{number}"))
+        lines.begin_step(step(f"h{number}"))
     del written[:]
     lines.tick()
     assert len(written) == FEW + 1
@@ -58,7 +58,7 @@ def test_of_many_the_first_are_named(at_once):
 def test_what_has_just_begun_is_not_spoken_of() -> None:
     written: list[str] = []
     lines = Lines(written.append)
-    lines.started(step("a"))
+    lines.begin_step(step("a"))
     time.sleep(0.01)
     lines.tick()
     assert len(written) == 1
@@ -79,15 +79,15 @@ def test_what_has_just_begun_is_not_spoken_of() -> None:
 )
 def test_each_end_has_its_words(done, outcome, said):
     written: list[str] = []
-    Lines(written.append).finished(done, outcome, 1.0)
+    Lines(written.append).end_step(done, outcome, 1.0)
     assert written == [f"opsconsole_host.a: {said}"]
 
 
 def test_programs_are_told_of_what_takes_long(at_once, capsys):
     told = ApplyMessages(events.emit)
-    told.started(step("a"))
+    told.begin_step(step("a"))
     told.tick()
-    told.skipped(step("b"), "opsconsole_host.a")
+    told.skip_step(step("b"), "opsconsole_host.a")
     kinds = [json.loads(line)["type"] for line in capsys.readouterr().out.splitlines()]
     assert kinds == ["apply_start", "apply_progress", "log"]
 

@@ -25,16 +25,16 @@ from opsconsole.state.session import StateSession
 class Silent:
     """Listens to an apply and tells nobody."""
 
-    def begun(self, steps: int) -> None:
+    def begin(self, steps: int) -> None:
         pass
 
-    def started(self, step: Step) -> None:
+    def begin_step(self, step: Step) -> None:
         pass
 
-    def finished(self, step: Step, outcome: Outcome, seconds: float) -> None:
+    def end_step(self, step: Step, outcome: Outcome, seconds: float) -> None:
         pass
 
-    def skipped(self, step: Step, because: str) -> None:
+    def skip_step(self, step: Step, because: str) -> None:
         pass
 
 

@@ -78,10 +78,10 @@ class ApplyMessages:
         self._send = send
         self._since: dict[str, tuple[Step, float]] = {}
 
-    def begun(self, steps: int) -> None:
+    def begin(self, steps: int) -> None:
         """Send nothing."""
 
-    def started(self, step: Step) -> None:
+    def begin_step(self, step: Step) -> None:
         """Report the start of a step."""
         if _is_quiet(step):
             return
@@ -90,7 +90,7 @@ class ApplyMessages:
         before = "" if step.kind is StepKind.CREATE else _id(step.change.before)
         self._tell(messages.apply_start(address, _action_of(step), before))
 
-    def finished(self, step: Step, outcome: Outcome, seconds: float) -> None:
+    def end_step(self, step: Step, outcome: Outcome, seconds: float) -> None:
         """Report the end of a step."""
         address, action = step.change.address, _action_of(step)
         self._since.pop(address, None)
@@ -101,7 +101,7 @@ class ApplyMessages:
         else:
             self._tell(messages.apply_complete(address, action, seconds, _id(outcome.state)))
 
-    def skipped(self, step: Step, because: str) -> None:
+    def skip_step(self, step: Step, because: str) -> None:
         """Report a skipped step, and why."""
         if because:
             self._say(f"{step.change.address}: Skipped, because {because} failed")
@@ -135,13 +135,13 @@ class Lines(ApplyMessages):
         super().__init__(lambda message: write(message["@message"]))
         self._write = write
 
-    def started(self, step: Step) -> None:
+    def begin_step(self, step: Step) -> None:
         """Write the start of a step; one that needs no call is written at its end."""
         sends_nothing = step.change.cascade and step.kind is StepKind.DELETE
         if not sends_nothing and step.kind is not StepKind.KEEP:
-            super().started(step)
+            super().begin_step(step)
 
-    def finished(self, step: Step, outcome: Outcome, seconds: float) -> None:
+    def end_step(self, step: Step, outcome: Outcome, seconds: float) -> None:
         """Write the end of a step."""
         change = step.change
         if change.cascade and step.kind is StepKind.DELETE:
@@ -149,7 +149,7 @@ class Lines(ApplyMessages):
         elif _is_quiet(step):
             self._say(f"{change.address}: Moved from {change.previous_address}")
         else:
-            super().finished(step, outcome, seconds)
+            super().end_step(step, outcome, seconds)
 
     def _tell(self, hook: Hook) -> None:
         # Making whole messages would take a twentieth of an apply, and only their text is shown.

@@ -67,7 +67,7 @@ class Bar(Lines):
         )
         self._task = self._progress.add_task(title, total=None, start=False, failed="")
 
-    def begun(self, steps: int) -> None:
+    def begin(self, steps: int) -> None:
         """Show the bar."""
         self._few = steps <= FEW
         if steps:
@@ -75,21 +75,21 @@ class Bar(Lines):
             self._progress.start_task(self._task)
             self._progress.start()
 
-    def started(self, step: Step) -> None:
+    def begin_step(self, step: Step) -> None:
         """Name the step that begins, unless there are many."""
         if self._few:
-            super().started(step)
+            super().begin_step(step)
 
-    def finished(self, step: Step, outcome: Outcome, seconds: float) -> None:
+    def end_step(self, step: Step, outcome: Outcome, seconds: float) -> None:
         """Count a step that ended; name a failed one at once."""
         if self._few or (outcome.failed and self._failed < FEW):
-            super().finished(step, outcome, seconds)
+            super().end_step(step, outcome, seconds)
         self._count(failed=outcome.failed)
 
-    def skipped(self, step: Step, because: str) -> None:
+    def skip_step(self, step: Step, because: str) -> None:
         """Count a skipped step, as failed where another step failed."""
         if self._few:
-            super().skipped(step, because)
+            super().skip_step(step, because)
         self._count(failed=bool(because))
 
     def tick(self) -> None:

@@ -38,16 +38,16 @@ _SAVE_PAUSE = 1.0
 class ApplyListener(Protocol):
     """Observes how an apply goes: a progress bar, an event stream."""
 
-    def begun(self, steps: int) -> None:
+    def begin(self, steps: int) -> None:
         """An apply of so many steps begins."""
 
-    def started(self, step: Step) -> None:
+    def begin_step(self, step: Step) -> None:
         """A step is being carried out."""
 
-    def finished(self, step: Step, outcome: Outcome, seconds: float) -> None:
+    def end_step(self, step: Step, outcome: Outcome, seconds: float) -> None:
         """A step is over; `outcome` tells how."""
 
-    def skipped(self, step: Step, because: str) -> None:
+    def skip_step(self, step: Step, because: str) -> None:
         """A step is not carried out, as the instance at `because` failed.
 
         Empty: the other step of the same replacement was reported.
@@ -185,7 +185,7 @@ class Execution:
             UserError: what was done cannot be made durable; nothing further is begun.
         """
         begun = time.monotonic()
-        self._listener.begun(len(self._schedule.steps))
+        self._listener.begin(len(self._schedule.steps))
         try:
             self._begin_what_is_ready()
             await self._idle.wait()
@@ -241,7 +241,7 @@ class Execution:
         self._failures.add(step, blocker)
         if not reported:
             self.applied.skipped[step.change.address] = blocker
-        self._listener.skipped(step, "" if reported else blocker)
+        self._listener.skip_step(step, "" if reported else blocker)
         self._schedule.finish(number)
 
     def _next(self) -> list[int]:
@@ -267,7 +267,7 @@ class Execution:
 
     def _note_start(self, number: int, step: Step) -> None:
         self._begun[step.change.address, step.kind] = number, time.monotonic()
-        self._listener.started(step)
+        self._listener.begin_step(step)
 
     def _end_task(self, task: asyncio.Task[None], together: bool) -> None:
         """Note that a task has ended, and begin the steps that have room now."""
@@ -302,7 +302,7 @@ class Execution:
             self._failures.add(step)
         else:
             self.applied.done.append(step)
-        self._listener.finished(step, outcome, seconds)
+        self._listener.end_step(step, outcome, seconds)
         self._schedule.finish(number)
 
     def _save_if_due(self) -> None:
