@@ -218,7 +218,7 @@ def _text(value: Any) -> str:
     return json.dumps(value, default=cdktf.Token.as_string)
 
 
-def _made_with(meta: dict[str, Any]) -> cdktf.TerraformMetaArguments | None:
+def _meta_arguments(meta: dict[str, Any]) -> cdktf.TerraformMetaArguments | None:
     return cdktf.TerraformMetaArguments(**meta) if meta else None
 
 
@@ -246,7 +246,7 @@ class Resource(
         self._place = _place()
         self._meta = self._meta_of(arguments)
         made_of = [self.TF_RESOURCE_TYPE, _text(self._with_nulls()), self._place]
-        self._create(Resource, id_, [*made_of, _made_with(self._meta)])
+        self._create(Resource, id_, [*made_of, _meta_arguments(self._meta)])
         self._tree.add(self, scope)
 
     def _with_nulls(self) -> dict[str, Any]:
@@ -292,7 +292,11 @@ class DataSource(
 
     def __init__(self, scope: Construct, id_: str, **arguments: Any) -> None:
         self._declare(scope, id_, arguments)
-        made_of = [self.TF_RESOURCE_TYPE, _text(self._values), _made_with(self._meta_of(arguments))]
+        made_of = [
+            self.TF_RESOURCE_TYPE,
+            _text(self._values),
+            _meta_arguments(self._meta_of(arguments)),
+        ]
         self._create(DataSource, id_, made_of)
 
 

@@ -26,7 +26,7 @@ from opsconsole_cdktf._trees import Tree
 _LONGEST_CHAIN = 100
 
 
-class CarriesSpecialty(Resource):
+class AgentBase(Resource):
     """An agent: it joins a host and a specialty."""
 
     def __init__(self, scope: Construct, id_: str, **arguments: Any) -> None:
@@ -34,7 +34,7 @@ class CarriesSpecialty(Resource):
         self._tree.carriers.append(self)
 
 
-class DestroyedBeforeSpecialties(Resource):
+class HostBase(Resource):
     """A host: Terraform must destroy it before the specialties that its agents carry."""
 
     _implied: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class DestroyedBeforeSpecialties(Resource):
     @cached_property
     def _declared_dependencies(self) -> set[str]:
         declared = self._meta.get("depends_on", ())
-        return {_address(other) for other in declared if isinstance(other, Carried)}
+        return {_address(other) for other in declared if isinstance(other, SpecialtyBase)}
 
 
 class _Dependencies(cdktf.TerraformElement):
@@ -78,12 +78,12 @@ class _Dependencies(cdktf.TerraformElement):
         """Return nothing; cdktf asks every element for its metadata before any for its block."""
         if not self._tree.searching:
             for host in self._tree.declared:
-                if isinstance(host, DestroyedBeforeSpecialties) and _stack_of(host) is self._stack:
+                if isinstance(host, HostBase) and _stack_of(host) is self._stack:
                     host.depend_on_specialties()
         return {}
 
 
-class Carried(Resource):
+class SpecialtyBase(Resource):
     """A specialty: it may refer to something itself, which only a search can tell."""
 
     _overridden = False
@@ -153,14 +153,14 @@ class _Conclusions:
         return latest
 
     @cached_property
-    def _pairs(self) -> dict[DestroyedBeforeSpecialties, set[Carried]]:
-        pairs: dict[DestroyedBeforeSpecialties, set[Carried]] = defaultdict(set)
+    def _pairs(self) -> dict[HostBase, set[SpecialtyBase]]:
+        pairs: dict[HostBase, set[SpecialtyBase]] = defaultdict(set)
         for agent in self._tree.carriers:
             host = origin(self._tree, agent._values.get("host_id"))
             specialty = origin(self._tree, agent._values.get("specialty_id"))
             if (
-                isinstance(host, DestroyedBeforeSpecialties)
-                and isinstance(specialty, Carried)
+                isinstance(host, HostBase)
+                and isinstance(specialty, SpecialtyBase)
                 and _stack_of(host) is _stack_of(specialty)
             ):
                 pairs[host].add(specialty)
@@ -170,7 +170,7 @@ class _Conclusions:
     def _doubtful(self) -> set[cdktf.TerraformStack]:
         stacks = {
             _stack_of(specialty)
-            for specialty in set[Carried]().union(*self._pairs.values())
+            for specialty in set[SpecialtyBase]().union(*self._pairs.values())
             if not specialty.stands_alone()
         }
         for agent in self._tree.carriers:
@@ -181,7 +181,7 @@ class _Conclusions:
                 stacks.add(_stack_of(agent))
         return stacks
 
-    def implied_addresses(self, host: DestroyedBeforeSpecialties) -> tuple[str, ...]:
+    def implied_addresses(self, host: HostBase) -> tuple[str, ...]:
         """Return the addresses of the specialties that `host` depends on, sorted."""
         if _stack_of(host) in self._doubtful:
             found = self._search(_stack_of(host)).get(_address(host), set())

@@ -12,7 +12,7 @@ from constructs import Construct
 from opsconsole.bounds import UNBOUNDED, Bounds
 from opsconsole_cdktf import _attributes as attributes
 from opsconsole_cdktf._declared import MetaArguments
-from opsconsole_cdktf._ordering import CarriesSpecialty
+from opsconsole_cdktf._ordering import AgentBase
 from opsconsole_cdktf._rules import Kind
 
 AgentDeletionPolicy: TypeAlias = Literal["archive_with_host", "abandon", "prevent"]
@@ -140,7 +140,7 @@ class AgentAttributes:
     updated_at = attributes.text_output("When the agent was last changed, ISO 8601.")
 
 
-class Agent(CarriesSpecialty, AgentAttributes):
+class Agent(AgentBase, AgentAttributes):
     """An agent, bound to a host and a specialty. The console has no operation that deletes an
     agent: it is archived when its host is deleted.
 

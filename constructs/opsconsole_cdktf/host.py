@@ -11,7 +11,7 @@ from constructs import Construct
 from opsconsole.bounds import Bounds
 from opsconsole_cdktf import _attributes as attributes
 from opsconsole_cdktf._declared import MetaArguments
-from opsconsole_cdktf._ordering import DestroyedBeforeSpecialties
+from opsconsole_cdktf._ordering import HostBase
 
 HostIpConnectMode: TypeAlias = Literal["auto", "public", "private"]
 """What `ip_connect_mode` of `Host` may be."""
@@ -154,7 +154,7 @@ class HostAttributes:
     updated_at = attributes.text_output("When the host was last changed, ISO 8601.")
 
 
-class Host(DestroyedBeforeSpecialties, HostAttributes):
+class Host(HostBase, HostAttributes):
     """A remote machine reached over ssh or winrm. Deleting it archives its agents and their tasks
     in one transaction.
 

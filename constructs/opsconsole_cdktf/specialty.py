@@ -12,7 +12,7 @@ from constructs import Construct
 from opsconsole.bounds import Bounds
 from opsconsole_cdktf import _attributes as attributes
 from opsconsole_cdktf._declared import MetaArguments
-from opsconsole_cdktf._ordering import Carried
+from opsconsole_cdktf._ordering import SpecialtyBase
 from opsconsole_cdktf._rules import Kind
 
 SpecialtyDeletionPolicy: TypeAlias = Literal["abandon", "delete"]
@@ -106,7 +106,7 @@ class SpecialtyAttributes:
     updated_at = attributes.text_output("When the specialty was last changed, ISO 8601.")
 
 
-class Specialty(Carried, SpecialtyAttributes):
+class Specialty(SpecialtyBase, SpecialtyAttributes):
     """A specialty that agents carry. The console has no operation that creates one: the declared
     `key` is looked up and adopted. Removed, it stays on the console unless `deletion_policy` says
     otherwise; deleting it is refused while an agent carries it.

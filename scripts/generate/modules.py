@@ -72,12 +72,12 @@ class Module:
 def _base_in_order(definition: ResourceDefinition) -> str:
     """Return the base of a construct that takes part in the order of destruction, or nothing."""
     if blockers_of(definition):
-        return "Carried"
+        return "SpecialtyBase"
     if any(attribute.blocks_deletion for attribute in definition):
-        return "CarriesSpecialty"
+        return "AgentBase"
     carried = (blocker for item in RESOURCES.values() for blocker, _ in blockers_of(item))
     if any(definition in owners_above(blocker) for blocker in carried):
-        return "DestroyedBeforeSpecialties"
+        return "HostBase"
     return ""
 
 

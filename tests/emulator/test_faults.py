@@ -177,4 +177,4 @@ def test_a_fault_that_cannot_be_is_refused(members: dict[str, Any]) -> None:
 def test_a_refused_fault_says_why(served: Emulator) -> None:
     with pytest.raises(ControlError, match="stauts"):
         served.fault(stauts=500)
-    assert Faults().meet("GET", "unknown", "/", b"") is None
+    assert Faults().match("GET", "unknown", "/", b"") is None

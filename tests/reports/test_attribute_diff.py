@@ -163,4 +163,4 @@ def test_what_is_too_long_is_compared_from_both_ends(
     monkeypatch: pytest.MonkeyPatch, left: str, right: str, expected: Any
 ) -> None:
     monkeypatch.setattr(value_diff, "_COMPARABLE", -1)
-    assert value_diff.steps(left, right) == expected
+    assert value_diff.edit_script(left, right) == expected

@@ -77,7 +77,7 @@ _CONSTRUCTS: Final = ("backend", "hosts", "opsconsole")
 """Ids of what the Python program itself declares in its stack, and of what cdktf adds to it."""
 
 
-def items(findings: Findings) -> list[AdoptedObject]:
+def declare_objects(findings: Findings) -> list[AdoptedObject]:
     """Return the declared objects, each after everything that it refers to."""
     readable = {item.import_id: item for item in findings.objects if not item.reason}
     variables = set(_CONSTRUCTS)

@@ -20,7 +20,7 @@ from opsconsole.adopt.found import (
     read_objects,
 )
 from opsconsole.adopt.hcl_program import hcl_program
-from opsconsole.adopt.plan import items
+from opsconsole.adopt.plan import declare_objects
 from opsconsole.adopt.python_program import python_program
 from opsconsole.cli import opening
 from opsconsole.cli.hosts_import import read_rows
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     if not findings.objects:
         sys.stderr.write("There is nothing to import, and no program is written.\n")
         return 0
-    declared = items(findings)
+    declared = declare_objects(findings)
     if not declared:
         reasons = "".join(f"\n  {item.import_id}: {item.reason}" for item in findings.objects[:20])
         raise UserError(f"None of the objects could be read:{reasons}", "No program is written.")

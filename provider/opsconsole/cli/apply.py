@@ -15,8 +15,8 @@ from pathlib import Path
 
 from opsconsole.cli import events, opening, planning
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
-from opsconsole.cli.progress import TICK, ApplyMessages, showing
-from opsconsole.cli.standard_streams import columns, use_colour, write_surely
+from opsconsole.cli.progress import TICK, ApplyMessages, show_progress
+from opsconsole.cli.standard_streams import columns, use_colour, write_or_stderr
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, has_error
@@ -92,7 +92,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
         _check_checksum(args, saved.plan)
         space = planning.workspace(args, program, variables, session)
         ui = ApplyUI(args, destroying=saved.plan.mode == "destroy")
-        objection = planning.objection_to(args, saved.plan)
+        objection = planning.guard_objection_to(args, saved.plan)
         if objection is not None:
             diagnostics = [objection]
         else:
@@ -131,7 +131,7 @@ class ApplyUI:
 
     def show_plan(self, plan: Plan, title: str) -> Plan:
         """Show a plan; return it with the guard's objection, if it has one."""
-        objection = planning.objection_to(self.args, plan)
+        objection = planning.guard_objection_to(self.args, plan)
         if objection is not None:
             plan = replace(plan, diagnostics=(*plan.diagnostics, objection))
         planning.write_reports(self.args, plan, title)
@@ -208,7 +208,7 @@ class ApplyUI:
             colour=use_colour(self.args),
             width=columns(),
         )
-        write_surely(f"\n{text}{_not_started_text(applied) if applied.not_started else ''}")
+        write_or_stderr(f"\n{text}{_not_started_text(applied) if applied.not_started else ''}")
 
 
 def _question(plan: Plan) -> str:
@@ -244,7 +244,9 @@ def _apply_and_report(
     colour = use_colour(ui.args, sys.stderr)
     title = "Destroying" if ui.operation == "destroy" else "Applying"
     display = (
-        nullcontext(ApplyMessages(events.emit)) if ui.args.json else showing(title, colour=colour)
+        nullcontext(ApplyMessages(events.emit))
+        if ui.args.json
+        else show_progress(title, colour=colour)
     )
     try:
         with display as listener:

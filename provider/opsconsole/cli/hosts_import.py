@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from opsconsole.cli import opening
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
-from opsconsole.cli.standard_streams import use_colour, write_surely
+from opsconsole.cli.standard_streams import use_colour, write_or_stderr
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.errors import Stopped, UserError
 from opsconsole.lifecycle.file_import import (
@@ -208,7 +208,7 @@ class _Lines:
                 str(row.number), row.name or "-", row.status, row.id or "-", row.error or ""
             )
             lines.append(self._pen.paint(line.rstrip("\n"), *colour) + "\n")
-        write_surely("".join(lines))
+        write_or_stderr("".join(lines))
         sys.stdout.flush()
 
     def _line(self, *cells: str) -> str:
@@ -260,5 +260,5 @@ class _JsonLines:
         )
 
     def _write(self, *found: dict[str, Any]) -> None:
-        write_surely("".join(json.dumps(item, ensure_ascii=False) + "\n" for item in found))
+        write_or_stderr("".join(json.dumps(item, ensure_ascii=False) + "\n" for item in found))
         sys.stdout.flush()

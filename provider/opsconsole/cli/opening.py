@@ -269,7 +269,7 @@ def report_folded(session: StateSession) -> None:
         )
 
 
-def place_of(args: argparse.Namespace) -> Path:
+def program_directory(args: argparse.Namespace) -> Path:
     """Return the working directory of the program or the state that the command line names."""
     program = _written_program(args) if _has_app(args) else None
     return Path.cwd() if program is None else program.root

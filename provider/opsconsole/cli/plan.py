@@ -98,7 +98,7 @@ def _plan(args: argparse.Namespace, program: Program) -> int:
         planning.check(args, program, variables, session.state)
         space = planning.workspace(args, program, variables, session)
         plan = planning.plan_program(runner, args, space, session)
-        objection = planning.objection_to(args, plan)
+        objection = planning.guard_objection_to(args, plan)
         if objection is not None:
             # It forbids to apply, not to plan.
             warned = replace(objection, severity=Severity.WARNING)

@@ -114,7 +114,7 @@ def plan_program(
         return run_stoppable(runner, work)
 
 
-def objection_to(args: argparse.Namespace, plan: Plan) -> Diagnostic | None:
+def guard_objection_to(args: argparse.Namespace, plan: Plan) -> Diagnostic | None:
     """Return why a plan needs to be forced, where the command line does not; or None."""
     return None if args.force else guard_objection(plan, args.max_destroy, FEWEST_GUARDED)
 

@@ -55,7 +55,7 @@ def _id(value: object) -> str:
     return found if isinstance(found, str) else ""
 
 
-def held_back(waiting: HeldBack) -> str:
+def describe_rate_limit_wait(waiting: HeldBack) -> str:
     """Return the text about a wait that the console asks for; empty below a second."""
     if waiting.seconds < 1:
         return ""
@@ -108,7 +108,7 @@ class ApplyMessages:
 
     def tick(self) -> None:
         """Report the steps that have run for about ten seconds or more."""
-        if held := held_back(self.waiting()):
+        if held := describe_rate_limit_wait(self.waiting()):
             self._say(f"Waiting: {held}")
         now = time.monotonic()
         long = [(step, now - since) for step, since in self._since.values()]
@@ -178,7 +178,7 @@ class Printer:
 
 
 @contextmanager
-def showing(title: str, *, colour: bool) -> Iterator[Lines]:
+def show_progress(title: str, *, colour: bool) -> Iterator[Lines]:
     """Show how an apply goes: by a bar where stderr is a terminal, by lines on stdout elsewhere."""
     if not sys.stderr.isatty():
         yield Lines(Printer())
@@ -215,7 +215,7 @@ class Spinner:
         seconds = time.monotonic() - self._since
         rate = f" · {sent / seconds:,.0f}/s" if sent and seconds > 1 else ""
         counted = f" {sent:,} requests{rate}" if sent else ""
-        held = held_back(self.held())
+        held = describe_rate_limit_wait(self.held())
         waits = f" · {held}" if held else ""
         return Text.assemble((self._text, "bold"), (counted, "cyan"), (waits, "yellow"))
 

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
 from rich.text import Text
 
-from opsconsole.cli.progress import FEW, Lines, held_back
+from opsconsole.cli.progress import FEW, Lines, describe_rate_limit_wait
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.order import Step
 from opsconsole.reports import messages
@@ -40,7 +40,7 @@ class _Held(ProgressColumn):
         self._bar = bar
 
     def render(self, task: Task) -> Text:
-        return Text(held_back(self._bar.waiting()), style="yellow")
+        return Text(describe_rate_limit_wait(self._bar.waiting()), style="yellow")
 
 
 class Bar(Lines):

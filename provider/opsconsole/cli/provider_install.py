@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     print(f"Installed {SOURCE} {__version__}:")
     for launcher in launchers:
         print(f"  {launcher}")
-    print(advice(folder, os.environ))
+    print(configuration_advice(folder, os.environ))
     return 0
 
 
@@ -94,7 +94,7 @@ def implied_folders(environment: Mapping[str, str]) -> list[Path]:
     ]
 
 
-def advice(folder: Path, environment: Mapping[str, str]) -> str:
+def configuration_advice(folder: Path, environment: Mapping[str, str]) -> str:
     """Say which setting Terraform needs, if any, to find the provider in `folder`."""
     settings = settings_file(environment)
     reads = "Terraform and OpenTofu look there by default: run `terraform init`."

@@ -10,7 +10,7 @@ from opsconsole.cli import opening
 from opsconsole.cli.standard_streams import use_colour
 from opsconsole.errors import UserError
 from opsconsole.reports import state_report
-from opsconsole.reports.value_diff import whole
+from opsconsole.reports.value_diff import lines_of_value
 from opsconsole.state import StateOutput, read_state
 
 
@@ -68,7 +68,7 @@ def _one(args: argparse.Namespace, outputs: dict[str, StateOutput]) -> str:
     if args.json:
         return json.dumps(output.value, ensure_ascii=False) + "\n"
     if not args.raw:
-        return "\n".join(line.plain[4:] for line in whole(output.value, 0, "", "")) + "\n"
+        return "\n".join(line.plain[4:] for line in lines_of_value(output.value, 0, "", "")) + "\n"
     if isinstance(output.value, bool):
         return str(output.value).lower()
     if isinstance(output.value, str | int | float):

@@ -109,7 +109,7 @@ def lost_output() -> str:
     return found.failure if found is not None and found.ends_work else ""
 
 
-def write_surely(text: str) -> None:
+def write_or_stderr(text: str) -> None:
     """Write to stdout what must not be lost; to stderr, where that fails."""
     sys.stdout.write(text)
     if lost_output():

@@ -30,7 +30,7 @@ _ANY = "any"
 
 
 def list_workspaces(args: argparse.Namespace) -> int:
-    place = opening.place_of(args)
+    place = opening.program_directory(args)
     selected = workspace_of(place)
     names = {*_names(args), selected} - {DEFAULT_WORKSPACE}
     for name in (DEFAULT_WORKSPACE, *sorted(names)):
@@ -39,12 +39,12 @@ def list_workspaces(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace) -> int:
-    sys.stdout.write(f"{workspace_of(opening.place_of(args))}\n")
+    sys.stdout.write(f"{workspace_of(opening.program_directory(args))}\n")
     return 0
 
 
 def create(args: argparse.Namespace) -> int:
-    name, place = _check_name(args.name), opening.place_of(args)
+    name, place = _check_name(args.name), opening.program_directory(args)
     if name in _names(args):
         raise UserError(f'There is a workspace "{name}" already.', "Select it.")
     backend = opening.state_backend(args, "workspace new", workspace=name)
@@ -59,7 +59,7 @@ def create(args: argparse.Namespace) -> int:
 
 
 def select(args: argparse.Namespace) -> int:
-    name, place = _check_name(args.name), opening.place_of(args)
+    name, place = _check_name(args.name), opening.program_directory(args)
     if name not in _names(args):
         raise UserError(
             f'There is no workspace "{name}".', f"`opsconsole workspace new {name}` makes it."
@@ -70,7 +70,7 @@ def select(args: argparse.Namespace) -> int:
 
 
 def delete(args: argparse.Namespace) -> int:
-    name, place = _check_name(args.name), opening.place_of(args)
+    name, place = _check_name(args.name), opening.program_directory(args)
     if name == DEFAULT_WORKSPACE:
         raise UserError("The workspace default cannot be deleted.")
     if name == workspace_of(place):

@@ -236,7 +236,7 @@ class Exchange:
                 await asyncio.sleep(app.latency)
             fault = None
             if app.faults.waiting:
-                fault = app.faults.meet(method, self._operation, path, body)
+                fault = app.faults.match(method, self._operation, path, body)
             if fault is None:
                 status, content, entry.request_id = self._reply(scope, body)
                 await _send(send, status, content, [_JSON])

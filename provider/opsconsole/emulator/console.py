@@ -20,7 +20,7 @@ Body = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Principal:
+class Caller:
     """The rights of a key (Authentication, blacklist update rules).
 
     None means every org.
@@ -53,7 +53,7 @@ class ConsoleRequest(NamedTuple):
     query: Mapping[str, str]
     body: bytes
     headers: Headers
-    principal: Principal
+    principal: Caller
 
 
 class Answer(NamedTuple):
@@ -68,7 +68,7 @@ class EmulatedConsole:
 
     def __init__(self, store: Store, profile: Profile) -> None:
         self.store = store
-        self._principals: dict[bytes, Principal] = {}
+        self._principals: dict[bytes, Caller] = {}
         self._keys_version = -1
         self.use(profile)
 
@@ -78,7 +78,7 @@ class EmulatedConsole:
         self.bodies = Bodies(profile)
         self.rendering = Rendering(profile)
 
-    def principal(self, headers: Iterable[tuple[bytes, bytes]]) -> Principal:
+    def principal(self, headers: Iterable[tuple[bytes, bytes]]) -> Caller:
         """Return the caller; 401 UNAUTHORIZED where there is none that counts."""
         if self._keys_version != self.store.keys.version:
             self._principals.clear()
@@ -91,13 +91,13 @@ class EmulatedConsole:
             self._principals[authorization] = self._by_key(authorization)
         return self._principals[authorization]
 
-    def _by_key(self, authorization: bytes) -> Principal:
+    def _by_key(self, authorization: bytes) -> Caller:
         scheme, _, secret = authorization.decode("latin-1").partition(" ")
         if scheme.lower() != "bearer" or not secret.startswith("svc_ak_"):
             raise unauthorized("the Authorization header holds no API key")
         return _principal(self.store.keys.find("secret", secret))
 
-    def _by_cookie(self, cookie: bytes) -> Principal:
+    def _by_cookie(self, cookie: bytes) -> Caller:
         value = cookie_parser(cookie.decode("latin-1")).get(self.profile.cookie_name)
         if value:
             return _principal(self.store.keys.find("cookie", value))
@@ -137,7 +137,7 @@ Rule: TypeAlias = Callable[[EmulatedConsole, ConsoleRequest], Answer]
 """What an operation does."""
 
 
-def _principal(rows: list[Row]) -> Principal:
+def _principal(rows: list[Row]) -> Caller:
     if not rows:
         raise unauthorized("the key is invalid")
     row = rows[0]
@@ -148,7 +148,7 @@ def _principal(rows: list[Row]) -> Principal:
     read_orgs = _orgs(row.get("read_orgs"))
     if read_orgs is not None:
         read_orgs = None if write_orgs is None else read_orgs | write_orgs
-    return Principal(
+    return Caller(
         org_id=row.get("org_id") or MAIN_ORG,
         read_orgs=read_orgs,
         write_orgs=write_orgs,

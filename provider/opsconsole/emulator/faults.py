@@ -241,7 +241,7 @@ class Faults:
         """Wait until faults are forgotten."""
         await self._forgotten.wait()
 
-    def meet(self, method: str, operation: str, path: str, body: bytes) -> Fault | None:
+    def match(self, method: str, operation: str, path: str, body: bytes) -> Fault | None:
         """Return the first fault that this request meets, and count it."""
         for fault in self.waiting:
             if fault.method not in ("*", method) or not re.search(fault.path, path):

@@ -159,7 +159,7 @@ def import_hosts(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
         if stopped:
             verdicts.append(ImportedRow("skipped", None, "not tried: an earlier row failed"))
             continue
-        verdict = batch.judge(row)
+        verdict = batch.import_row(row)
         verdicts.append(verdict)
         if verdict.outcome == "failed" and on_error == "stop":
             stopped = True
@@ -263,7 +263,7 @@ class Batch:
         self._now = console.store.now()
         self._promised: dict[tuple[str, str], str] = {}
 
-    def judge(self, row: Any) -> ImportedRow:
+    def import_row(self, row: Any) -> ImportedRow:
         """Import one row, or return what its outcome would be."""
         if type(row) is not dict:
             return ImportedRow("failed", None, "the row must be an object")
@@ -278,11 +278,11 @@ class Batch:
         if missing := missing_jump_hosts(self._console, self._request, fields):
             return ImportedRow("failed", None, f"jump_host_ids names no host: {missing[0]}")
         try:
-            return self._matched_or_created(fields)
+            return self._match_or_create(fields)
         except Refusal as refusal:
             return ImportedRow("failed", None, f"{refusal.code}: {refusal.message}")
 
-    def _matched_or_created(self, fields: Row) -> ImportedRow:
+    def _match_or_create(self, fields: Row) -> ImportedRow:
         for name in self._console.profile.match_by:
             value = fields.get(name)
             if value is None:

@@ -9,9 +9,9 @@ from opsconsole.phrases import plural
 from opsconsole.quoting import printable
 from opsconsole.reconcile.changes import Counts
 from opsconsole.reports import diagnostics_text
-from opsconsole.reports.labels import natural
+from opsconsole.reports.labels import natural_order
 from opsconsole.reports.text import SENSITIVE, Pen
-from opsconsole.reports.value_diff import whole
+from opsconsole.reports.value_diff import lines_of_value
 from opsconsole.values import Value
 
 
@@ -85,8 +85,8 @@ def render(
         width: Columns of the terminal that diagnostics are fitted to, or 0.
     """
     pen = Pen(colour)
-    failures = sorted(failed, key=natural)
-    left_out = sorted((skipped or {}).items(), key=lambda item: natural(item[0]))
+    failures = sorted(failed, key=natural_order)
+    left_out = sorted((skipped or {}).items(), key=lambda item: natural_order(item[0]))
     cross, dash = pen.paint("✗", "red"), pen.paint("-", "yellow")
     waits = (f"{printable(item)} (waited for {printable(cause)})" for item, cause in left_out)
     lines = [
@@ -117,6 +117,6 @@ def outputs_text(outputs: Mapping[str, tuple[Value, bool]], pen: Pen) -> str:
         if sensitive:
             lines.append(f"{printable(name)} = {SENSITIVE}")
         else:
-            shown = whole(value, 0, "", f"{printable(name)} = ")
+            shown = lines_of_value(value, 0, "", f"{printable(name)} = ")
             lines += [line.plain[4:] for line in shown]
     return "\n".join([*lines, ""])

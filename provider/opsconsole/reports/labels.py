@@ -134,7 +134,7 @@ def _reason(change: Change) -> str:
     }.get(change.reason, "")
 
 
-def agreement(plan: Plan) -> str:
+def describe_no_changes(plan: Plan) -> str:
     """Describe a plan without changes; attributes that were not seen may differ on the console."""
     if not plan.unread and not plan.partly_shown:
         return "The console matches the program."
@@ -199,7 +199,7 @@ def parse_address(address: str, type_name: str = "") -> Address:
         return Address(type_name, address)
 
 
-def natural(text: str) -> tuple[tuple[int, int | str], ...]:
+def natural_order(text: str) -> tuple[tuple[int, int | str], ...]:
     """Return a key that orders `web[2]` before `web[10]`."""
     return tuple(
         (0, int(part)) if part.isascii() and part.isdigit() else (1, part)

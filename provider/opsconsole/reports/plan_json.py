@@ -38,7 +38,7 @@ from opsconsole.reports.json_values import (
     type_of,
     without_empty,
 )
-from opsconsole.reports.labels import kinds_of, natural, parse_address, sensitive_of
+from opsconsole.reports.labels import kinds_of, natural_order, parse_address, sensitive_of
 from opsconsole.state import instance_and_key
 from opsconsole.values import UNKNOWN, Attributes, holds_unknown
 
@@ -117,7 +117,7 @@ def _order(item: Change | Drift | DataRead) -> tuple[Any, ...]:
     # Terraform orders names as text, and only keys that are numbers by their value.
     key = (place.key, "") if isinstance(place.key, int) else (-1, place.key or "")
     kind = 2 if isinstance(place.key, str) else 1
-    return natural(place.module), place.mode != "data", place.type, place.name, kind, key
+    return natural_order(place.module), place.mode != "data", place.type, place.name, kind, key
 
 
 def resource_change(change: Change) -> dict[str, Any]:

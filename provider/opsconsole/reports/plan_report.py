@@ -10,11 +10,11 @@ from opsconsole.quoting import printable
 from opsconsole.reconcile.changes import Action, Change, Drift, Plan
 from opsconsole.reports.diagnostics_text import dedupe_diagnostics
 from opsconsole.reports.labels import (
-    agreement,
+    describe_no_changes,
     describe_no_requests,
     heading,
     label_attribute,
-    natural,
+    natural_order,
     parse_address,
     plan_summary,
     sensitive_of,
@@ -84,7 +84,7 @@ def _headline(plan: Plan) -> tuple[str, Style, str, str]:
         headline = f"{objects} differ{'s' if len(plan.drift) == 1 else ''} from state"
         return "📋", MOVE, headline, "Applying only updates state."
     if plan.empty:
-        return "✅", PLAN_STYLES[Action.CREATE], "No changes", agreement(plan)
+        return "✅", PLAN_STYLES[Action.CREATE], "No changes", describe_no_changes(plan)
     first, _, rest = plan_summary(plan.counts, plan.changes).partition(". ")
     styles = map(style_of_change, plan.changes)
     gravest = min(styles, key=lambda style: style.rank, default=SAME)
@@ -117,13 +117,13 @@ def _sections(plan: Plan, anchors: Mapping[int, str]) -> Iterator[Section]:
         if rows:
             yield Section(f"s-{style.name}", title, meaning, style, tuple(rows))
     if plan.drift:
-        drift = sorted(plan.drift, key=lambda item: natural(item.address))
+        drift = sorted(plan.drift, key=lambda item: natural_order(item.address))
         rows = [_drift_row(item, number) for number, item in enumerate(drift)]
         meaning = "The console holds other values than state."
         yield Section("s-drift", "Differs from state", meaning, MOVE, tuple(rows))
     still = sorted(
         (change for change in plan.changes if not change.acts),
-        key=lambda change: natural(change.address),
+        key=lambda change: natural_order(change.address),
     )
     if still:
         rows = [

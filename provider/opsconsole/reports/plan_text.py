@@ -13,19 +13,19 @@ from opsconsole.reconcile.changes import Action, Change, Drift, OutputChange, Pl
 from opsconsole.reports import diagnostics_text
 from opsconsole.reports.labels import (
     LEGEND,
-    agreement,
+    describe_no_changes,
     describe_no_requests,
     heading,
     kinds_of,
     label_attribute,
-    natural,
+    natural_order,
     parse_address,
     plan_summary,
     sensitive_of,
     symbol,
 )
 from opsconsole.reports.text import SENSITIVE, SIGN_COLOURS, Pen, scalar, wrap_lines
-from opsconsole.reports.value_diff import TO_NULL, Diff, Line, changed_value, whole
+from opsconsole.reports.value_diff import TO_NULL, Diff, Line, changed_value, lines_of_value
 from opsconsole.state import print_key
 
 RULE = "─" * 77
@@ -80,7 +80,7 @@ def visible_changes(plan: Plan) -> list[Change]:
     """
     cascaded = {id(change) for group in cascades(plan).values() for change in group}
     acting = (change for change in plan.acting() if id(change) not in cascaded)
-    return sorted(acting, key=lambda change: natural(change.address))
+    return sorted(acting, key=lambda change: natural_order(change.address))
 
 
 def cascades(plan: Plan) -> Mapping[str, Sequence[Change]]:
@@ -95,7 +95,7 @@ def cascades(plan: Plan) -> Mapping[str, Sequence[Change]]:
         if change.cascade in hosts and change.action is Action.DELETE:
             found[change.cascade].append(change)
     for group in found.values():
-        group.sort(key=lambda change: natural(change.address))
+        group.sort(key=lambda change: natural_order(change.address))
     return found
 
 
@@ -267,7 +267,7 @@ def _drift(plan: Plan, pen: Pen) -> str:
         "other values than were declared. It may be the reason for some of what is planned:",
         "",
     ]
-    for drift in sorted(plan.drift, key=lambda item: natural(item.address)):
+    for drift in sorted(plan.drift, key=lambda item: natural_order(item.address)):
         verb = "has been deleted" if drift.after is None else "has changed"
         if not drift.perhaps_by_others:
             verb = f"differs, with the same updated_at: {_KEPT}"
@@ -285,7 +285,7 @@ def _nothing(plan: Plan, pen: Pen) -> str:
     words = {
         "destroy": "There is nothing to destroy.",
         "refresh-only": "State matches what was read of the console.",
-    }.get(plan.mode, agreement(plan))
+    }.get(plan.mode, describe_no_changes(plan))
     headline = f"{pen.paint('No changes.', 'bold', 'green')} {pen.bold(words)}\n"
     if plan.drift and plan.mode != "refresh-only":
         headline += "\nApplying only updates state with the changes above.\n"
@@ -317,8 +317,8 @@ def output_lines(output: OutputChange, width: int = 0) -> Iterator[Line]:
         tail = TO_NULL if output.action is Action.DELETE else ""
         yield Line(0, sign, f"{head}{SENSITIVE}{tail}")
     elif output.action is Action.CREATE:
-        yield from whole(output.after, 0, "+", head)
+        yield from lines_of_value(output.after, 0, "+", head)
     elif output.action is Action.DELETE:
-        yield from whole(output.before, 0, "-", head, TO_NULL)
+        yield from lines_of_value(output.before, 0, "-", head, TO_NULL)
     else:
         yield from changed_value(output.before, output.after, 0, head, None, "")

@@ -18,7 +18,7 @@ from opsconsole.reports.json_values import instance_json, module_tree, sensitive
 from opsconsole.reports.labels import kinds_of, sensitive_of
 from opsconsole.reports.plan_json import STATE_FORMAT_VERSION
 from opsconsole.reports.text import SENSITIVE, Pen
-from opsconsole.reports.value_diff import whole
+from opsconsole.reports.value_diff import lines_of_value
 from opsconsole.state import Address, InstanceObject, State, StateOutput
 
 _INDENT = 4
@@ -65,7 +65,7 @@ def _object(address: Address, held: InstanceObject, remark: str, pen: Pen) -> It
         if name in hidden:
             yield f"{' ' * _INDENT}{head}{SENSITIVE}"
             continue
-        for line in whole(shown[name], 1, "", head):
+        for line in lines_of_value(shown[name], 1, "", head):
             yield line.plain[_INDENT:]
     yield "}"
 

@@ -56,7 +56,7 @@ def hidden_line(depth: int, count: int, noun: str) -> Line:
     return Line(depth, "", "", f"# ({plural(count, f'unchanged {noun}')} hidden)")
 
 
-def whole(
+def lines_of_value(
     value: Value, depth: int, sign: str, head: str = "", tail: str = "", inner: str | None = None
 ) -> list[Line]:
     """Return `value` in full between `head` and `tail`; `inner` is the sign of its parts."""
@@ -64,14 +64,14 @@ def whole(
     if isinstance(value, list) and value:
         lines = [Line(depth, sign, f"{head}[")]
         for item in value:
-            lines += whole(item, depth + 1, inner, tail=",")
+            lines += lines_of_value(item, depth + 1, inner, tail=",")
         lines.append(Line(depth, "", f"]{tail}", mark=sign))
     elif isinstance(value, dict) and value:
         lines = [Line(depth, sign, f"{head}{{")]
         width = max(map(len, value))
         for name, item in value.items():
             if item is not None:
-                lines += whole(item, depth + 1, inner, f"{printable(name):{width}} = ")
+                lines += lines_of_value(item, depth + 1, inner, f"{printable(name):{width}} = ")
         lines.append(Line(depth, "", f"}}{tail}", mark=sign))
     elif isinstance(value, str) and "\n" in value:
         lines = [Line(depth, sign, f"{head}<<-EOT")]
@@ -87,14 +87,14 @@ def changed_value(
 ) -> Iterator[Line]:
     """Yield how `old` becomes `new`; equal values are yielded unsigned."""
     if same(old, new):
-        yield from whole(old, depth, "", head, tail)
+        yield from lines_of_value(old, depth, "", head, tail)
     elif old is None:
-        yield from _add_remark(whole(new, depth, "+", head, tail), remark)
+        yield from _add_remark(lines_of_value(new, depth, "+", head, tail), remark)
     elif new is None:
-        yield from _add_remark(whole(old, depth, "-", head, TO_NULL + tail), remark)
+        yield from _add_remark(lines_of_value(old, depth, "-", head, TO_NULL + tail), remark)
     elif new is UNKNOWN:
         arrow = f" -> {KNOWN_AFTER_APPLY}{tail}"
-        yield from _add_remark(whole(old, depth, "~", head, arrow, inner="-"), remark)
+        yield from _add_remark(lines_of_value(old, depth, "~", head, arrow, inner="-"), remark)
     elif isinstance(old, list) and isinstance(new, list):
         yield Line(depth, "~", f"{head}[", remark)
         yield from (_set if kind is Kind.STRING_SET else _list)(old, new, depth + 1)
@@ -108,8 +108,8 @@ def changed_value(
         yield from _text(old, new, depth + 1)
         yield Line(depth, "", f"EOT{tail}")
     elif isinstance(old, list | dict) or isinstance(new, list | dict):
-        yield from _add_remark(whole(old, depth, "-", head, tail), remark)
-        yield from whole(new, depth, "+", head, tail)
+        yield from _add_remark(lines_of_value(old, depth, "-", head, tail), remark)
+        yield from lines_of_value(new, depth, "+", head, tail)
     else:
         yield Line(depth, "~", f"{head}{scalar(old)} -> {scalar(new)}{tail}", remark)
 
@@ -135,16 +135,16 @@ def _set(old: list[Value], new: list[Value], depth: int) -> Iterator[Line]:
     gone = [item for item in old if _key(item) not in wanted]
     come = [item for item in new if _key(item) not in held]
     for item in gone:
-        yield from whole(item, depth, "-", tail=",")
+        yield from lines_of_value(item, depth, "-", tail=",")
     for item in come:
-        yield from whole(item, depth, "+", tail=",")
+        yield from lines_of_value(item, depth, "+", tail=",")
     if len(old) > len(gone):
         yield hidden_line(depth, len(old) - len(gone), "element")
 
 
 def _list(old: list[Value], new: list[Value], depth: int) -> Iterator[Line]:
     hidden = 0
-    for step, left, left_end, right, right_end in steps([*map(_key, old)], [*map(_key, new)]):
+    for step, left, left_end, right, right_end in edit_script([*map(_key, old)], [*map(_key, new)]):
         if step == "equal":
             hidden += left_end - left
             continue
@@ -152,14 +152,16 @@ def _list(old: list[Value], new: list[Value], depth: int) -> Iterator[Line]:
         for index in range(pairs):
             yield from changed_value(old[left + index], new[right + index], depth, "", None, ",")
         for item in old[left + pairs : left_end]:
-            yield from whole(item, depth, "-", tail=",")
+            yield from lines_of_value(item, depth, "-", tail=",")
         for item in new[right + pairs : right_end]:
-            yield from whole(item, depth, "+", tail=",")
+            yield from lines_of_value(item, depth, "+", tail=",")
     if hidden:
         yield hidden_line(depth, hidden, "element")
 
 
-def steps(left: Sequence[str], right: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
+def edit_script(
+    left: Sequence[str], right: Sequence[str]
+) -> Sequence[tuple[str, int, int, int, int]]:
     """Return how `left` becomes `right`, as difflib's opcodes.
 
     Where comparing every part with every other would take long, everything between the common
@@ -200,7 +202,7 @@ def _object(old: dict[str, Value], new: dict[str, Value], depth: int) -> Iterato
 
 def _text(old: str, new: str, depth: int) -> Iterator[Line]:
     left, right = old.split("\n"), new.split("\n")
-    for step, start, end, other, other_end in steps(left, right):
+    for step, start, end, other, other_end in edit_script(left, right):
         if step == "equal":
             yield from _context(left[start:end], depth)
             continue
@@ -284,7 +286,7 @@ class Diff:
             tail = TO_NULL if sign == "-" else ""
             return [Line(1, sign, f"{head}{SENSITIVE}{tail}", remark if sign else "")]
         if self.before is None:
-            return _known_later(head) if new is UNKNOWN else whole(new, 1, "+", head)
+            return _known_later(head) if new is UNKNOWN else lines_of_value(new, 1, "+", head)
         if self.after is None:
-            return whole(old, 1, "-", head, TO_NULL)
+            return lines_of_value(old, 1, "-", head, TO_NULL)
         return changed_value(old, new, 1, head, self.kinds.get(name), "", remark)

@@ -13,7 +13,7 @@ from enum import IntEnum
 from typing import Any, Final
 
 from opsconsole.quoting import printable
-from opsconsole.reports.labels import natural, parse_address
+from opsconsole.reports.labels import natural_order, parse_address
 from opsconsole.reports.report import ELSEWHERE, SAME, GraphItem, Style
 from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST, RESOURCES, SPECIALTY, referred_to
 from opsconsole.values import holds_unknown
@@ -261,7 +261,7 @@ def lay_out(graph: Graph) -> Graph:
     def order(box: Box) -> tuple[Any, ...]:
         # Beside its neighbours on the left, so that ties are short.
         known = [ranks[id(other)] for other in near[id(box)] if id(other) in ranks]
-        return box.column, sum(known) / len(known) if known else 1.0, natural(box.title)
+        return box.column, sum(known) / len(known) if known else 1.0, natural_order(box.title)
 
     for column in columns:
         column.sort(key=order)

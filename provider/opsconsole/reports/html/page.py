@@ -26,7 +26,7 @@ from opsconsole.reports.diagnostics_text import body_of
 from opsconsole.reports.html.graph import HEIGHT, WIDTH, draw
 from opsconsole.reports.report import Report
 from opsconsole.reports.text import SENSITIVE
-from opsconsole.reports.value_diff import Line, steps, whole
+from opsconsole.reports.value_diff import Line, edit_script, lines_of_value
 
 _TEMPLATES = "templates"
 _LOT: Final = 100
@@ -66,12 +66,12 @@ def pair_of(difference: Difference) -> Pair:
     if difference.sensitive:
         return name, (Span(SENSITIVE, "m"),), (Span(SENSITIVE, "p"),)
     left, right = (
-        [line.plain[4:] for line in whole(value, 0, "")]
+        [line.plain[4:] for line in lines_of_value(value, 0, "")]
         for value in (difference.state, difference.console)
     )
     ours: list[Span] = []
     theirs: list[Span] = []
-    for step, start, end, other, other_end in steps(left, right):
+    for step, start, end, other, other_end in edit_script(left, right):
         same = step == "equal"
         ours += _span(left[start:end], "" if same else "m")
         theirs += _span(right[other:other_end], "" if same else "p")
