@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from consoles import CONSOLES, hosts_readable
+from consoles import CONSOLES
 from opsconsole.emulator import Emulator
 
 
@@ -16,7 +16,7 @@ def test_right_after_an_apply(profile, ground_on, world):
     ground.console.reset_log()
     ground.run("plan", "-refresh-only", "-no-color")
     refreshed = ground.console.request_counts()
-    check = in_sync if hosts_readable(ground.console.profile) else hosts_unchecked
+    check = in_sync if ground.console.profile.hosts_readable else hosts_unchecked
 
     for _ in range(2):
         ground.console.reset_log()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from consoles import CONSOLES, hosts_readable, keeps_values_as_sent, lists_whole
+from consoles import CONSOLES
 from opsconsole.emulator import Profile, profiles
 from opsconsole.emulator.bodies import BadBody, with_switches
 from opsconsole.emulator.document import DOCUMENTED, EXTRA
@@ -53,12 +53,12 @@ def test_settings_that_go_with_a_profile_name_what_it_has() -> None:
 
 def test_what_a_test_may_expect_follows_from_the_switches() -> None:
     named = CONSOLES
-    assert not hosts_readable(named["blind"])
+    assert not named["blind"].hosts_readable
     assert named["extended"].empty_update == "refused"
-    assert hosts_readable(named["extended"])
-    odd = {name for name, profile in named.items() if not keeps_values_as_sent(profile)}
+    assert named["extended"].hosts_readable
+    odd = {name for name, profile in named.items() if not profile.keeps_values_as_sent}
     assert odd == {"tidying", "assigning", "dropping"}
-    assert {name for name, profile in named.items() if not lists_whole(profile)} == {"truncated"}
+    assert {name for name, profile in named.items() if not profile.lists_whole} == {"truncated"}
 
 
 @pytest.mark.parametrize(

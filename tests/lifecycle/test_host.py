@@ -2,7 +2,7 @@
 
 import pytest
 
-from consoles import CONSOLES, hosts_readable
+from consoles import CONSOLES
 from opsconsole.lifecycle.interface import Outcome
 from outcomes import errors, warnings
 
@@ -38,7 +38,7 @@ async def test_requests_of_a_bulk_creation(steps_of, console):
 
     assert [errors(outcome) for outcome in outcomes] == [[]] * 7
     total = console.traffic()["total"]
-    if hosts_readable(console.profile):
+    if console.profile.hosts_readable:
         assert total == 2 * 2 + 7
     else:
         assert 2 * 2 < total <= 2 * 2 + 7

@@ -84,30 +84,3 @@ CONSOLES = {
     **profiles(),
     **{name: Profile(name=name, summary="", **switches) for name, switches in _SWITCHES.items()},
 }
-
-
-def hosts_readable(profile: Profile) -> bool:
-    """Return whether the provider, set up by `provider_settings`, can read a host."""
-    extra = profile.provider_settings.get("extra_endpoints", {})
-    return profile.empty_update == "accepted" or "host_get" in extra
-
-
-def keeps_values_as_sent(profile: Profile) -> bool:
-    """Return whether every value of a host that a console takes is answered as it was sent."""
-    return not (
-        profile.trims
-        or profile.lowercases
-        or profile.assigns
-        or profile.drops
-        or profile.connect_fields == "ignored"
-    )
-
-
-def lists_whole(profile: Profile) -> bool:
-    """Return whether the provider, set up by `provider_settings`, can see the end of every list."""
-    settings = profile.provider_settings
-    if profile.has_more in ("absent", "always_true") and profile.total_count != "always":
-        return False
-    if profile.has_more == "always_true":
-        return False
-    return profile.page_size is None or "cursor_parameter" in settings or "list_query" in settings

@@ -36,7 +36,7 @@ import uvloop
 
 import opsconsole.cli.main
 from console import call
-from consoles import CONSOLES, hosts_readable, keeps_values_as_sent
+from consoles import CONSOLES
 from declared_world import Declared
 from opsconsole.cli.main import main
 from opsconsole.emulator import API_KEY
@@ -684,7 +684,7 @@ class World:
         addresses = sorted(address for address, _ in self.instances())
         if addresses != self.declared.addresses():
             raise BrokenRule(f"state holds {addresses}, declared are {self.declared.addresses()}")
-        shown = hosts_readable(self.profile) and keeps_values_as_sent(self.profile)
+        shown = self.profile.hosts_readable and self.profile.keeps_values_as_sent
         asks = shown and addresses and self.random.random() < 0.3
         drift = self.run("drift") if asks else None
         if drift is not None and drift.code != 0:

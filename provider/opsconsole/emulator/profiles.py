@@ -131,6 +131,32 @@ class Profile(BaseModel):
         text = json.dumps({**self.model_dump(mode="json"), **switches})
         return Profile.model_validate_json(text).model_copy(update=fixed)
 
+    @property
+    def hosts_readable(self) -> bool:
+        """Whether the provider, set up by `provider_settings`, can read a host."""
+        extra = self.provider_settings.get("extra_endpoints", {})
+        return self.empty_update == "accepted" or "host_get" in extra
+
+    @property
+    def keeps_values_as_sent(self) -> bool:
+        """Whether every value of a host that this console takes is answered as it was sent."""
+        return not (
+            self.trims
+            or self.lowercases
+            or self.assigns
+            or self.drops
+            or self.connect_fields == "ignored"
+        )
+
+    @property
+    def lists_whole(self) -> bool:
+        """Whether the provider, set up by `provider_settings`, can see the end of every list."""
+        settings = self.provider_settings
+        uncounted = self.has_more == "absent" and self.total_count != "always"
+        if uncounted or self.has_more == "always_true":
+            return False
+        return self.page_size is None or "cursor_parameter" in settings or "list_query" in settings
+
 
 FIXED = ("name", "summary", "provider_settings")
 SWITCHES = tuple(name for name in Profile.model_fields if name not in FIXED)
