@@ -122,6 +122,8 @@ class Planter:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         """Fork a child for each fault; in a child, go on with pytest's own loop."""
+        if session.testsfailed:
+            return None
         # What is imported only when it is needed must exist before the first fork.
         for room in ROOMS:
             package = importlib.import_module(f"opsconsole.{room}")

@@ -10,6 +10,7 @@ from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import (
     UpdateRequest,
 )
+from opsconsole.values import UNKNOWN
 from outcomes import errors
 from patience import until
 
@@ -129,3 +130,15 @@ async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(
     assert in_part.state["plugin_ids"] == ["plg_disk"]
     assert in_part.begun
     assert (not_begun.state, not_begun.begun) == (unseen.prior, False)
+
+
+async def test_a_replacement_onto_a_host_that_is_not_known_yet_names_the_old_one(
+    steps_of, console, declared, host
+):
+    agents = steps_of("agent")
+    prior = await agents.create(**declared)
+
+    plan = await agents.plan(prior, agents.config(**declared | {"host_id": UNKNOWN}))
+
+    [told] = plan.diagnostics
+    assert f"only if the host {host['id']} is deleted in this run" in told.detail

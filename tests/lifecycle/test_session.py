@@ -7,8 +7,12 @@ from typing import Any
 import pytest
 
 from opsconsole.errors import AnswerLost
+from opsconsole.lifecycle import session
+from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.lifecycle.session import SingleFlight
+from opsconsole.v1.settings import Settings
 from patience import until
+from virtual_time import VirtualLoop
 
 
 async def test_an_error_that_nobody_waits_for_any_more_is_not_printed() -> None:
@@ -49,3 +53,17 @@ async def test_nothing_is_sent_once_a_run_has_ended(steps_of, console):
     until(lambda: not console.traffic()["in_flight"])
     assert console.rows("hosts") == []
     assert console.request_counts().get("host_import", 0) <= 1
+
+
+def test_a_host_that_nobody_deletes_is_waited_for_three_quiet_seconds(console, monkeypatch):
+    monkeypatch.setattr(session, "_PATIENCE", 3)
+    loop = VirtualLoop()
+
+    async def wait(times: int) -> list[bool]:
+        lifecycle = Lifecycle(Settings.from_values(console.provider_settings, {}))
+        waiting = [lifecycle.session.wait_for_host_to_leave("hst_1", set()) for _ in range(times)]
+        return [await each for each in waiting]
+
+    assert loop.run_until_complete(wait(5)) == [False] * 5
+    assert loop.time() == 3
+    loop.close()

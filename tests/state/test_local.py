@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -99,6 +100,29 @@ def test_no_room_is_one_error_and_state_is_as_it_was(
         assert opened.folded == 3
     assert len(State.parse(state_path.read_bytes())) == 3001
     assert not journal.exists()
+
+
+def test_room_for_the_copy_alone_is_one_error(
+    session: Open, state_path: Path, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(session, host)
+    before, reserve = state_path.read_bytes(), os.posix_fallocate
+
+    def refuse(descriptor: int, offset: int, length: int) -> None:
+        if os.fstat(descriptor).st_ino == state_path.stat().st_ino:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        reserve(descriptor, offset, length)
+
+    opened = session()
+    opened.state.put("opsconsole_host.new", host(9))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "posix_fallocate", refuse)
+        with pytest.raises(UserError, match=r"no room .*The state is as it was"):
+            opened.close()
+    assert state_path.read_bytes() == before
+    with session() as opened:
+        assert opened.folded == 1
+    assert len(State.parse(state_path.read_bytes())) == 4
 
 
 @pytest.mark.parametrize("begun", [True, False])
