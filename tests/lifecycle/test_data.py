@@ -11,8 +11,11 @@ from opsconsole.resources.data_sources import BLACKLISTED_COMMANDS_DATA, SPECIAL
     [
         ({"id": "spc_linux"}, None),
         ({"key": "linux-server"}, None),
-        ({"name": "Linux server"}, "Cannot tell which specialty has the name 'Linux server'"),
-        ({"key": "identity"}, "Cannot tell which specialty has the key 'identity'"),
+        (
+            {"name": "Linux server"},
+            "Cannot tell whether there is one specialty with the name 'Linux server'",
+        ),
+        ({"key": "identity"}, "Cannot tell whether there is one specialty with the key 'identity'"),
     ],
 )
 async def test_a_match_in_the_shown_part_counts_where_it_is_the_only_one(one_run, selector, told):

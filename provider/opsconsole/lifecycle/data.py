@@ -10,9 +10,9 @@ from opsconsole.diagnostics import Diagnostic, Path, error, warning
 from opsconsole.errors import Cause, NotFound, Stopped
 from opsconsole.lifecycle.answers import values_shown
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.gone import explain_gap, list_not_whole
+from opsconsole.lifecycle.gone import explain_gap
 from opsconsole.lifecycle.interface import Outcome
-from opsconsole.lifecycle.specialty import candidates, near_specialties
+from opsconsole.lifecycle.specialty import find_specialty
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources.data_sources import SELECTORS
 from opsconsole.v1.console import Listing
@@ -46,28 +46,11 @@ async def _specialty(
             "A specialty is found by exactly one of id, key or name",
             f"The declaration sets {', '.join(wanted) or 'none of them'}.",
         )
-    [(name, value)] = wanted.items()
-    listing = await candidates(steps.session, wanted)
-    matches = [entry for entry in listing.entries if entry.get(name) == value]
-    if len(matches) == 1 and (listing.complete or name != "name"):
-        # A name may occur a second time in the part of the list that is not shown.
-        return Outcome(source.empty() | values_shown(source, matches[0]))
-    if len(matches) > 1:
-        ids = ", ".join(str(entry.get("id")) for entry in matches)
-        return _nothing(
-            f"{len(matches)} specialties have the {name} {value!r}",
-            f"Use the id of one: {ids}.",
-            (name,),
-        )
-    if not listing.complete:
-        summary = f"Cannot tell which specialty has the {name} {value!r}"
-        refused = list_not_whole(summary, "specialties", listing, (name,))
-        return Outcome(None, diagnostics=(refused,))
-    return _nothing(
-        f"There is no specialty with the {name} {value!r} that this key can see",
-        f"{near_specialties(listing, wanted)}Check the value, and the key's org.",
-        (name,),
-    )
+    advice = "Check the value, and the key's org."
+    found = await find_specialty(steps.session, wanted, wanted, advice)
+    if isinstance(found, Diagnostic):
+        return Outcome(None, diagnostics=(found,))
+    return Outcome(source.empty() | found)
 
 
 async def _specialties(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -43,6 +43,10 @@ from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Attributes
 
 _DEFAULT_DELETE_TIMEOUT = 120.0
+_CREATE_IT = (
+    "The API has no operation that creates one: create it in the console, or check the key. "
+    + naming_hint("specialty_create")
+)
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -245,14 +249,23 @@ def _delete_timeout(prior: Attributes) -> float:
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
-async def find_specialty(session: Session, config: Attributes) -> dict[str, Any] | Diagnostic:
-    """Return what the console shows of the declared specialty, or why none can be adopted.
+async def find_specialty(
+    session: Session,
+    config: Attributes,
+    names: Iterable[str] = ("id", "key"),
+    advice: str = _CREATE_IT,
+) -> dict[str, Any] | Diagnostic:
+    """Return what the console shows of the declared specialty, or why there is not just one.
+
+    Args:
+        names: The attributes by which it is declared.
+        advice: What to do where there is none.
 
     Raises:
         ConsoleError: the search failed.
     """
-    wanted = {name: config[name] for name in ("id", "key") if config.get(name) is not None}
-    listing = await candidates(session, wanted)
+    wanted = {name: config[name] for name in names if config.get(name) is not None}
+    listing = await _candidates(session, wanted)
     matches = [
         values_shown(SPECIALTY.answered, entry)
         for entry in listing.entries
@@ -260,7 +273,8 @@ async def find_specialty(session: Session, config: Attributes) -> dict[str, Any]
     ]
     asked = " and ".join(f"{name} {value!r}" for name, value in wanted.items())
     path = (next(iter(wanted), "key"),)
-    if len(matches) == 1 and isinstance(matches[0].get("id"), str):
+    # A name may occur a second time in the part of the list that is not shown.
+    if len(matches) == 1 and (listing.complete or "name" not in wanted):
         return matches[0]
     if len(matches) > 1:
         ids = ", ".join(str(match.get("id")) for match in matches)
@@ -270,27 +284,22 @@ async def find_specialty(session: Session, config: Attributes) -> dict[str, Any]
             path,
         )
     if not listing.complete:
-        summary = f"Cannot tell whether there is a specialty with the {asked}"
+        summary = f"Cannot tell whether there is one specialty with the {asked}"
         return list_not_whole(summary, "specialties", listing, path)
+    near = ""
+    for name in ("key", "name"):
+        if name in wanted:
+            known = sorted({str(entry[name]) for entry in listing.entries if entry.get(name)})
+            near = f"{did_you_mean(str(wanted[name]), known)} "
     return error(
         f"There is no specialty with the {asked} that this key can see",
-        f"{near_specialties(listing, wanted)}The API has no operation that creates one: create it "
-        f"in the console, or check the key. {naming_hint('specialty_create')}",
+        f"{near}{advice}",
         path,
         Cause(ProblemKind.NOT_FOUND),
     )
 
 
-def near_specialties(listing: Listing, wanted: Mapping[str, Any]) -> str:
-    """Return a sentence that names the key or name that was probably meant, or those there are."""
-    for name in ("key", "name"):
-        if name in wanted:
-            known = sorted({str(entry[name]) for entry in listing.entries if entry.get(name)})
-            return f"{did_you_mean(str(wanted[name]), known)} "
-    return ""
-
-
-async def candidates(session: Session, wanted: Mapping[str, Any]) -> Listing:
+async def _candidates(session: Session, wanted: Mapping[str, Any]) -> Listing:
     """Return what may match: the one of an id in `wanted` where it can be read, else all.
 
     Raises:
