@@ -22,6 +22,7 @@ from opsconsole.clock import utc_now
 from opsconsole.errors import ApiError, BadRequest, ConsoleError, Forbidden, OpsconsoleError
 from opsconsole.language import find_node
 from opsconsole.lifecycle.answers import values_shown
+from opsconsole.lifecycle.session import HOST_GET
 from opsconsole.phrases import plural
 from opsconsole.quoting import printable
 from opsconsole.reports.text import Pen, wrap_lines
@@ -39,10 +40,7 @@ WRONG: Final = "wrong"
 _SIGNS = {OK: ("✓", "green"), NOTE: ("!", "yellow"), WRONG: ("✗", "red")}
 _CLOCK = 60
 """Seconds by which the clocks may differ: locks and certificates are judged by them."""
-_NAME_HOST_GET: Final = (
-    "Where the console has an operation that reads a host, name it in extra_endpoints as host_get. "
-    "A host that cannot be read is unchecked."
-)
+_NAME_HOST_GET: Final = f"{HOST_GET} A host that cannot be read is unchecked."
 
 
 class CheckResult(NamedTuple):

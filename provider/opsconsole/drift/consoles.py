@@ -99,7 +99,7 @@ class Consoles:
         """How many requests were sent, by operation."""
         total: Counter[str] = Counter()
         for lifecycle in self.lifecycles.values():
-            total.update(lifecycle.calls)
+            total.update(lifecycle.client.calls)
         return dict(sorted(total.items()))
 
     def sharing(self, key: str) -> list[str]:

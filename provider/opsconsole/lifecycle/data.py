@@ -12,6 +12,7 @@ from opsconsole.lifecycle.answers import values_shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.gone import explain_gap
 from opsconsole.lifecycle.interface import Outcome
+from opsconsole.lifecycle.session import HOST_GET
 from opsconsole.lifecycle.specialty import find_specialty
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources.data_sources import SELECTORS
@@ -76,8 +77,7 @@ async def _host(steps: BaseLifecycle, source: DataSourceDefinition, config: Attr
     if not steps.session.can_read_hosts:
         return _nothing(
             "Hosts cannot be read under these settings",
-            "Where the console has an operation that reads a host, name it in extra_endpoints as "
-            'host_get; host_read = "empty_update" reads one by an update without a field.',
+            f'{HOST_GET} host_read = "empty_update" reads one by an update without a field.',
         )
     return await _one(steps, source, config)
 

@@ -12,7 +12,6 @@ from opsconsole.lifecycle.session import Session
 from opsconsole.resources import DATA_SOURCES
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
-from opsconsole.v1.limiter import HeldBack
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 
@@ -42,25 +41,16 @@ class Lifecycle:
     """One run against one console, under one provider configuration.
 
     Attributes:
+        client: Makes its calls, and counts them.
         session: What the run knows; a run that is to read again makes a new lifecycle.
         resources: The steps of each resource by Terraform type name.
     """
 
     def __init__(self, settings: Settings, *, read_only: bool = False) -> None:
         """Make no connection yet; `read_only` lets nothing but GET leave this process."""
-        self._client = Client(settings, read_only=read_only)
-        self.session = Session(Console(self._client, settings), settings)
+        self.client = Client(settings, read_only=read_only)
+        self.session = Session(Console(self.client, settings), settings)
         self.resources: Mapping[str, BaseLifecycle] = _Steps(self.session)
-
-    @property
-    def calls(self) -> Mapping[str, int]:
-        """How many requests were sent, by operation."""
-        return self._client.calls
-
-    @property
-    def waiting(self) -> HeldBack:
-        """What the console's limit on requests has this run wait for."""
-        return self._client.waiting
 
     async def read_data(self, type_name: str, config: Attributes) -> Outcome:
         """Read one data source; `config` is all known."""
@@ -73,7 +63,7 @@ class Lifecycle:
     def stop(self) -> None:
         """Begin no further request; those in flight are finished."""
         self.session.note_stop()
-        self._client.stop()
+        self.client.stop()
 
     async def close(self) -> None:
         """Give up what is still being read, and let go of connections.
@@ -81,4 +71,4 @@ class Lifecycle:
         No call is made afterwards.
         """
         await self.session.stop()
-        await self._client.end()
+        await self.client.end()

@@ -22,11 +22,13 @@ from opsconsole.resources import AGENT, HOST
 from opsconsole.terraform_binary import engine_of
 from opsconsole.v1.console import Console, Listing
 from opsconsole.v1.exchange import Operation
+from opsconsole.v1.operations import naming_hint
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 
 _PATIENCE = 3
 """Seconds without a request after which Terraform is taken to begin no further deletion."""
+HOST_GET = naming_hint("host_get", "an operation that reads a host")
 _REFUSALS = 2
 """Hosts whose empty update must be refused before reading by it counts as impossible."""
 
@@ -276,8 +278,7 @@ class Session:
             raise UnexpectedAnswer(
                 "the console answers the empty update, by which hosts are read, with an empty body "
                 f"(status {problem.status}).",
-                'Set host_read = "none"; where the console has an operation that reads a host, '
-                "name it in extra_endpoints as host_get.",
+                f'Set host_read = "none". {HOST_GET}',
                 operation=problem.operation,
                 status=problem.status,
             ) from None
@@ -313,9 +314,8 @@ class Session:
         return (
             warning(
                 "Hosts cannot be read: the console refuses an empty update",
-                "Their state is kept as it was, and nothing is reported about them. Where the "
-                "console has an operation that reads a host, name it in extra_endpoints as "
-                'host_get; host_read = "none" says so without a request.',
+                f"Their state is kept as it was, and nothing is reported about them. {HOST_GET} "
+                'host_read = "none" says so without a request.',
                 cause=problem.cause,
             ),
         )

@@ -136,7 +136,7 @@ class Providers:
     @property
     def waiting(self) -> HeldBack:
         """What the consoles' limits on requests have the run wait for: the longest wait."""
-        found = [lifecycle.waiting for lifecycle in self.opened.values()]
+        found = [lifecycle.client.waiting for lifecycle in self.opened.values()]
         return max(found, key=lambda item: item.seconds, default=HeldBack(0, 0.0))
 
     @property
@@ -144,7 +144,7 @@ class Providers:
         """How many requests were sent, by operation."""
         total = Counter(self._closed)
         for lifecycle in self.opened.values():
-            total.update(lifecycle.calls)
+            total.update(lifecycle.client.calls)
         return dict(total)
 
     def stop(self) -> None:
@@ -166,7 +166,7 @@ class Providers:
         """Let go of every connection."""
         for lifecycle in self.opened.values():
             await lifecycle.close()
-            self._closed.update(lifecycle.calls)
+            self._closed.update(lifecycle.client.calls)
         self.opened.clear()
 
 
