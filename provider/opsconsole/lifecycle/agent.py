@@ -205,7 +205,9 @@ class AgentLifecycle(SingleCreation):
 
     def _why_not_permitted(self) -> str:
         if self.session.console.has("agent_get"):
-            return f"{NOT_PERMITTED}, agent_get of extra_endpoints; use a key that may make it"
+            documented = self.session.console.operation("agent_get").section
+            named = "agent_get" if documented else "agent_get of extra_endpoints"
+            return f"{NOT_PERMITTED}, {named}; use a key that may make it"
         return (
             f"{PLUGINS_NOT_PERMITTED}, or, where the console has an operation that reads an agent, "
             "name it in extra_endpoints as agent_get"

@@ -48,9 +48,10 @@ class ObjectCodec:
             CodecError: It is not an object of this type.
         """
         try:
+            raw = json.loads(value.json or b"null")
             if value.msgpack:
-                return self._convert_object(msgpack.unpackb(value.msgpack, ext_hook=_unknown))
-            return self._convert_object(json.loads(value.json)) if value.json else None
+                raw = msgpack.unpackb(value.msgpack, ext_hook=_unknown)
+            return None if raw is None else self._read(raw)
         except (
             TypeError,
             ValueError,
@@ -73,15 +74,9 @@ class ObjectCodec:
             raw = json.loads(body)
             if isinstance(raw, dict):
                 raw = {name: raw.get(name) for name in self._names}
-            return self._convert_object(raw)
+            return None if raw is None else self._read(raw)
         except (TypeError, ValueError, AttributeError, RecursionError) as problem:
             raise CodecError(f"unreadable state: {problem}") from problem
-
-    def _convert_object(self, raw: Any) -> Attributes | None:
-        if raw is None:
-            return None
-        decoded: Attributes = self._read(raw)
-        return decoded
 
     def encode(self, value: Attributes | None) -> pb.DynamicValue:
         """Return `value` as Terraform reads it; attributes that it lacks are null.
@@ -108,7 +103,9 @@ def _unpackable(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is not a wire value")
 
 
-def _object(attributes: Iterable[Attribute], scalars: _Scalars) -> _Convert:
+def _object(
+    attributes: Iterable[Attribute], scalars: _Scalars
+) -> Callable[[Attributes], Attributes]:
     """Return a conversion of objects; attributes without a converter cost next to nothing."""
     attributes = tuple(attributes)
     nothing: Attributes = {attribute.name: None for attribute in attributes}
