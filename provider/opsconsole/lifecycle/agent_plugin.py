@@ -258,25 +258,25 @@ class AgentPluginLifecycle(SingleCreation):
         planned = outcome.state
         if planned is None:
             return outcome
-        agent_id, plugin_id = planned["agent_id"], planned["plugin_id"]
-        doing = f"read back the {self.name(planned, request.address)}"
+        agent_id, plugin_id = _ids(planned)
         state = self._bare(planned)
+        bare = outcome._replace(state=state)
         try:
             listing = await self.session.plugins(agent_id)
             entry = find_entry(listing, plugin_id)
             if entry is not None:
-                shown = self.outcome_of_read(state, outcome.private, entry)
-                return shown.with_diagnostics(*outcome.diagnostics)
+                read = self.outcome_of_read(state, outcome.private, entry)
+                return read.with_diagnostics(*outcome.diagnostics)
         except Stopped:
-            return Outcome(state, outcome.private, outcome.diagnostics)
+            return bare
         except Exception as problem:
-            diagnostics = [
-                replace(item, severity=Severity.WARNING, path=())
-                for item in diagnose(problem, doing)
-            ]
-            return Outcome(state, outcome.private, (*outcome.diagnostics, *diagnostics))
+            doing = f"read back the {self.name(planned, request.address)}"
+            unread = diagnose(problem, doing)
+            return bare.with_diagnostics(
+                *(replace(item, severity=Severity.WARNING, path=()) for item in unread)
+            )
         if not listing.complete:
-            return Outcome(state, outcome.private, outcome.diagnostics)
+            return bare
         lost = error(
             f"The plugin {plugin_id} is not attached to the agent {agent_id}",
             "The console answered the attach without an error, but its list of the agent's "
@@ -313,10 +313,8 @@ class AgentPluginLifecycle(SingleCreation):
             return False
         try:
             await self.session.read_host(host_id)
-        except NotFound:
-            return True
-        except ConsoleError:
-            return False
+        except ConsoleError as problem:
+            return isinstance(problem, NotFound)
         return False
 
     async def import_state(self, import_id: str) -> Outcome:

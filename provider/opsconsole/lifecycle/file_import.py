@@ -169,7 +169,10 @@ class FileImport:
         done = 0
         try:
             while done < total and not self._has_ended:
-                size = self._size(rows, done)
+                # It is not known yet whether the console honours a dry run: if not, it imports only
+                # one row.
+                first = self.dry_run and not self.session.dry_run_honoured
+                size = min(total - done, 1 if first else self.session.import_chunk_size)
                 await self._chunk(rows.part(done, done + size), done)
                 done += size
         except OpsconsoleError as problem:
@@ -184,13 +187,6 @@ class FileImport:
     @property
     def _has_ended(self) -> bool:
         return self.failed and self.ends_at_failure
-
-    def _size(self, rows: Rows, done: int) -> int:
-        left = len(rows.names) - done
-        # It is not known yet whether the console honours a dry run: if not, it imports only one
-        # row.
-        first = self.dry_run and not self.session.dry_run_honoured
-        return min(left, 1 if first else self.session.import_chunk_size)
 
     async def _chunk(self, rows: Rows, start: int) -> None:
         """Send one chunk: as a dry run, and for real where that is asked for."""

@@ -20,6 +20,13 @@ _LEVELS: Final[Mapping[str, int]] = {
     "WARN": logging.WARNING,
     "ERROR": logging.ERROR,
 }
+_HCLOG_LEVELS: Final = (
+    (logging.ERROR, "error"),
+    (logging.WARNING, "warn"),
+    (logging.INFO, "info"),
+    (logging.DEBUG, "debug"),
+    (0, "trace"),
+)
 _WORDY: Final = ("hpack", "h2", "asyncio", "httpcore", "aiohttp")
 """Libraries whose debug lines say nothing of this provider, or quote headers."""
 
@@ -50,22 +57,12 @@ class HclogFormatter(logging.Formatter):
         microseconds = int(record.created % 1 * 1_000_000)
         return json.dumps(
             {
-                "@level": _hclog_level(record.levelno),
+                "@level": next(word for least, word in _HCLOG_LEVELS if record.levelno >= least),
                 "@message": self._redaction.hide(message),
                 "@module": record.name,
                 "@timestamp": f"{moment}.{microseconds:06d}Z",
             }
         )
-
-
-def _hclog_level(level: int) -> str:
-    if level >= logging.ERROR:
-        return "error"
-    if level >= logging.WARNING:
-        return "warn"
-    if level >= logging.INFO:
-        return "info"
-    return "debug" if level >= logging.DEBUG else "trace"
 
 
 def set_up_logging(environment: Mapping[str, str], redaction: Redaction) -> None:
