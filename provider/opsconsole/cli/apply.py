@@ -184,8 +184,8 @@ class ApplyUI:
             name: (item.value, item.sensitive) for name, item in session.state.outputs.items()
         }
         if self.args.json:
-            for address, item in applied.diagnostics:
-                events.emit_diagnostic(item.about(address))
+            for item in applied.diagnostics:
+                events.emit_diagnostic(item)
             if applied.complete:
                 events.emit(messages.change_summary(counts, self.operation, utc_now()))
             else:
@@ -202,7 +202,7 @@ class ApplyUI:
             failed=[step.change.address for step in applied.failed],
             skipped=applied.skipped,
             outputs=outputs if applied.complete else {},
-            diagnostics=[item.about(address) for address, item in applied.diagnostics],
+            diagnostics=applied.diagnostics,
             incomplete=not applied.complete,
             seconds=applied.seconds,
             colour=use_colour(self.args),
@@ -266,7 +266,7 @@ def _apply_and_report(
         return INTERRUPTED
     if applied.complete:
         return 0
-    errors = [item for _, item in applied.diagnostics if has_error((item,))]
+    errors = [item for item in applied.diagnostics if has_error((item,))]
     # After a 503 it is not known whether a write took effect; a 429 has none.
     is_refused = bool(errors) and all(
         item.cause and item.cause.kind is ProblemKind.TOO_MANY_REQUESTS for item in errors

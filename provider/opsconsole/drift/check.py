@@ -47,7 +47,7 @@ from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.lifecycle.session import Session
 from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.reconcile.providers import OnStop, refresh
-from opsconsole.reconcile.unknown_outcomes import unsettled_warnings
+from opsconsole.reconcile.unknown_outcomes import unsettled_warning
 from opsconsole.resources import HOST, RESOURCES
 from opsconsole.v1.operations import documented_for, reads_whole
 
@@ -185,7 +185,7 @@ def _explain(item: PriorInstance, address: str, consoles: Consoles) -> Outcome |
     """
     read = item.read
     if read is not None and item.unsettled:
-        [(_, unsettled)] = unsettled_warnings([address])
+        unsettled = unsettled_warning(address)
         return read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
     if read is None or read.seen is not Seen.UNCHECKED or item.type_name != HOST.type_name:
         return read

@@ -210,8 +210,8 @@ def note_cascades(
 
 def taken_along(
     changes: Iterable[Change], cascade: Cascade, known: Iterable[PriorInstance]
-) -> list[tuple[str, Diagnostic]]:
-    """Return an error, with its address, for each owner whose deletion archives what is kept."""
+) -> list[Diagnostic]:
+    """Return an error for each owner whose deletion archives what is kept."""
     by_address = {change.address: change for change in changes}
     staying: dict[str, list[str]] = {}
     for item in known if cascade.going else ():
@@ -223,17 +223,13 @@ def taken_along(
         if owner and not leaves:
             staying.setdefault(owner, []).append(item.address)
     return [
-        (
-            owner,
-            error(
-                f"{owner} cannot be deleted: the deletion would archive resources that the plan "
-                "keeps",
-                f"The console would also archive {', '.join(sorted(names))}. Remove these too, "
-                f"give them another {RESOURCES[instance_of(owner).type].title}, or name them in "
-                f"-target too. If it is replaced, refer to it as {owner}.id, so that they move to "
-                "its replacement.",
-            ),
-        )
+        error(
+            f"{owner} cannot be deleted: the deletion would archive resources that the plan keeps",
+            f"The console would also archive {', '.join(sorted(names))}. Remove these too, "
+            f"give them another {RESOURCES[instance_of(owner).type].title}, or name them in "
+            f"-target too. If it is replaced, refer to it as {owner}.id, so that they move to its "
+            "replacement.",
+        ).about(owner)
         for owner, names in staying.items()
     ]
 

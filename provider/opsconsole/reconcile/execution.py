@@ -64,7 +64,7 @@ class Applied:
         skipped: Address of what was not tried to the address that failed.
         not_started: The steps that an interrupt left undone.
         unsettled: Addresses of creations whose outcome stays unknown; nothing was tried there.
-        diagnostics: Every diagnostic, each with the address that it is about.
+        diagnostics: Every diagnostic.
         rerouted: What a console rerouted.
         seconds: How long it took.
     """
@@ -74,7 +74,7 @@ class Applied:
     skipped: dict[str, str] = field(default_factory=dict)
     not_started: list[Step] = field(default_factory=list)
     unsettled: tuple[str, ...] = ()
-    diagnostics: list[tuple[str, Diagnostic]] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
     rerouted: set[Identity] = field(default_factory=set)
     seconds: float = 0.0
 
@@ -82,7 +82,7 @@ class Applied:
     def complete(self) -> bool:
         """Whether everything that was planned was done, and nothing is wrong."""
         left = self.failed or self.skipped or self.not_started or self.unsettled
-        return not left and not has_error(item for _, item in self.diagnostics)
+        return not left and not has_error(self.diagnostics)
 
     @property
     def counts(self) -> Counts:
@@ -293,7 +293,7 @@ class Execution:
             return
         seconds = time.monotonic() - begun
         address = step.change.address
-        self.applied.diagnostics += ((address, item) for item in outcome.diagnostics)
+        self.applied.diagnostics += (item.about(address) for item in outcome.diagnostics)
         self.applied.rerouted.update(
             (step.console, step.change.type_name, item) for item in outcome.rerouted
         )

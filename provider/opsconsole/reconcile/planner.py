@@ -57,7 +57,7 @@ from opsconsole.reconcile.providers import (
     undeclared_imports,
 )
 from opsconsole.reconcile.same_names import declared_twice, move_notes
-from opsconsole.reconcile.unknown_outcomes import unsettled_warnings
+from opsconsole.reconcile.unknown_outcomes import unsettled_warning
 from opsconsole.reconcile.walk import Walk, left_alone
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import State
@@ -130,9 +130,8 @@ class Planner:
         self._planned_at = utc_now()
         self.evaluator = self._evaluator(self._values)
         self.providers = workspace.providers(self.evaluator)
-        # Each with the address that it is about.
-        self._diagnostics: list[tuple[str, Diagnostic]] = [
-            ("", warning(f"{path}: {text}", "The app says so, in an annotation of this construct."))
+        self._diagnostics = [
+            warning(f"{path}: {text}", "The app says so, in an annotation of this construct.")
             for path, text in workspace.program.warnings
         ]
         self._wanted_outputs: frozenset[str] | None = None
@@ -160,8 +159,7 @@ class Planner:
         if self._refuse_missing(prior, known):
             return self._result((), known, prior.imports, None)
         unsettled = [item.address for item in known.values() if item.unsettled]
-        if unsettled:
-            self._diagnostics += unsettled_warnings(unsettled)
+        self._diagnostics += (unsettled_warning(item).about(item) for item in unsettled)
         if options.mode == "refresh-only":
             return self._result(tuple(_leave_unsettled(known, ())), known, prior.imports, None)
         walk = Walk(
@@ -179,9 +177,9 @@ class Planner:
         changes = self._explain_changes(walk)
         changes += _leave_unsettled(known, walk.changes)
         if known and options.mode == "normal":
-            self._report(move_notes(changes, console_of))
-        self._report(declared_twice(changes, console_of))
-        self._report(self._too_many(changes))
+            self._diagnostics += move_notes(changes, console_of)
+        self._diagnostics += declared_twice(changes, console_of)
+        self._diagnostics += self._too_many(changes)
         adopted = adopted_by_identity(changes, self.providers)
         for identity, addresses in adopted.items():
             addresses[:0] = by_identity.get(identity, ())
@@ -199,7 +197,7 @@ class Planner:
             destroy=destroy,
             held_by=prior.depended_on(),
         )
-        self._report(left_out(prior.moved_instances(), options.targets))
+        self._diagnostics += left_out(prior.moved_instances(), options.targets)
         self._wanted_outputs = targets.outputs(graph, destroy=destroy)
         return targets
 
@@ -208,26 +206,23 @@ class Planner:
         options = self._options
         if options.mode == "normal":
             await walk.run()
-            self._report(replacing_nothing(options.replace, walk.declared))
+            self._diagnostics += replacing_nothing(options.replace, walk.declared)
             self._diagnostics += undeclared_imports(prior, walk.targets, walk.declared)
-        self._report(still_declared(self._workspace.program, walk.declared))
+        self._diagnostics += still_declared(self._workspace.program, walk.declared)
         await walk.remove(destroy=options.mode == "destroy")
         self._diagnostics += walk.diagnostics
-
-    def _report(self, diagnostics: Iterable[Diagnostic], address: str = "") -> None:
-        self._diagnostics += ((address, item) for item in diagnostics)
 
     async def _prior(self) -> Prior:
         """Return what state knows, moved and imported as the program says."""
         workspace = self._workspace
         known, diagnostics = apply_moves(read_prior(workspace.state), workspace.program)
-        self._report(diagnostics)
+        self._diagnostics += diagnostics
         prior = Prior(known)
         prior.known |= read_deposed(workspace.state, prior.known)
         if self._options.mode == "normal" and await self._read_for_imports():
             held = {item.address: item.before for item in prior.known.values()}
             evaluator = self._evaluator(ChainMap(self._values, held))
-            self._report(await take_imports(prior, self.providers, evaluator))
+            self._diagnostics += await take_imports(prior, self.providers, evaluator)
         return prior
 
     async def _read_for_imports(self) -> bool:
@@ -246,7 +241,7 @@ class Planner:
                 values = self.evaluator.config(instance).values
                 lifecycle = self.providers.of(instance.block.provider)
                 outcome = await lifecycle.read_data(instance.block.type_name, values)
-                self._report(outcome.diagnostics, instance.address)
+                self._diagnostics += (item.about(instance.address) for item in outcome.diagnostics)
                 self._early[instance.address] = outcome.state
                 if outcome.state is None:
                     read = False
@@ -262,7 +257,7 @@ class Planner:
         carried = still_needed(
             changes, walk.known.values(), self._can_delete, self.providers.console_holding
         )
-        self._report(carried)
+        self._diagnostics += carried
         return changes
 
     def _too_many(self, changes: Iterable[Change]) -> Iterator[Diagnostic]:
@@ -307,16 +302,17 @@ class Planner:
         for item in found.values():
             # The warning about an unknown outcome is given once, whether it is read or not.
             if item.read is not None and not item.unsettled:
-                self._report(item.read.diagnostics, item.address)
+                self._diagnostics += (one.about(item.address) for one in item.read.diagnostics)
         return prior.known | found
 
     def _refuse_missing(self, prior: Prior, known: Mapping[str, PriorInstance]) -> bool:
         """Refuse `import` blocks of objects that do not exist; return whether there are any."""
         missing = [address for address in prior.imports if known[address].value is None]
-        self._diagnostics = [item for item in self._diagnostics if item[0] not in missing]
+        read = [item for item in self._diagnostics if not {*missing}.intersection(item.addresses)]
+        self._diagnostics = read
         for address in missing:
             refused = not_there(known[address].type_name, prior.imports[address])
-            self._diagnostics.append((address, refused))
+            self._diagnostics.append(refused.about(address))
         return bool(missing)
 
     def _result(
@@ -332,15 +328,19 @@ class Planner:
                 (address, item.value) for address, item in known.items() if item.value is not None
             )
             self._values.update(_data_in(state))
-        refused = {address for address, item in self._diagnostics if has_error((item,))}
+        refused = {a for item in self._diagnostics if has_error((item,)) for a in item.addresses}
         evaluator = None if mode == "destroy" else self.evaluator
-        outputs = () if refused else output_changes(evaluator, state, self._wanted_outputs)
+        outputs = (
+            ()
+            if has_error(self._diagnostics)
+            else output_changes(evaluator, state, self._wanted_outputs)
+        )
         moves = ((item.previous_address, item.address) for item in known.values())
         return Plan(
             changes=tuple(change for change in changes if change.address not in refused),
             drift=tuple(_drift(known, imports)),
             outputs=outputs,
-            diagnostics=tuple(item.about(address) for address, item in self._diagnostics),
+            diagnostics=tuple(self._diagnostics),
             lineage=state.lineage,
             serial=state.serial,
             mode=mode,

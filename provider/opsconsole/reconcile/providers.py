@@ -235,15 +235,15 @@ def not_there(type_name: str, import_id: str) -> Diagnostic:
 
 def undeclared_imports(
     prior: Prior, targets: Targets, declared: Container[str]
-) -> Iterator[tuple[str, Diagnostic]]:
-    """Yield an error, with its address, for each import that no instance of the program takes.
+) -> Iterator[Diagnostic]:
+    """Yield an error for each import that no instance of the program takes.
 
     What was imported and is not declared would be destroyed.
     """
     for address in prior.imports:
         if address in targets and address not in declared:
             summary = f"An import block names {address}, which the program does not declare"
-            yield address, error(summary, "The resource has no instance with this key.")
+            yield error(summary, "The resource has no instance with this key.").about(address)
 
 
 async def refresh(
@@ -318,8 +318,8 @@ def adopted_by_identity(
     return found
 
 
-def held_twice(by_identity: Mapping[Identity, list[str]]) -> Iterator[tuple[str, Diagnostic]]:
-    """Yield an error, with its address, for each object that has several addresses.
+def held_twice(by_identity: Mapping[Identity, list[str]]) -> Iterator[Diagnostic]:
+    """Yield an error for each object that has several addresses.
 
     One that was gone and is created again under its id has the same address twice. Dropping one of
     several would delete what the other manages.
@@ -327,15 +327,10 @@ def held_twice(by_identity: Mapping[Identity, list[str]]) -> Iterator[tuple[str,
     for (_, type_name, object_id), several in by_identity.items():
         addresses = list(dict.fromkeys(several))
         if len(addresses) > 1:
-            yield (
-                several[-1],
-                error(
-                    f"{' and '.join(addresses)} are the same {RESOURCES[type_name].title}, "
-                    f"{object_id}",
-                    "One object has one address: removing one of the two would delete what the "
-                    "other manages. Keep one of them. If the other is in state, `opsconsole state "
-                    "rm ADDRESS` forgets it without a change to the console. If it is only "
-                    "declared or imported, take it out of the program, or move it with a `moved` "
-                    "block.",
-                ),
-            )
+            yield error(
+                f"{' and '.join(addresses)} are the same {RESOURCES[type_name].title}, {object_id}",
+                "One object has one address: removing one of the two would delete what the other "
+                "manages. Keep one of them. If the other is in state, `opsconsole state rm "
+                "ADDRESS` forgets it without a change to the console. If it is only declared or "
+                "imported, take it out of the program, or move it with a `moved` block.",
+            ).about(several[-1])

@@ -44,7 +44,7 @@ from opsconsole.reconcile.providers import (
     provider_in_state,
     refresh,
 )
-from opsconsole.reconcile.unknown_outcomes import settle_unknown, still_unknown, unsettled_warnings
+from opsconsole.reconcile.unknown_outcomes import settle_unknown, still_unknown, unsettled_warning
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import Address, InstanceObject, StateSession, config_address, instance_and_key
 from opsconsole.v1.limiter import HeldBack
@@ -177,8 +177,7 @@ async def settle_all(
     finally:
         await providers.close()
     known = read_prior(session.state).values()
-    unsettled = unsettled_warnings(item.address for item in known if item.unsettled)
-    return [*diagnostics, *(item for _, item in unsettled)]
+    return [*diagnostics, *(unsettled_warning(item.address) for item in known if item.unsettled)]
 
 
 async def _settle_unknown(session: StateSession, providers: Providers) -> list[Diagnostic]:
@@ -344,8 +343,7 @@ class Applier:
     def _note_unsettled(self, applied: Applied) -> Applied:
         """Note which creations stay of unknown outcome: with one of them, no run is complete."""
         applied.unsettled = self._plan.unsettled
-        if applied.unsettled:
-            applied.diagnostics += still_unknown(applied.unsettled)
+        applied.diagnostics += (still_unknown(item).about(item) for item in applied.unsettled)
         return applied
 
     @property
@@ -402,7 +400,7 @@ class Applier:
                 if console_of(key) == console:
                     lifecycle.resources[item.type_name].introduce(item.before, item.address)
 
-    def _report_unguarded(self) -> list[tuple[str, Diagnostic]]:
+    def _report_unguarded(self) -> list[Diagnostic]:
         """Fail a run whose dry runs were ignored: on a host the error would taint what exists."""
         if not any(item.session.dry_run_ignored for item in self._providers.opened.values()):
             return []
@@ -411,7 +409,7 @@ class Applier:
             "What it created is kept in state, and no further host was sent. A dry run does not "
             "protect imports on this console: ask its operator.",
         )
-        return [("", diagnostic)]
+        return [diagnostic]
 
     def _value(self, address: str) -> Attributes | None:
         """Return what an instance holds by now; None where that is not known."""
@@ -453,27 +451,23 @@ class Applier:
                 kept = item.held._replace(attributes=outcome.state or {}, private=outcome.private)
                 self._session.state.put(item.address, kept)
 
-    async def _read_rerouted(self, rerouted: Collection[Identity]) -> list[tuple[str, Diagnostic]]:
+    async def _read_rerouted(self, rerouted: Collection[Identity]) -> list[Diagnostic]:
         """Read again what a deletion rerouted, and keep what changed."""
         known = read_prior(self._session.state) if rerouted else {}
         wanted = [item for item in known.values() if self._providers.identity_of(item) in rerouted]
         if not wanted:
             return []
         found = await refresh(wanted, self._providers.by_state_address(wanted))
-        diagnostics: list[tuple[str, Diagnostic]] = []
+        diagnostics: list[Diagnostic] = []
         for item in found.values():
             if item.value is None or item.value == item.before:
                 continue
             kept = item.held._replace(attributes=item.value, private=item.private)
             self._session.state.put(item.address, kept)
             names = [name for name in item.value if item.value[name] != item.before[name]]
-            diagnostics.append(
-                (
-                    item.address,
-                    warning(
-                        f"{item.address} was rerouted by the console",
-                        f"Changed there: {', '.join(names)}. The next plan shows the difference.",
-                    ),
-                )
+            changed = warning(
+                f"{item.address} was rerouted by the console",
+                f"Changed there: {', '.join(names)}. The next plan shows the difference.",
             )
+            diagnostics.append(changed.about(item.address))
         return diagnostics

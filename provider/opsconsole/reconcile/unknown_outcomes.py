@@ -329,16 +329,14 @@ def _list_addresses(addresses: Iterable[str]) -> str:
     return "\n".join(f"  {address}" for address in sorted(addresses))
 
 
-def unsettled_warnings(addresses: Iterable[str]) -> list[tuple[str, Diagnostic]]:
-    """Warn about each creation that is not settled, with what the user can do."""
-    after = "no apply is complete until this is settled."
-    return [(address, warning(*_describe_unsettled(address, after))) for address in addresses]
+def unsettled_warning(address: str) -> Diagnostic:
+    """Warn about a creation that is not settled, with what the user can do."""
+    return warning(*_describe_unsettled(address, "no apply is complete until this is settled."))
 
 
-def still_unknown(addresses: Sequence[str]) -> list[tuple[str, Diagnostic]]:
-    """Report each creation whose outcome stays unknown: with one of them, no apply is complete."""
-    after = "nothing was done with it."
-    return [(address, error(*_describe_unsettled(address, after))) for address in addresses]
+def still_unknown(address: str) -> Diagnostic:
+    """Report a creation whose outcome stays unknown: with one of them, no apply is complete."""
+    return error(*_describe_unsettled(address, "nothing was done with it."))
 
 
 def _describe_unsettled(address: str, after: str) -> tuple[str, str]:

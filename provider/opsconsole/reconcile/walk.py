@@ -80,7 +80,7 @@ class Walk:
     changes: dict[str, Change] = field(default_factory=dict)
     declared: set[str] = field(default_factory=set)
     data: list[DataRead] = field(default_factory=list)
-    diagnostics: list[tuple[str, Diagnostic]] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
     _of_block: dict[str, list[Change]] = field(default_factory=dict)
     _create_first: frozenset[str] = frozenset()
 
@@ -197,7 +197,7 @@ class Walk:
                 reason = reasons.get(item.address, "")
                 self.changes[item.address] = removal(item, Action.FORGET, reason)
                 if item.held.skip_destroy:
-                    self.diagnostics.append((item.address, _forgotten(item)))
+                    self.diagnostics.append(_forgotten(item).about(item.address))
             else:
                 groups.setdefault((provider_key_of(item.held.provider), item.type_name), []).append(
                     item
@@ -211,7 +211,7 @@ class Walk:
                 block = self.evaluator.program.blocks.get(config_address(address))
                 # prevent_destroy protects an instance; as in core, not what was put aside.
                 if not deposed and block is not None and block.lifecycle.prevent_destroy:
-                    self.diagnostics.append((address, refuse_prevented(address)))
+                    self.diagnostics.append(refuse_prevented(address).about(address))
 
     def _reason(self, item: PriorInstance) -> str:
         address, deposed = instance_and_key(item.address)
@@ -273,7 +273,7 @@ class Walk:
         self._of_block.setdefault(change.address.partition("[")[0], []).append(change)
         if change.after is not None:
             self.values[change.address] = change.after
-        self.diagnostics += ((change.address, item) for item in decision.diagnostics)
+        self.diagnostics += (item.about(change.address) for item in decision.diagnostics)
 
     async def _read(self, instance: Instance) -> None:
         """Read a data source, or put it off until what it needs is known."""
@@ -289,7 +289,7 @@ class Walk:
             found = self.early[address]
         else:
             outcome = await self.providers.of(block.provider).read_data(block.type_name, values)
-            self.diagnostics += ((address, item) for item in outcome.diagnostics)
+            self.diagnostics += (item.about(address) for item in outcome.diagnostics)
             found = outcome.state
         if found is not None:
             self.values[address] = found
