@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 Answer = Mapping[str, Any]
 
-_STATUS, _SENT = "dry_run_said", "sent_at"
+_STATUS, SENT = "dry_run_said", "sent_at"
 _ARRIVES_WITHIN = 900
 """Seconds after which a console no longer carries out what it was sent."""
 
@@ -71,7 +71,7 @@ def sent_now(dry_run_status: str) -> dict[str, Any]:
     Args:
         dry_run_status: What a dry run called it before it was sent, or empty.
     """
-    return {_STATUS: dry_run_status, _SENT: int(time.time())}
+    return {_STATUS: dry_run_status, SENT: int(time.time())}
 
 
 def dry_run_status_of(remembered: Mapping[str, Any]) -> str:
@@ -81,18 +81,18 @@ def dry_run_status_of(remembered: Mapping[str, Any]) -> str:
 
 
 def may_still_arrive(sent: object) -> bool:
-    """Return whether a create that was sent at this time may still take effect.
+    """Return whether a create may still take effect that was sent at this time.
 
     Args:
-        sent: A record of `sent_now`, or the time in ISO 8601.
+        sent: In seconds, as a record of `sent_now` holds it, or in ISO 8601; anything else: it is
+            not known.
     """
-    moment = sent.get(_SENT) if isinstance(sent, Mapping) else None
     if isinstance(sent, str):
         try:
-            moment = datetime.fromisoformat(sent).timestamp()
+            sent = datetime.fromisoformat(sent).timestamp()
         except ValueError:
             return True
-    return not isinstance(moment, int | float) or time.time() - moment < _ARRIVES_WITHIN
+    return not isinstance(sent, int | float) or time.time() - sent < _ARRIVES_WITHIN
 
 
 def remedy(definition: ResourceDefinition, address: str, command: str) -> str:

@@ -26,6 +26,7 @@ from opsconsole.lifecycle.interface import (
     fill_unknown,
 )
 from opsconsole.lifecycle.uncertain import (
+    SENT,
     dry_run_status_of,
     may_still_arrive,
     remedy,
@@ -131,7 +132,7 @@ def _of_call(call: Intent) -> _Lost:
 def _of_state(item: PriorInstance) -> _Lost:
     remembered = PrivateState.decode(item.held.private).extra
     planned = {name: value for name, value in item.before.items() if name != "id"}
-    arrives = may_still_arrive(remembered)
+    arrives = may_still_arrive(remembered.get(SENT))
     create = LostCreate(planned, item.address, dry_run_status_of(remembered), arrives)
     return _Lost(create, item.held, None, arrives)
 

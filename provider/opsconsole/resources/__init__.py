@@ -44,14 +44,10 @@ def owners_above(definition: ResourceDefinition) -> tuple[ResourceDefinition, ..
     return () if above is None else (above, *owners_above(above))
 
 
+@cache
 def owning_types() -> frozenset[str]:
     """Return the types whose deletion deletes others, and that are deleted with no other."""
-    return _owning_types(tuple(RESOURCES))
-
-
-@cache
-def _owning_types(names: tuple[str, ...]) -> frozenset[str]:
-    above = (owners_above(RESOURCES[name]) for name in names)
+    above = map(owners_above, RESOURCES.values())
     return frozenset(owners[-1].type_name for owners in above if owners)
 
 
