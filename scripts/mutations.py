@@ -92,11 +92,14 @@ def _replacements(field: str, node: ast.AST) -> Iterator[ast.AST]:
             yield ast.Constant(not value)
         case ast.Constant(value=int(value)):
             yield ast.Constant(value + 1 if value < 2 else value * 2)
-        case ast.Raise(exc=ast.Name(id="NotImplementedError")) | ast.Return(value=ast.Constant()):
+        case ast.Raise(exc=ast.Name(id="NotImplementedError")):
+            pass
+        case ast.Return(value=ast.Constant()) | ast.Assign([ast.Name()], ast.Constant()):
+            # Its constant is changed; None in the place of another nothing shows nothing.
             pass
         case ast.Return(value=ast.expr()):
             yield ast.Return(ast.Constant(None))
-        case ast.Assign(targets=[ast.Name()] as targets, value=value) if not _is_none(value):
+        case ast.Assign(targets=[ast.Name()] as targets):
             yield ast.Assign(targets, ast.Constant(None))
         case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]) | ast.AugAssign():
             yield ast.Pass()
@@ -109,10 +112,6 @@ def _replacements(field: str, node: ast.AST) -> Iterator[ast.AST]:
         case ast.ExceptHandler(type=caught, name=name, body=body):
             if not isinstance(body[-1], ast.Raise):
                 yield ast.ExceptHandler(caught, name, [ast.Raise()])
-
-
-def _is_none(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _text(node: ast.AST) -> str:

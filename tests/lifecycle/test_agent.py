@@ -7,6 +7,7 @@ import pytest
 
 from consoles import CONSOLES
 from opsconsole.emulator import Emulator
+from opsconsole.errors import NotFound
 from opsconsole.lifecycle.interface import (
     UpdateRequest,
 )
@@ -142,3 +143,13 @@ async def test_a_replacement_onto_a_host_that_is_not_known_yet_names_the_old_one
 
     [told] = plan.diagnostics
     assert f"only if the host {host['id']} is deleted in this run" in told.detail
+
+
+async def test_whether_an_agent_is_there_is_read_anew(steps_of, one_run, console, declared):
+    created = await steps_of("agent").create(**declared)
+    agents = one_run().resources[AGENT]
+
+    assert await agents.is_there(created.state["id"])
+    console.delete("agents", created.state["id"])
+    with pytest.raises(NotFound):
+        await agents.is_there(created.state["id"])

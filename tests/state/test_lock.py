@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import getpass
 import json
 import os
+import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -94,6 +96,10 @@ def test_waiting_ends_with_the_holder(
         assert excluded(python)
     holder.wait(timeout=PATIENCE)
     assert [info.who for info in told] == ["ada@engine"]
+
+
+def test_a_lock_names_user_and_machine() -> None:
+    assert LockInfo.own("apply", "s").who == f"{getpass.getuser()}@{socket.gethostname()}"
 
 
 def test_waiting_ends_with_the_time(session: Open, python: Callable[..., Popen[str]]) -> None:
