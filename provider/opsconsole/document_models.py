@@ -1,6 +1,6 @@
 """What models of documents share that people and other programs write, and their errors in words.
 
-One model for each document: it reads, refuses and makes the JSON Schema. This module imports
+One model for each document: it reads, refuses, and describes the JSON Schema. This module imports
 pydantic, which the start of the provider, and what holds unknown or secret values, must not.
 """
 
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic import BeforeValidator, ConfigDict, ValidationError
 
 STRICT: Final = ConfigDict(strict=True, extra="forbid", frozen=True)
 """For what people write: no conversion of types, and unknown members are refused."""
@@ -52,28 +51,3 @@ def _sentence(item: Any) -> str:
     held = repr(item["input"])
     shown = held if len(held) <= _SHOWN else f"{held[:_SHOWN]}…"
     return f"{place}: {message[:1].lower()}{message[1:]}, not {shown}"
-
-
-class _Documented(GenerateJsonSchema):
-    """A schema for readers: no title made of a name, no default that a file need not hold."""
-
-    def default_schema(self, schema: Any) -> JsonSchemaValue:
-        return self.generate_inner(schema["schema"])
-
-    def field_title_should_be_set(self, schema: Any) -> bool:
-        return False
-
-
-def schema_of(model: type[BaseModel], name: str, title: str, description: str) -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) of a document; `name` is the end of its `$id`."""
-    found = model.model_json_schema(schema_generator=_Documented)
-    for part in found.get("$defs", {}).values():
-        part.pop("title", None)
-        part["description"] = " ".join(part["description"].split())
-    head = {
-        "$schema": GenerateJsonSchema.schema_dialect,
-        "$id": f"urn:opsconsole:schema:{name}",
-        "title": title,
-        "description": description,
-    }
-    return head | {key: value for key, value in found.items() if key not in head}

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from scripts.cdktn_twin import ROOT, write_twin
 from scripts.generate.constructs import construct_files
 from scripts.generate.limits import limits_files
 from scripts.generate.reference import reference_files
-
-from opsconsole.drift.baseline import baseline_schema
-from opsconsole.reports.drift_document import drift_report_schema, notification_schema
+from scripts.generate.schemas import schema_files
 
 
 def generated_files(root: Path) -> dict[str, str]:
     """Return the content of every generated file by its path in the checkout `root`."""
-    schemas = {
-        "drift-baseline-1": baseline_schema(),
-        "drift-notification-1": notification_schema(),
-        "drift-report-1": drift_report_schema(),
-    }
     return {
         **construct_files(),
         **reference_files(root),
         **limits_files(),
-        **{
-            f"docs/schemas/{name}.schema.json": json.dumps(schema, indent=2, ensure_ascii=False)
-            + "\n"
-            for name, schema in schemas.items()
-        },
+        **schema_files(),
     }
 
 

@@ -23,8 +23,7 @@ from pydantic import (
     model_validator,
 )
 
-from opsconsole.document_models import STRICT, Whole, schema_of, what_is_wrong
-from opsconsole.drift import BASELINE_FILE
+from opsconsole.document_models import STRICT, Whole, what_is_wrong
 from opsconsole.drift.report import BaselineProblem, Bucket, Difference, Finding
 from opsconsole.errors import UserError
 
@@ -238,17 +237,6 @@ class BaselineFile(BaseModel):
     model_config = STRICT
     version: _Version
     accept: Annotated[tuple[Entry, ...], Field(strict=False)]
-
-
-def baseline_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a baseline."""
-    return schema_of(
-        BaselineFile,
-        f"drift-baseline:{VERSION}",
-        f"Baseline of accepted drift of opsconsole, version {VERSION}",
-        f"What `{BASELINE_FILE}` holds: drift that is known and accepted for now. A check shows it "
-        "and does not count it; plan and apply never look here.",
-    )
 
 
 def read_baseline(path: Path) -> Baseline:

@@ -23,7 +23,6 @@ from pydantic import (
 from pydantic.config import JsonDict
 
 from opsconsole.diagnostics import Diagnostic, Severity
-from opsconsole.document_models import schema_of
 from opsconsole.drift.report import Bucket, Difference
 from opsconsole.errors import Cause
 from opsconsole.reports.json_values import cause_json
@@ -333,25 +332,3 @@ class NotificationDocument(_Part):
     verdict: VerdictDocument
     counts: Counts
     since: ComparisonDocument = Field(description="At most 100 resources a list.")
-
-
-def notification_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a notification."""
-    return schema_of(
-        NotificationDocument,
-        "drift-notification:1",
-        "Notification of drift of opsconsole, version 1",
-        "What `opsconsole drift --notify` sends where something is newly drifted or newly "
-        "resolved. Within version 1 members are only added.",
-    )
-
-
-def drift_report_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a drift report."""
-    return schema_of(
-        DriftDocument,
-        "drift-report:1",
-        "Drift report of opsconsole, version 1",
-        "What `opsconsole drift --format json` writes. Within version 1 members are only added: "
-        "readers ignore members that they do not know.",
-    )
