@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from opsconsole.diagnostics import Diagnostic, Severity, error, warning
+from opsconsole.diagnostics import Diagnostic, Severity, warning
 from opsconsole.errors import ApiError, Forbidden, NotFound
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import NOT_PERMITTED, Outcome, PlanOutcome, ReadRequest, Seen
@@ -139,13 +139,6 @@ def not_permitted(
     if not request.private and {"id", "agent_id", "plugin_id"}.issuperset(known):
         raise problem
     return refused_read(steps, request, reason, problem)
-
-
-def list_not_whole(
-    summary: str, listed: str, listing: Listing, path: tuple[str, ...] = ()
-) -> Diagnostic:
-    """Return the error for what only a whole list could tell."""
-    return error(summary, explain_gap(listed, listing)[1], path)
 
 
 def explain_gap(listed: str, listing: Listing) -> tuple[str, str]:

@@ -15,7 +15,6 @@ from opsconsole.lifecycle.answers import PrivateState, confirm_deleted, values_s
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.gone import (
     explain_gap,
-    list_not_whole,
     missing,
     plan_gone,
     unchecked_by_list,
@@ -285,7 +284,7 @@ async def find_specialty(
         )
     if not listing.complete:
         summary = f"Cannot tell whether there is one specialty with the {asked}"
-        return list_not_whole(summary, "specialties", listing, path)
+        return error(summary, explain_gap("specialties", listing)[1], path)
     near = ""
     for name in ("key", "name"):
         if name in wanted:

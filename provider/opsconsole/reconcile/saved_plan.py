@@ -418,7 +418,11 @@ async def _compare(
     ]
     moved = [text for item in found.values() if (text := _difference(item))]
     if moved:
-        failed.append(_report_moved(moved))
+        shown = "\n".join(f"  {text}" for text in sorted(moved)[:_SHOWN])
+        more = f"\n  and {len(moved) - _SHOWN} more" if len(moved) > _SHOWN else ""
+        summary = "The console has changed since the plan was made"
+        differing = f"These differ from what the plan read:\n{shown}{more}"
+        failed.append(error(summary, f"{differing}\nNothing was changed. Plan again."))
     return failed
 
 
@@ -429,12 +433,3 @@ def _difference(item: PriorInstance) -> str:
     names = [a.name for a in definition if not a.volatile and not a.local]
     changed = changed_fields(item.before, item.value, names)
     return f"{item.address}: {', '.join(changed)}" if changed else ""
-
-
-def _report_moved(moved: list[str]) -> Diagnostic:
-    shown = "\n".join(f"  {text}" for text in sorted(moved)[:_SHOWN])
-    more = f"\n  and {len(moved) - _SHOWN} more" if len(moved) > _SHOWN else ""
-    return error(
-        "The console has changed since the plan was made",
-        f"These differ from what the plan read:\n{shown}{more}\nNothing was changed. Plan again.",
-    )

@@ -197,7 +197,13 @@ class Walk:
                 reason = reasons.get(item.address, "")
                 self.changes[item.address] = removal(item, Action.FORGET, reason)
                 if item.held.skip_destroy:
-                    self.diagnostics.append(_forgotten(item).about(item.address))
+                    forgotten = warning(
+                        f"{item.address} leaves management and is not deleted",
+                        "Its state says `skip_destroy`: OpenTofu noted "
+                        "`lifecycle { destroy = false }` there. To manage the object again, import "
+                        "it.",
+                    )
+                    self.diagnostics.append(forgotten.about(item.address))
             else:
                 groups.setdefault((provider_key_of(item.held.provider), item.type_name), []).append(
                     item
@@ -345,12 +351,4 @@ def left_alone(item: PriorInstance) -> Change:
         sensitive=item.sensitive,
         notes=("left alone until it is settled whether it was created",),
         depends_on=tuple(item.held.dependencies),
-    )
-
-
-def _forgotten(item: PriorInstance) -> Diagnostic:
-    return warning(
-        f"{item.address} leaves management and is not deleted",
-        "Its state says `skip_destroy`: OpenTofu noted `lifecycle { destroy = false }` there. To "
-        "manage the object again, import it.",
     )

@@ -145,16 +145,13 @@ def _each(convert: _Convert) -> _Convert:
     return convert_list
 
 
-def _each_value(convert: _Convert) -> _Convert:
-    def convert_map(value: dict[str, Any]) -> dict[str, Any]:
-        if not isinstance(value, dict):
-            raise TypeError(f"a map was expected, not {type(value).__name__}")
-        return {
-            _text(key): item if item is None or item is UNKNOWN else convert(item)
-            for key, item in value.items()
-        }
-
-    return convert_map
+def _text_map(value: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError(f"a map was expected, not {type(value).__name__}")
+    return {
+        _text(key): item if item is None or item is UNKNOWN else _text(item)
+        for key, item in value.items()
+    }
 
 
 def _converter(attribute: Attribute, scalars: _Scalars) -> _Convert | None:
@@ -165,7 +162,7 @@ def _converter(attribute: Attribute, scalars: _Scalars) -> _Convert | None:
         case Kind.STRING_LIST:
             return _each(_text)
         case Kind.STRING_MAP:
-            return _each_value(_text)
+            return _text_map
         case Kind.OBJECT:
             return _object(attribute.attributes, scalars)
         case Kind.OBJECT_LIST:

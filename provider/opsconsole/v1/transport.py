@@ -63,6 +63,7 @@ class Transport:
     def __init__(self, settings: Settings, tls: ssl.SSLContext, headers: Mapping[str, str]) -> None:
         """Make no connection yet; `headers` go with every request."""
         self._settings = settings
+        self._origin = settings.base_url
         self._headers = httpx.Headers(dict(headers))
         self._most_bytes = settings.max_response_bytes
         connect = min(_LONGEST_CONNECT, settings.request_timeout / 2)
@@ -138,10 +139,6 @@ class Transport:
         finally:
             await stream.aclose()
         return Reply(response.status_code, response.headers, content)
-
-    @property
-    def _origin(self) -> str:
-        return self._settings.base_url
 
     async def _translate(
         self,
