@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsconsole.resources.data_sources import BLACKLISTED_COMMANDS_DATA, SPECIALTY_DATA
+from opsconsole.resources import DATA_SOURCES
 
 
 @pytest.mark.parametrize("profile", ["truncated"], indirect=True)
@@ -19,16 +19,16 @@ from opsconsole.resources.data_sources import BLACKLISTED_COMMANDS_DATA, SPECIAL
     ],
 )
 async def test_a_match_in_the_shown_part_counts_where_it_is_the_only_one(one_run, selector, told):
-    config = SPECIALTY_DATA.empty() | selector
-    outcome = await one_run().read_data(SPECIALTY_DATA.type_name, config)
+    config = DATA_SOURCES["opsconsole_specialty"].empty() | selector
+    outcome = await one_run().read_data("opsconsole_specialty", config)
     assert [item.summary for item in outcome.diagnostics] == ([told] if told else [])
     assert (outcome.state or {}).get("id") == (None if told else "spc_linux")
 
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
 async def test_the_scope_of_blacklisted_commands_is_told_in_both_words(one_run):
-    config = BLACKLISTED_COMMANDS_DATA.empty()
-    outcome = await one_run().read_data(BLACKLISTED_COMMANDS_DATA.type_name, config)
+    config = DATA_SOURCES["opsconsole_blacklisted_commands"].empty()
+    outcome = await one_run().read_data("opsconsole_blacklisted_commands", config)
     scopes = {row["org_id"]: row["tenant_wide"] for row in outcome.state["blacklisted_commands"]}
     assert scopes == {org_id: org_id is None for org_id in scopes}
     assert len(scopes) > 1

@@ -9,8 +9,7 @@ import pytest
 from opsconsole.emulator import Emulator, Profile
 from opsconsole.emulator.document import EXTRA
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome, Removal
-from opsconsole.resources import AGENT, SPECIALTY
-from opsconsole.resources.data_sources import SPECIALTY_DATA
+from opsconsole.resources import AGENT, DATA_SOURCES, SPECIALTY
 from opsconsole.values import UNKNOWN
 from outcomes import errors
 
@@ -83,8 +82,8 @@ async def test_a_declared_specialty_id_is_read_where_that_can_be_done(console, s
     adopted = await specialties.create(id="spc_identity")
     absent = await specialties.plan(None, specialties.config(id="spc_none"))
     run = one_run()
-    config = SPECIALTY_DATA.empty() | {"id": "spc_identity"}
-    shown = await run.read_data(SPECIALTY_DATA.type_name, config)
+    config = DATA_SOURCES["opsconsole_specialty"].empty() | {"id": "spc_identity"}
+    shown = await run.read_data("opsconsole_specialty", config)
 
     assert adopted.state["key"] == shown.state["key"] == "identity"
     assert "There is no specialty" in errors(absent)[0]

@@ -6,9 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from opsconsole.definition import Attribute, ChangeRule, DataSourceDefinition, Kind
+from opsconsole.definition import (
+    Attribute,
+    ChangeRule,
+    DataSourceDefinition,
+    Kind,
+    ResourceDefinition,
+)
 from opsconsole.resources.agent import AGENT
-from opsconsole.resources.agent_plugin import PLUGIN_FIELDS
+from opsconsole.resources.agent_plugin import AGENT_PLUGIN, PLUGIN_FIELDS
 from opsconsole.resources.blacklisted_command import BLACKLISTED_COMMAND
 from opsconsole.resources.host import HOST, HOW_HOSTS_ARE_READ
 from opsconsole.resources.specialty import SPECIALTY
@@ -54,53 +60,6 @@ def _list_of(name: str, what: str, fields: Iterable[Attribute]) -> tuple[Attribu
     return (entries, *_ABOUT_THE_LIST)
 
 
-SPECIALTY_DATA = DataSourceDefinition(
-    name="specialty",
-    type_name="opsconsole_specialty",
-    description="One specialty, found by exactly one of `id`, `key` or `name`.",
-    resource="specialty",
-    operations=("specialty_search",),
-    attributes=tuple(
-        replace(_show(attribute), optional=True, change=ChangeRule.UPDATE)
-        if attribute.name in SELECTORS
-        else _show(attribute)
-        for attribute in SPECIALTY.answered
-    ),
-)
-
-SPECIALTIES_DATA = DataSourceDefinition(
-    name="specialties",
-    type_name="opsconsole_specialties",
-    description="Every specialty that the console shows.",
-    resource="specialty",
-    operations=("specialty_search",),
-    attributes=_list_of("specialties", "specialties", SPECIALTY.answered),
-)
-
-AGENT_PLUGINS_DATA = DataSourceDefinition(
-    name="agent_plugins",
-    type_name="opsconsole_agent_plugins",
-    description="The plugins attached to one agent.",
-    resource="agent_plugin",
-    operations=("plugin_list",),
-    attributes=(
-        Attribute("agent_id", "Id of the agent.", required=True, refers_to="agent"),
-        *_list_of(
-            "plugins",
-            "plugins",
-            (Attribute("id", "The console's id of the plugin.", computed=True), *PLUGIN_FIELDS),
-        ),
-    ),
-)
-
-_AGENT_FIELDS = tuple(item for item in AGENT.answered if item.name != "plugin_ids")
-"""What an answer shows of an agent: its plugins are another list."""
-
-_ROW_FIELDS = tuple(
-    item for item in BLACKLISTED_COMMAND.attributes if item.name != "no_description"
-)
-
-
 def _by_id(what: str, attributes: Iterable[Attribute]) -> tuple[Attribute, ...]:
     return tuple(
         replace(
@@ -117,72 +76,95 @@ def _by_id(what: str, attributes: Iterable[Attribute]) -> tuple[Attribute, ...]:
     )
 
 
-BLACKLISTED_COMMAND_DATA = DataSourceDefinition(
-    name="blacklisted_command",
-    type_name="opsconsole_blacklisted_command",
-    description="One blacklisted command.",
-    resource="blacklisted_command",
-    operations=("blacklist_get",),
-    attributes=_by_id("row", _ROW_FIELDS),
-)
+def _define(
+    name: str,
+    resource: ResourceDefinition,
+    operations: tuple[str, ...],
+    description: str,
+    attributes: tuple[Attribute, ...],
+) -> DataSourceDefinition:
+    type_name = f"opsconsole_{name}"
+    return DataSourceDefinition(attributes, name, type_name, description, resource.name, operations)
 
 
 def _define_list(
-    name: str, one: str, what: str, endpoint: str, fields: Iterable[Attribute]
+    resource: ResourceDefinition, endpoint: str, fields: Iterable[Attribute]
 ) -> DataSourceDefinition:
     """Return the data source of a list that the document does not show."""
-    return DataSourceDefinition(
-        name=name,
-        type_name=f"opsconsole_{name}",
-        description=f"Every {one} that the console lists. The API document shows no such list: "
-        f"name the console's operation in `extra_endpoints` as `{endpoint}`.",
-        resource=one.replace(" ", "_"),
-        operations=(endpoint,),
-        attributes=_list_of(name, what, fields),
+    name = resource.plural.replace(" ", "_")
+    description = (
+        f"Every {resource.title} that the console lists. The API document shows no such list: name "
+        f"the console's operation in `extra_endpoints` as `{endpoint}`."
     )
+    attributes = _list_of(name, resource.plural, fields)
+    return _define(name, resource, (endpoint,), description, attributes)
 
 
-HOST_DATA = DataSourceDefinition(
-    name="host",
-    type_name="opsconsole_host",
-    description=f"One host, such as a jump host that somebody else manages. {HOW_HOSTS_ARE_READ}",
-    resource="host",
-    operations=("host_get", "host_update"),
-    attributes=_by_id("host", HOST.answered),
+_AGENT_FIELDS = tuple(item for item in AGENT.answered if item.name != "plugin_ids")
+"""What an answer shows of an agent: its plugins are another list."""
+
+_ROW_FIELDS = tuple(
+    item for item in BLACKLISTED_COMMAND.attributes if item.name != "no_description"
 )
-
-AGENT_DATA = DataSourceDefinition(
-    name="agent",
-    type_name="opsconsole_agent",
-    description="One agent. The API document shows no operation that reads one: name the console's "
-    "in `extra_endpoints` as `agent_get`.",
-    resource="agent",
-    operations=("agent_get",),
-    attributes=_by_id("agent", _AGENT_FIELDS),
-)
-
-HOSTS_DATA = _define_list("hosts", "host", "hosts", "host_list", HOST.answered)
-AGENTS_DATA = _define_list("agents", "agent", "agents", "agent_list", _AGENT_FIELDS)
-BLACKLISTED_COMMANDS_DATA = _define_list(
-    "blacklisted_commands",
-    "blacklisted command",
-    "blacklisted commands",
-    "blacklist_list",
-    _ROW_FIELDS,
-)
+_PLUGIN_ID = Attribute("id", "The console's id of the plugin.", computed=True)
 
 DATA_SOURCES: Final[Mapping[str, DataSourceDefinition]] = {
     definition.type_name: definition
     for definition in (
-        SPECIALTY_DATA,
-        SPECIALTIES_DATA,
-        HOST_DATA,
-        HOSTS_DATA,
-        AGENT_DATA,
-        AGENTS_DATA,
-        AGENT_PLUGINS_DATA,
-        BLACKLISTED_COMMAND_DATA,
-        BLACKLISTED_COMMANDS_DATA,
+        _define(
+            "specialty",
+            SPECIALTY,
+            ("specialty_search",),
+            "One specialty, found by exactly one of `id`, `key` or `name`.",
+            tuple(
+                replace(_show(attribute), optional=True, change=ChangeRule.UPDATE)
+                if attribute.name in SELECTORS
+                else _show(attribute)
+                for attribute in SPECIALTY.answered
+            ),
+        ),
+        _define(
+            "specialties",
+            SPECIALTY,
+            ("specialty_search",),
+            "Every specialty that the console shows.",
+            _list_of("specialties", "specialties", SPECIALTY.answered),
+        ),
+        _define(
+            "host",
+            HOST,
+            ("host_get", "host_update"),
+            f"One host, such as a jump host that somebody else manages. {HOW_HOSTS_ARE_READ}",
+            _by_id("host", HOST.answered),
+        ),
+        _define_list(HOST, "host_list", HOST.answered),
+        _define(
+            "agent",
+            AGENT,
+            ("agent_get",),
+            "One agent. The API document shows no operation that reads one: name the console's in "
+            "`extra_endpoints` as `agent_get`.",
+            _by_id("agent", _AGENT_FIELDS),
+        ),
+        _define_list(AGENT, "agent_list", _AGENT_FIELDS),
+        _define(
+            "agent_plugins",
+            AGENT_PLUGIN,
+            ("plugin_list",),
+            "The plugins attached to one agent.",
+            (
+                Attribute("agent_id", "Id of the agent.", required=True, refers_to="agent"),
+                *_list_of("plugins", "plugins", (_PLUGIN_ID, *PLUGIN_FIELDS)),
+            ),
+        ),
+        _define(
+            "blacklisted_command",
+            BLACKLISTED_COMMAND,
+            ("blacklist_get",),
+            "One blacklisted command.",
+            _by_id("row", _ROW_FIELDS),
+        ),
+        _define_list(BLACKLISTED_COMMAND, "blacklist_list", _ROW_FIELDS),
     )
 }
 """The data sources by Terraform type name."""
