@@ -13,7 +13,7 @@ import pytest
 
 from opsconsole.definition import Attribute, Look, ResourceDefinition, Way, read_only
 from opsconsole.diagnostics import Diagnostic
-from opsconsole.emulator.application import RULES, add_operation
+from opsconsole.emulator.application import RULES
 from opsconsole.emulator.bodies import json_body, not_found
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.document import DOCUMENTED
@@ -168,7 +168,8 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Schedules]:
     rules[_LIST] = held.list
     for operation, rule in rules.items():
         monkeypatch.setitem(OPERATIONS, operation.name, operation)
-        add_operation(operation.name, f"GET {_ALL}" if operation is _LIST else str(operation), rule)
+        DOCUMENTED[operation.name] = f"GET {_ALL}" if operation is _LIST else str(operation)
+        RULES[operation.name] = rule
     monkeypatch.setitem(NAMEABLE, _LIST.name, _LIST)
     yield held
     for operation in rules:

@@ -185,12 +185,6 @@ class Application:
         return refusal.status, encode(body), request_id
 
 
-def add_operation(name: str, template: str, rule: Rule) -> None:
-    """Let every console of this process have one more operation, as if it were documented."""
-    DOCUMENTED[name] = template
-    RULES[name] = rule
-
-
 def _nothing_here(status: int, scope: Scope) -> Refusal:
     if status == 405:
         text = f"{scope['method']} is not an operation of {scope['path']}"
