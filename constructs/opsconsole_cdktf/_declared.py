@@ -1,7 +1,7 @@
 """What every construct of this package has in common: values, tokens and synthesis.
 
 Making a construct costs a single jsii call, which takes its attributes to Node, see
-`_elements.js`; Python keeps them too, to check what is declared together.
+`_elements.js`; Python keeps them too, to check declarations together.
 """
 
 from __future__ import annotations

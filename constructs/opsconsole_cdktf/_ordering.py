@@ -66,7 +66,7 @@ class HostBase(Resource):
 
 
 class _Dependencies(cdktf.TerraformElement):
-    """Works out what the hosts of a stack depend on, each time that the stack is synthesised."""
+    """Works out the dependencies of the hosts of a stack, each time that it is synthesised."""
 
     def __init__(self, tree: Tree, stack: cdktf.TerraformStack) -> None:
         self._tree = tree
@@ -136,7 +136,7 @@ def _address(construct: Resource) -> str:
 
 
 class _Conclusions:
-    """Which host depends on which specialties, as of one revision of what is declared."""
+    """Which host depends on which specialties, as of one revision of the declarations."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree

@@ -14,12 +14,12 @@ Columns: TypeAlias = Mapping[str, str | None]
 
 
 class BadRows(ValueError):
-    """Rows that cannot be used: one line each, with file, line, field and what is wrong."""
+    """Rows that cannot be used: one line each, with file, line, field and problem."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A row, and where it is: `hosts.csv:17`."""
+    """A row, and its place: `hosts.csv:17`."""
 
     place: str
     values: HostRow | Mapping[str, Any]

@@ -1,7 +1,7 @@
 """Checks of an argument's value when a construct is made; no jsii call is made here.
 
 Tokens pass every rule: what they stand for is known to Terraform only. The bounds themselves are
-those that the provider checks at plan time.
+checked by the provider at plan time too.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class BlacklistPolicy(Construct):
         org_id: The org whose commands are refused.
         tenant_wide: Whether the commands of every org are refused. Without this and without
             `org_id` each row keeps its scope.
-        provider: The provider to use, where it is not the only one.
+        provider: The provider to use, if there are several.
 
     A pattern that another one covers is a warning and no error: the API document does not say how
     a pattern matches. `*` is taken for any text.

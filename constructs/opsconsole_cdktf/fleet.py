@@ -25,7 +25,7 @@ class FleetOptions(TypedDict, total=False):
     """What may be said beside a file of rows.
 
     Attributes:
-        key: The column that holds each host's key; `name` where it is left out.
+        key: The column that holds each host's key; `name` by default.
         columns: Columns that are called otherwise than the field of `HostRow`.
         defaults: As for `Fleet`.
         groups: As for `Fleet`.

@@ -24,7 +24,7 @@ class ManagedHost(Host):
     Args:
         scope: The construct that it belongs to.
         id_: Its name within `scope`.
-        arguments: Those of `Host`. Without a `name` it is named by its path below the stack:
+        arguments: As in `Host`. Without a `name` it is named by its path below the stack:
             `Construct(stack, "north")` and `"web"` make `north-web`.
 
     Raises:

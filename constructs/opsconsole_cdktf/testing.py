@@ -1,4 +1,4 @@
-"""For tests of stacks: what is synthesised, assertions on hosts and agents, native deployment.
+"""For tests of stacks: the synthesised JSON, assertions on hosts and agents, native deployment.
 
 `pip install opsconsole[cdktf,testing]` brings what `deploy` needs, and a plugin for pytest with
 the fixture `opsconsole_emulator`.
@@ -50,7 +50,7 @@ def deploy(stack: cdktf.TerraformStack, console: Console) -> Deployment:
         console: A console, such as the fixture `opsconsole_emulator`.
 
     Returns:
-        The deployment: `plan()` tells what another apply would do, `state` what was made.
+        The deployment: `plan()` returns the actions of another apply, `state` the resources.
 
     Raises:
         DeploymentError: The apply failed; an AssertionError with all that it said.

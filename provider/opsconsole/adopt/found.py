@@ -73,7 +73,7 @@ class Findings:
 def parse_object_id(text: str) -> Wanted:
     """Return the object that a user names: an import id, or `KIND=ID` where ids have no prefix.
 
-    The prefixes of ids are those of the document's examples; a console may have others.
+    The prefixes of ids come from the document's examples; a console may have others.
 
     Raises:
         UserError: The API document shows no such prefix, and there is no such kind.

@@ -16,7 +16,7 @@ from opsconsole.quoting import printable, quote
 
 
 def hcl_program(findings: Findings, items: Sequence[AdoptedObject], origin: str) -> str:
-    """Return the program; its arguments are those of `python_program`."""
+    """Return the program; arguments as in `python_program`."""
     blocks = [f"# Adopted from {line(origin)}: each resource imports one object.", _REQUIREMENTS]
     blocks += [
         _block("data", "opsconsole_specialty", lookup.variable, [("key", lookup.key)])

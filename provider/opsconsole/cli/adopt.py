@@ -113,7 +113,7 @@ def _rows_file(args: argparse.Namespace, path: Path) -> Path | None:
 def _refuse_second_program(folder: Path, *, hcl: bool) -> None:
     """Refuse a folder that holds a program of another form: commands there would change meaning.
 
-    Where there is a cdktf.json, it goes on naming its program, whatever Python lies beside it.
+    A cdktf.json goes on naming its program, also beside other Python files.
 
     Raises:
         UserError: It holds one.

@@ -194,7 +194,7 @@ def open_backend(
         workspace: Another workspace than the selected one.
 
     Raises:
-        UserError: It needs a program or a library that is not installed; it is not where it was;
+        UserError: It needs a program or a library that is not installed; it has moved;
             or it cannot be locked for the run, and the user has not agreed to that.
     """
     block = program.backend

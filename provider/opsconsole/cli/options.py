@@ -121,7 +121,7 @@ class Option:
         more: Further arguments of `argparse`.
 
     Attributes:
-        arguments: Those of `argparse`; of a flag without the spelling.
+        arguments: The arguments for `argparse`; of a flag without the spelling.
     """
 
     def __init__(self, text: str, *, environment: str = "", **more: Any) -> None:

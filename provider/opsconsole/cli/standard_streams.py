@@ -2,7 +2,7 @@
 
 A reader goes away (`| head`, Ctrl-C in a pipe to `tee`), or the disk of a log is full.
 Output that cannot be written is dropped; the command learns of it, and ends its work in good order.
-Also what a command asks of them: whether to print in colour, and how wide.
+Also whether to print in colour, and how wide.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def columns(stream: TextIO | None = None) -> int:
 def text_stream(raw: OutputStream, like: Any = None) -> io.TextIOWrapper:
     """Return a text stream on an output, as unbuffered as another one.
 
-    It writes UTF-8 whatever the locale says, as Terraform does: JSON must be UTF-8, and a character
+    It writes UTF-8 in every locale, as Terraform does: JSON must be UTF-8, and a character
     that an encoding lacks would end a run.
     """
     unbuffered = isinstance(getattr(like, "buffer", None), io.FileIO)

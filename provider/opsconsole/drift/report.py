@@ -283,7 +283,7 @@ class DriftReport:
     def demands(self, finding: Finding) -> bool:
         """Return whether a resource must be checked.
 
-        One whose creation is of unknown outcome must be, whatever its type: the console may have
+        One whose creation is of unknown outcome must be, of any type: the console may have
         it or not.
         """
         listed = not self.required or finding.type_name in self.required

@@ -1,5 +1,5 @@
 """A stack to check: what its state holds, whether it stays as it was, and what its program says of
-the resources in state: construct, place, and what is not applied yet.
+the resources in state: construct, place, and pending changes.
 
 Reads without a lock, and writes nothing; waits for a write in progress, or reports it.
 """
@@ -151,7 +151,7 @@ class StackState:
 def read_states(
     stacks: Iterable[Stack], *, whole: bool
 ) -> tuple[list[StackState], list[Diagnostic]]:
-    """Return what the states hold that can be read, and diagnostics about them and the others.
+    """Return the states that can be read, and diagnostics about them and the others.
 
     Args:
         whole: Whether these are all stacks, not the part of one shard.

@@ -57,7 +57,7 @@ class ConsoleRequest(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A success: the body, and the status where it is not the profile's."""
+    """A success: the body, and the status unless the profile gives it."""
 
     body: Any
     status: int | None = None

@@ -247,7 +247,7 @@ class Emulator:
 
     @property
     def provider_settings(self) -> dict[str, Any]:
-        """The provider's settings: base_url, api_key, and those that go with the profile."""
+        """The provider's settings: base_url, api_key, and the settings for the profile."""
         return {
             "base_url": self.base_url,
             "api_key": self.api_key,

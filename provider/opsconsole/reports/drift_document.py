@@ -90,7 +90,7 @@ class VerdictDocument(_Part):
 
 
 class Coverage(_Part):
-    """How much of what is in state was checked."""
+    """The share of the resources in state that was checked."""
 
     percent: Percent = Field(description="Resources in state that were checked.")
     attributes_percent: Percent | None = Field(
@@ -120,7 +120,7 @@ class Summary(_Part):
 
 
 class CauseDocument(_Part):
-    """The error behind a diagnostic or a finding; what is not known is left out."""
+    """The error behind a diagnostic or a finding; unknown members are left out."""
 
     kind: Text = Field(description="What kind of problem it is, such as `forbidden`.")
     message: Text = Field("", description="What was wrong.")
@@ -264,7 +264,7 @@ class ShardDocument(_Part):
 
 
 class ScopeDocument(_Part):
-    """What the check can tell of, for the merge of shards."""
+    """The scope of the check, for the merge of shards."""
 
     stacks: List[Text] = Field(description="The stacks whose states were read.")
     listed: List[Text] = Field(

@@ -1,6 +1,6 @@
 """The program `opsconsole-terraform`: reads the command line, and chooses the engine.
 
-Clients call `version` several times at each start: only what a verb needs is imported.
+Clients call `version` several times at each start: only the modules that a verb needs are imported.
 """
 
 from __future__ import annotations
