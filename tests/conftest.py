@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -54,13 +54,6 @@ settings.register_profile(
     max_examples=500 if EVERYTHING else 30,
 )
 settings.load_profile("tests")
-
-
-class Console(Protocol):
-    """A console to run against, such as a running emulator."""
-
-    base_url: str
-    api_key: str
 
 
 def find_terraform() -> Path | None:
@@ -210,17 +203,11 @@ def plugin_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def named(console: Console | None) -> dict[str, str]:
+def named(console: Emulator | None) -> dict[str, str]:
     """Return the variables that name a console."""
     if console is None:
         return {}
     return {"OPSCONSOLE_BASE_URL": console.base_url, "OPSCONSOLE_API_KEY": console.api_key}
-
-
-def settings_of(console: Console | None) -> dict[str, Any]:
-    """Return the provider's settings that the console's profile asks for."""
-    settings = getattr(console, "provider_settings", {})
-    return {name: item for name, item in settings.items() if name not in ("base_url", "api_key")}
 
 
 @pytest.fixture
@@ -230,7 +217,7 @@ def cli_environment(
     """Make an environment in which Terraform finds the provider: `(console=None, **variables)`."""
     home = tmp_path_factory.mktemp("home")
 
-    def make(console: Console | None = None, **variables: str) -> dict[str, str]:
+    def make(console: Emulator | None = None, **variables: str) -> dict[str, str]:
         return quiet_environment(
             home, plugin_dir / "opsconsole.tfrc", PYTHON, **{**named(console), **variables}
         )
@@ -274,12 +261,12 @@ def terraform(
     """
 
     def make(
-        program: Mapping[str, Any], console: Console | None = None, **variables: str
+        program: Mapping[str, Any], console: Emulator | None = None, **variables: str
     ) -> Terraform:
         folder = tmp_path_factory.mktemp("terraform")
         environment = attached_environment(console, **variables)
         made = AttachedTerraform(terraform_binary, folder, environment, providers)
-        made.settings = settings_of(console)
+        made.settings = console.profile.provider_settings if console else {}
         made.write(program)
         return made
 
@@ -299,11 +286,11 @@ def installed_terraform(
     """
 
     def make(
-        program: Mapping[str, Any], console: Console | None = None, **variables: str
+        program: Mapping[str, Any], console: Emulator | None = None, **variables: str
     ) -> Terraform:
         folder = tmp_path_factory.mktemp("terraform")
         made = Terraform(terraform_binary, folder, cli_environment(console, **variables))
-        made.settings = settings_of(console)
+        made.settings = console.profile.provider_settings if console else {}
         made.write(program)
         made.init()
         return made
@@ -319,7 +306,7 @@ def cdktf_cli(
 ) -> Callable[..., Cdktf]:
     """Make an empty folder for the cdktf command: `(console=None, **variables)`."""
 
-    def make(console: Console | None = None, **variables: str) -> Cdktf:
+    def make(console: Emulator | None = None, **variables: str) -> Cdktf:
         folder = tmp_path_factory.mktemp("cdktf")
         return Cdktf(cdktf_binary, folder, cli_environment(console, **variables))
 
@@ -334,7 +321,7 @@ def cdktn_cli(
 ) -> Callable[..., Cdktf]:
     """Make an empty folder for the cdktn command, as `cdktf_cli` does for cdktf."""
 
-    def make(console: Console | None = None, **variables: str) -> Cdktf:
+    def make(console: Emulator | None = None, **variables: str) -> Cdktf:
         folder = tmp_path_factory.mktemp("cdktn")
         environment = cli_environment(console, **variables)
         environment["PATH"] = f"{newer_node}{os.pathsep}{environment['PATH']}"

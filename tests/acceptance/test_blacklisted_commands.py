@@ -115,15 +115,6 @@ def test_a_scope_that_the_key_may_see_and_not_write(project, console):
     assert console.row("blacklists", "blk_wipe")["pattern"] == "rm -rf /"
 
 
-def test_a_row_becomes_invisible(applied, console):
-    engine = applied(entries(format={"id": "blk_format"}), console)
-    hidden, lab = "svc_ak_lab", ["org_lab"]
-    console.create("keys", secret=hidden, org_id="org_lab", read_orgs=lab, write_orgs=lab)
-    plan = foresee(engine, "-refresh-only", OPSCONSOLE_API_KEY=hidden)
-    assert plan.drift == {"opsconsole_blacklisted_command.format": ["delete"]}
-    assert any("or not visible to this key" in item["summary"] for item in plan.run.warnings)
-
-
 def test_extra_endpoints_create_and_delete(applied, console_of):
     console = console_of("extended")
     engine = applied(

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from declarations import foresee, held, program
+from drift_checks import check_drift
 from engines import ON_TERRAFORM
 from opsconsole.emulator import Emulator
 
@@ -82,13 +83,17 @@ def test_attachments_cost_no_reads_and_a_gone_host_none_for_its_agents(applied, 
     console.reset_log()
     plan = foresee(engine, "-refresh-only")
 
-    assert counted(console) == {
+    refresh = {
         "host_update": HOSTS,
         "plugin_list": AGENTS - 2,
         "specialty_search": 1,
         "blacklist_get": ENTRIES,
     }
+    assert counted(console) == refresh
     assert len(plan.drift) == 1 + 2 + 2 * len(many)
+    console.reset_log()
+    assert check_drift(engine.folder, console).document["calls"] == refresh
+    assert counted(console) == refresh
 
 
 def test_nothing_is_called_after_the_first_401(applied, console):
@@ -128,12 +133,3 @@ def test_a_hundred_at_once(project, console_with):
 
 def counted(console: Emulator) -> dict[str, int]:
     return {name: number for name, number in console.request_counts().items() if number}
-
-
-def test_no_more_are_begun_in_a_second_than_is_set(project, console):
-    hosts = program(host={f"h{n}": {"name": f"h{n}"} for n in range(10)})
-    engine = project(hosts, console, {"max_requests_per_second": 10, "import_chunk_size": 1})
-    console.switch(requests_per_second=20, requests_at_once=5)
-    console.reset_log()
-    engine.apply()
-    assert not [request for request in console.requests() if request["status"] == 429]

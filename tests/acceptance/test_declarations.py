@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from declarations import ORGS, attribute_at, gates, held, program, value
+from declarations import ORGS, attribute_at, held, program, value
 from engines import ON_TERRAFORM
 from opsconsole.definition import Attribute, ChangeRule, Kind
 from opsconsole.resources import HOST, RESOURCES
@@ -201,26 +201,3 @@ def test_data_sources_that_find_nothing(project, console):
     }
     for name in ("agent_plugins", "blacklisted_command"):
         assert "request id req_" in told[f"data.opsconsole_{name}.none"]["detail"]
-
-
-def test_passing_faults_are_waited_out(applied, console):
-    """Safe calls are repeated after anything that passes, creates after 429 only."""
-    wait = {"status": 429, "code": "SLOW_DOWN", "headers": {"Retry-After": "0"}}
-    console.fault(path="/hosts/batch", **wait)
-    console.fault(path="/hosts/batch", status=503)
-    console.fault(path="/agents$", **wait)
-    console.fault(path="/search", cut="before")
-    console.fault(path="/search", truncate=20)
-    console.fault(path="/plugins$", status=502, text="<html>", content_type="text/html")
-    agent = {"host_id": "${opsconsole_host.gate_0.id}", "specialty_id": "spc_linux"}
-    declared = program(
-        host=gates(),
-        agent={"a": agent},
-        agent_plugin={"p": {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}},
-        specialty={"linux": {"key": "linux-server"}},
-    )
-    engine = applied(declared, console)
-    assert console.waiting_faults() == []
-    assert len(console.rows("hosts")) == 2 and len(console.rows("agents")) == 1
-    console.fault(path="/hosts/", status=504, times=2)
-    engine.plan_run(expect={0})

@@ -50,21 +50,6 @@ def test_a_host_that_is_there_fails_or_is_adopted(project, console):
     assert len(console.rows("hosts")) == 3
 
 
-def test_one_bad_row_fails_alone(project, console):
-    declared = program(
-        host={
-            "bad": {"name": "bad", "jump_host_ids": ["hst_none"]},
-            **{f"fine_{number}": {"name": f"fine-{number}"} for number in range(4)},
-        }
-    )
-    engine = project(declared, console)
-    run = engine.apply(expect={1})
-    [error] = run.errors
-    assert error["address"] == "opsconsole_host.bad"
-    assert "hst_none" in error["detail"]
-    assert len(held(engine)) == 4
-
-
 def test_a_missing_host_is_removed_or_an_error(applied, console):
     declared = program(host={"web": {"name": "web"}})
     engine = applied(declared, console, {"on_missing_host": "error"})

@@ -1,11 +1,48 @@
 """What is missing is warned of or refused; a list that may not be whole proves no absence."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from declarations import held, program
-from hidden import AWAY, HIDDEN, hide
+from drift_checks import check_drift
+from opsconsole.emulator import Emulator
 
+HIDDEN: Mapping[str, Mapping[str, Any]] = {
+    "opsconsole_host": {"away": {"name": "away"}, "stays": {"name": "stays"}},
+    "opsconsole_agent": {
+        name: {
+            "name": name,
+            "main_engine": "engine-a",
+            "host_id": "${opsconsole_host.stays.id}",
+            "specialty_id": "spc_linux",
+        }
+        for name in ("away", "stays")
+    },
+    "opsconsole_agent_plugin": {
+        "away": {"agent_id": "${opsconsole_agent.stays.id}", "plugin_id": "plg_disk"}
+    },
+    "opsconsole_specialty": {"away": {"key": "database"}},
+    "opsconsole_blacklisted_command": {"away": {"id": "blk_format"}},
+}
+
+AWAY = frozenset(f"{type_name}.away" for type_name in HIDDEN)
+
+NETWORK = "opsconsole_specialty.network"
 SPECIALTIES = {"linux": {"key": "linux-server"}, "network": {"key": "network"}}
+
+
+def hide(console: Emulator) -> None:
+    """Let the console show none of what is called `away`."""
+    [host] = [row for row in console.rows("hosts") if row["name"] == "away"]
+    [agent] = [row for row in console.rows("agents") if row["name"] == "away"]
+    [attachment] = console.rows("attachments")
+    console.delete("hosts", host["id"])
+    console.delete("agents", agent["id"])
+    console.delete("attachments", attachment["id"])
+    console.delete("specialties", "spc_database")
+    console.delete("blacklists", "blk_format")
 
 
 def test_every_kind_that_is_missing_leaves_state_with_a_warning_or_stays(applied, console):
@@ -18,6 +55,9 @@ def test_every_kind_that_is_missing_leaves_state_with_a_warning_or_stays(applied
     } == AWAY
     for item in found.warnings:
         assert item["address"] not in AWAY or "removed from state" in item["detail"]
+    drifted = check_drift(engine.folder, console)
+    assert (drifted.code, drifted.addresses("missing")) == (2, AWAY)
+    assert all("not visible to this key" in drifted.of(address)["reason"] for address in AWAY)
     [agent] = [item for item in found.warnings if item["address"] == "opsconsole_agent.away"]
     assert 'on_missing = "error"' in agent["detail"]
 
@@ -27,6 +67,8 @@ def test_every_kind_that_is_missing_leaves_state_with_a_warning_or_stays(applied
     assert {item["address"] for item in refused.errors} == AWAY
     assert all('on_missing is "error"' in item["detail"] for item in refused.errors)
     assert set(held(engine)) >= AWAY
+    # Missing is missing, whatever a refresh would do.
+    assert check_drift(engine.folder, console).addresses("missing") == AWAY
 
     engine.settings = {"on_missing": "error", "on_missing_host": "remove"}
     engine.write({"resource": HIDDEN})
@@ -58,5 +100,9 @@ def test_a_list_that_may_not_be_whole_lets_nothing_leave_state(
 
     run = engine.plan_run(expect={0})
     [told] = [item for item in run.warnings if "was not checked" in item["summary"]]
-    assert told["address"] == "opsconsole_specialty.network"
+    assert told["address"] == NETWORK
     assert why in told["detail"]
+    found = check_drift(engine.folder, console)
+    assert (found.code, found.bucket(NETWORK)) == (1, "unchecked")
+    assert found.bucket("opsconsole_specialty.linux") == "in_sync"
+    assert "may not be whole" in found.of(NETWORK)["reason"]

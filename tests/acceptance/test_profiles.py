@@ -10,7 +10,7 @@ import pytest
 
 from consoles import CONSOLES
 from declarations import gates, held, program, value
-from engines import ON_TERRAFORM, Terraform
+from engines import Terraform
 from opsconsole.emulator import Emulator
 from opsconsole.resources import AGENT, HOST
 from sampling import sample
@@ -69,7 +69,6 @@ def fleet(console: Emulator) -> dict[str, Any]:
     }
 
 
-@ON_TERRAFORM
 @pytest.mark.parametrize("profile", CHOSEN)
 def test_apply_plan_refresh_destroy(profile, project, console_of):
     console = console_of(profile)

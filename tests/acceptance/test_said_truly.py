@@ -1,7 +1,5 @@
 """What the document leaves open is written, refused and explained for what it is."""
 
-import pytest
-
 from declarations import foresee, held, program
 
 HOST = {"name": "web", "tags": ["retired:", "env:prod"], "mac": "02:00:00:00:00:01"}
@@ -24,19 +22,6 @@ def test_a_description_can_be_made_null_and_a_tag_may_have_no_value(project, con
     engine.write(program(blacklisted_command={"f": row | {"description": "formats"}}))
     [error] = engine.plan_run(expect={1}).errors
     assert "no_description = true" in error["summary"]
-
-
-@pytest.mark.parametrize(
-    ("state", "said"), [("expired", "license has expired"), ("cap_reached", "a cap of its license")]
-)
-def test_a_license_is_no_matter_of_scopes(state, said, project, console):
-    console.switch(license=state)
-    bound = {"host_id": "hst_lab", "specialty_id": "spc_linux", "main_engine": "engine-a"}
-    console.create("hosts", id="hst_lab", name="lab")
-    engine = project(program(agent={"a": {"name": "a", **bound}}), console)
-    [error] = engine.apply(expect={1}).errors
-    assert said in error["detail"]
-    assert "scope" not in error["detail"]
 
 
 def test_a_key_that_may_not_write_hosts_learns_what_reading_needs(applied, console):

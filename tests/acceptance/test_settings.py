@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from declarations import attribute_at, program
+from declarations import program
 from engines import ON_TERRAFORM, Run
 from loopback import Handler, closed_address, serve_handler
 from opsconsole.emulator import Emulator
@@ -22,39 +22,6 @@ def the_error(run: Run) -> dict[str, Any]:
     assert error["detail"].count(".") >= 1
     assert KEY not in run.text
     return error
-
-
-@ON_TERRAFORM
-@pytest.mark.parametrize(
-    ("settings", "setting", "wrong", "remedy"),
-    [
-        ({"base_url": "console.example.com"}, "base_url", "https://", "https://console"),
-        ({"base_url": "https://"}, "base_url", "names no host", "https://console"),
-        ({"base_url": "http://192.0.2.1"}, "base_url", "is http", "allow_http = true"),
-        ({"base_url": "https://h.example/api/v1"}, "base_url", "/api/v1", "Leave /api/v1 out"),
-        ({"api_key": "pk_123"}, "api_key", "svc_ak_", "API Keys settings"),
-        ({"host_read": "maybe"}, "host_read", "host_read", "empty_update"),
-        ({"cursor_field": "next"}, "cursor_parameter", "Only one of", "both are known"),
-        ({"ca_file": "/nowhere.pem"}, "ca_file", "/nowhere.pem", "PEM"),
-        (
-            {"extra_endpoints": {"host_get": "hosts"}},
-            "extra_endpoints",
-            "host_get",
-            "GET /path",
-        ),
-    ],
-    ids=lambda value: "=".join(map(str, *value.items())) if isinstance(value, dict) else "",
-)
-def test_a_wrong_setting_is_an_error_at_that_setting(
-    project, console, settings, setting, wrong, remedy
-):
-    engine = project(PROGRAM, console, settings)
-    run = engine.plan_run(expect={1})
-    error = the_error(run)
-    assert wrong in error["detail"] and remedy in error["detail"]
-    assert attribute_at(engine.folder, error) in (setting, "")
-    assert setting in error["detail"]
-    assert console.traffic()["total"] == 0
 
 
 @ON_TERRAFORM
@@ -77,24 +44,6 @@ def test_a_console_that_cannot_be_used_is_one_error(project, console, variables,
     engine = project(PROGRAM, console, {"max_retries": 1}, **variables)
     error = the_error(engine.plan_run(expect={1}))
     assert told in error["detail"] and remedy in error["detail"]
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        {"status": 200, "text": "<html>Log in</html>"},
-        {"status": 502, "text": "<html>Bad gateway</html>"},
-        {"status": 404, "text": "<html>Not here</html>"},
-    ],
-    ids=lambda answer: str(answer["status"]),
-)
-def test_a_proxys_page_is_one_error(project, console, answer):
-    console.fault(path="/search", times=None, content_type="text/html", **answer)
-    engine = project(PROGRAM, console, {"max_retries": 1})
-    error = the_error(engine.plan_run(expect={1}))
-    assert answer["text"] in error["detail"]
-    assert str(answer["status"]) in error["detail"] and "text/html" in error["detail"]
-    assert "proxy" in error["detail"]
 
 
 @pytest.fixture

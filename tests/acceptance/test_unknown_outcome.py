@@ -97,19 +97,6 @@ def test_the_user_says_that_it_was_never_created(lost, console):
     assert agents(console) == ["fine", "lost"]
 
 
-@pytest.mark.parametrize("way", [{"cut": "after"}, {"status": 503, "handled": True}])
-def test_a_host_and_an_attachment_are_settled_without_the_user(way, applied, console):
-    console.fault(method="POST", path="/hosts/batch", holds='"dry_run":false', **way)
-    console.fault(method="POST", path="/plugins$", **way)
-    attached = {"agent_id": "${opsconsole_agent.fine.id}", "plugin_id": "plg_disk"}
-    program = declared()
-    program["resource"]["opsconsole_agent_plugin"] = {"disk": attached}
-    engine = applied(program, console, SETTINGS)
-    engine.plan_run(expect={0})
-    assert [row["name"] for row in console.rows("hosts")] == ["web"]
-    assert len(console.rows("attachments")) == 1
-
-
 @ON_TERRAFORM
 def test_a_host_that_no_dry_run_finds_is_left_to_the_user(project, console_of):
     console = console_of("blind")

@@ -1,7 +1,6 @@
 """A folder with a program, applied to an emulated console, and `opsconsole drift` on it."""
 
 import json
-import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,61 +9,12 @@ from typing import Any
 import pytest
 
 from commands import run_command
+from consoles import call_api
+from declarations import attributes_in
+from drift_checks import Checked, check_drift
 from opsconsole.emulator import Emulator
 
 LINUX = "${opsconsole_specialty.linux.id}"
-
-
-@dataclass
-class Checked:
-    """What one `opsconsole drift` came to: its exit code, and its JSON."""
-
-    code: int
-    document: dict[str, Any]
-    printed: str = ""
-
-    @property
-    def findings(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.document["findings"]
-        return found
-
-    def of(self, address: str) -> dict[str, Any]:
-        """Return the one finding of an address."""
-        [found] = [item for item in self.findings if item["address"] == address]
-        return found
-
-    def bucket(self, address: str) -> str:
-        bucket: str = self.of(address)["bucket"]
-        return bucket
-
-    def changed(self, address: str) -> dict[str, tuple[Any, Any]]:
-        """Return attribute to the values of state and console."""
-        return {
-            item["attribute"]: (item["state"], item["console"])
-            for item in self.of(address)["differences"]
-        }
-
-    def addresses(self, bucket: str) -> set[str]:
-        return {item["address"] for item in self.findings if item["bucket"] == bucket}
-
-    @property
-    def drifted(self) -> set[str]:
-        """Addresses in a bucket that is drift, accepted or not; what is shown only is left out."""
-        return {
-            item["address"]
-            for item in self.findings
-            if item["bucket"] in ("changed", "missing", "archived", "unmanaged") and item["counted"]
-        }
-
-    @property
-    def told(self) -> str:
-        """Every diagnostic as one text."""
-        return "\n".join(
-            "\n".join(
-                (f"{item['severity']}: {item['summary']}", item["detail"], *item["addresses"])
-            )
-            for item in self.document["diagnostics"]
-        )
 
 
 @dataclass
@@ -79,12 +29,8 @@ class Ground:
         """Write a program, with the provider settings that its console asks for."""
         where = self.folder / folder
         where.mkdir(parents=True, exist_ok=True)
-        wanted = {
-            name: value
-            for name, value in self.console.provider_settings.items()
-            if name not in ("base_url", "api_key")
-        }
-        document = {"provider": {"opsconsole": [wanted | self.settings]}, **program}
+        settings = {**self.console.profile.provider_settings, **self.settings}
+        document = {"provider": {"opsconsole": [settings]}, **program}
         (where / "main.tf.json").write_text(json.dumps(document))
         return where
 
@@ -104,27 +50,12 @@ class Ground:
 
     def drift(self, *words: str, folder: str = "") -> Checked:
         """Check, and return the exit code and what the JSON says."""
-        file = self.folder / "drift.json"
-        file.unlink(missing_ok=True)
-        code, out, err = self.run("drift", "--format", f"json={file}", *words, folder=folder)
-        assert file.exists(), out + err
-        document = json.loads(file.read_text())
-        assert document["verdict"]["exit_code"] == code
-        return Checked(code, document, out + err)
+        return check_drift(self.folder / folder, self.console, *words)
 
     def state(self, folder: str = "") -> dict[str, dict[str, Any]]:
         """Return the attributes of every managed instance in state, by address."""
         text = (self.folder / folder / "terraform.tfstate").read_text()
-        found = {}
-        for resource in json.loads(text)["resources"]:
-            if resource["mode"] != "managed":
-                continue
-            for instance in resource["instances"]:
-                key = instance.get("index_key")
-                shown = "" if key is None else f"[{json.dumps(key)}]"
-                address = f"{resource['type']}.{resource['name']}{shown}"
-                found[address] = instance["attributes"]
-        return found
+        return attributes_in(json.loads(text))
 
     def id_of(self, address: str, folder: str = "") -> str:
         found: str = self.state(folder)[address]["id"]
@@ -132,14 +63,7 @@ class Ground:
 
     def call(self, method: str, path: str, body: Any = None) -> None:
         """Call the console's API as somebody else."""
-        request = urllib.request.Request(
-            self.console.base_url + path,
-            method=method,
-            data=None if body is None else json.dumps(body).encode(),
-            headers={"Authorization": f"Bearer {self.console.api_key}"},
-        )
-        with urllib.request.urlopen(request) as answer:
-            answer.read()
+        call_api(self.console, method, path, body)
 
 
 @pytest.fixture

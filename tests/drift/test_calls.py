@@ -1,33 +1,12 @@
 """What a check costs, in calls; `test_after_apply` compares it with a refresh."""
 
 
-def test_the_count(ground, world):
-    ground.apply(world(hosts=7))
-    ground.console.reset_log()
-    found = ground.drift()
-    assert ground.console.request_counts() == {
-        "host_update": 1 + 7,
-        "plugin_list": 1 + 7,
-        "specialty_search": 1,
-        "blacklist_get": 2,
-    }
-    assert sum(found.document["calls"].values()) == 8 + 8 + 1 + 2
-
-
 def test_pages_of_specialties(ground_on, world):
     ground = ground_on("paged")
     ground.apply(world())
     ground.console.reset_log()
     assert ground.drift().code == 0
     assert ground.console.request_counts()["specialty_search"] == 3
-
-
-def test_a_gone_host_spares_the_calls_of_its_agents(ground, world):
-    ground.apply(world(hosts=3))
-    ground.call("DELETE", f"/api/v1/hosts/{ground.id_of('opsconsole_host.web[0]')}")
-    ground.console.reset_log()
-    assert ground.drift().code == 2
-    assert ground.console.request_counts()["plugin_list"] == 3
 
 
 def test_several_states_of_one_console_share_one_search(ground):

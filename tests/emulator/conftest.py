@@ -4,40 +4,17 @@ import asyncio
 import contextlib
 import http.client
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from console import call as call_application
 from consoles import CONSOLES
 from opsconsole.emulator import API_KEY, Emulator, Profile, serve
 from opsconsole.emulator.server import make_application
-
-
-async def asked(
-    application: Any, method: str, path: str, query: str, headers: Any, content: bytes
-) -> tuple[int, bytes]:
-    """Ask an ASGI application, without a network."""
-    sent = []
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": content, "more_body": False}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    scope = {
-        "type": "http",
-        "method": method,
-        "path": path,
-        "raw_path": path.encode("latin-1"),
-        "query_string": query.encode("latin-1", "replace"),
-        "headers": headers,
-    }
-    await application(scope, receive, send)
-    return sent[0]["status"], b"".join(item["body"] for item in sent[1:])
 
 
 class Direct:
@@ -55,9 +32,8 @@ class Direct:
         body: Any = None,
         *,
         key: str | None = API_KEY,
-        headers: tuple[tuple[bytes, bytes], ...] = (),
+        headers: Sequence[tuple[bytes, bytes]] = (),
     ) -> tuple[int, Any]:
-        path, _, query = path.partition("?")
         if isinstance(body, bytes):
             content = body
         else:
@@ -65,8 +41,9 @@ class Direct:
         sent = list(headers)
         if key is not None:
             sent.append((b"authorization", f"Bearer {key}".encode()))
-        status, body = asyncio.run(asked(self.application, method, path, query, sent, content))
-        return status, json.loads(body or b"null")
+        answer = asyncio.run(call_application(self.application, method, path, sent, content))
+        assert answer is not None
+        return answer.status_code, json.loads(b"".join(answer.stream) or b"null")
 
     def host(self, **fields: Any) -> dict[str, Any]:
         """Add a host behind the API's back."""

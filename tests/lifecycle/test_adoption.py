@@ -1,22 +1,18 @@
 """Adopting hosts: where they can be read and where not, and ids that stand for two rows."""
 
 import json
-from typing import Any
 
 import pytest
 
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Profile
+from outcomes import errors, warnings
 
 UNREADABLE = Profile(name="unreadable", summary="Refuses the empty update.", empty_update="refused")
 BY_ADDRESS = Profile(
     name="by_address", summary="Knows hosts by their address.", match_by=("public_ip",)
 )
 SPARSE = Profile(name="silent", summary="Leaves out what is unset.", unset="absent")
-
-
-def told(outcome: Any, severity: Severity) -> list[str]:
-    return [item.summary for item in outcome.diagnostics if item.severity is severity]
 
 
 @pytest.mark.parametrize(
@@ -36,12 +32,12 @@ async def test_a_host_that_cannot_be_read_is_adopted_by_sending_all_that_is_decl
 
     adopted = await hosts.create(name="old", knowledge="after", mac="00:00:5e:00:53:02")
 
-    assert told(adopted, Severity.ERROR) == []
+    assert errors(adopted) == []
     assert adopted.state["id"] == there["id"]
     assert adopted.state["knowledge"] == "after"
     # The answer to the update is the host: it shows what no update changes.
     assert adopted.state["tenant_id"] is not None
-    warned = told(adopted, Severity.WARNING)
+    warned = warnings(adopted)
     # One refused empty update says nothing of other hosts.
     assert sum("Hosts cannot be read:" in item for item in warned) == 0
     assert sum("is adopted" in item for item in warned) == 1
@@ -66,7 +62,7 @@ async def test_what_an_adopted_host_does_not_show_is_reported(steps_of, console)
     adopted = await steps_of("host", on_existing_host="adopt").create(name="old", mac="00:00:5e")
 
     assert adopted.state["mac"] == "00:00:5e"
-    assert any("Not verified: mac" in item for item in told(adopted, Severity.WARNING))
+    assert any("Not verified: mac" in item for item in warnings(adopted))
 
 
 @pytest.mark.parametrize("profile", [BY_ADDRESS], indirect=True)
@@ -80,8 +76,8 @@ async def test_rows_that_stand_for_one_host_are_refused_both(steps_of, console):
 
     for outcome in (one, two):
         assert outcome.state is None
-        assert "an id that another host holds" in told(outcome, Severity.ERROR)[0]
-    assert told(other, Severity.ERROR) == []
+        assert "an id that another host holds" in errors(outcome)[0]
+    assert errors(other) == []
     assert console.row("hosts", there["id"])["name"] == "old"
 
 
@@ -97,9 +93,9 @@ async def test_an_id_that_this_run_holds_is_not_adopted(steps_of, console):
     third = await hosts.create(name="b", public_ip="192.0.2.1")
     await hosts.lifecycle.close()
 
-    assert "an id that another host holds" in told(second, Severity.ERROR)[0]
+    assert "an id that another host holds" in errors(second)[0]
     assert deleted.state is None
-    assert told(third, Severity.ERROR) == []
+    assert errors(third) == []
 
 
 @pytest.mark.parametrize("profile", [BY_ADDRESS], indirect=True)
@@ -119,7 +115,7 @@ async def test_a_lost_import_that_made_one_host_of_two_rows_is_refused_for_both(
     assert len(console.rows("hosts")) == 1
     for outcome in outcomes:
         assert outcome.state is None
-        assert "an id that another host holds" in told(outcome, Severity.ERROR)[0]
+        assert "an id that another host holds" in errors(outcome)[0]
 
 
 async def test_one_host_is_never_adopted_twice_however_many_rows_come_one_by_one(steps_of, console):

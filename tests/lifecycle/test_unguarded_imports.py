@@ -1,17 +1,12 @@
 """Dry runs that the console did not heed, or heeded only at first."""
 
 import json
-from typing import Any
 
 import pytest
 
-from opsconsole.diagnostics import Severity
+from outcomes import errors, warnings
 
 IMPORT = "/api/v1/hosts/batch"
-
-
-def told(outcome: Any, severity: Severity) -> list[str]:
-    return [item.summary for item in outcome.diagnostics if item.severity is severity]
 
 
 def answer(*results: tuple[str, str | None], dry_run: bool, **counts: int) -> str:
@@ -47,10 +42,10 @@ async def test_a_settling_dry_run_that_is_not_heeded_leaves_no_host_behind(steps
     await hosts.lifecycle.close()
 
     assert one.state["id"] == made["id"]
-    assert told(one, Severity.ERROR) == []
-    assert any("dry run" in item for item in told(one, Severity.WARNING))
+    assert errors(one) == []
+    assert any("dry run" in item for item in warnings(one))
     assert two.uncertain
-    assert "dry run" in told(later, Severity.ERROR)[0]
+    assert "dry run" in errors(later)[0]
 
 
 @pytest.mark.parametrize("profile", ["heedless"], indirect=True)
@@ -66,4 +61,4 @@ async def test_a_row_that_is_not_created_fails_though_the_dry_run_was_not_heeded
     refused = await hosts.create(name="a")
 
     assert refused.state is None
-    assert "would not create" in told(refused, Severity.ERROR)[0]
+    assert "would not create" in errors(refused)[0]

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from commands import run_command
+from declarations import attributes_in
 from engines import Run
 from opsconsole.emulator import Emulator
 
@@ -90,13 +91,8 @@ class Native:
         return self.run("state", "list").out.split()
 
     def attributes(self, address: str) -> dict[str, Any]:
-        """What state holds of one instance without a key."""
-        type_name, _, name = address.partition(".")
-        for item in self.state["resources"]:
-            if (item["type"], item["name"]) == (type_name, name):
-                found: dict[str, Any] = item["instances"][0]["attributes"]
-                return found
-        raise LookupError(address)
+        """What state holds of one instance."""
+        return attributes_in(self.state)[address]
 
 
 @pytest.fixture

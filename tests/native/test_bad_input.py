@@ -52,55 +52,27 @@ def test_programs(native, text, said, command):
     assert len(native.console.rows("hosts")) == 1
 
 
-def newer_version(state: dict[str, Any]) -> None:
-    state["version"] = 5
+INSTANCE = ("resources", 0, "instances", 0)
+SPOILT: list[tuple[tuple[Any, ...], Any]] = [
+    (("version",), 5),
+    ((*INSTANCE, "schema_version"), 7),
+    (("resources", 0, "type"), "aws_instance"),
+    (("outputs",), {"x": 5}),
+    ((*INSTANCE, "attributes", "id"), 5),
+    ((*INSTANCE, "attributes", "id"), None),
+    ((*INSTANCE, "attributes"), None),
+    ((*INSTANCE, "attributes", "tags"), "x"),
+]
+"""Where a state holds what it must not."""
 
 
-def newer_schema(state: dict[str, Any]) -> None:
-    state["resources"][0]["instances"][0]["schema_version"] = 7
-
-
-def other_provider(state: dict[str, Any]) -> None:
-    state["resources"][0]["type"] = "aws_instance"
-
-
-def output_of_a_number(state: dict[str, Any]) -> None:
-    state["outputs"] = {"x": 5}
-
-
-def numeric_id(state: dict[str, Any]) -> None:
-    state["resources"][0]["instances"][0]["attributes"]["id"] = 5
-
-
-def no_id(state: dict[str, Any]) -> None:
-    state["resources"][0]["instances"][0]["attributes"]["id"] = None
-
-
-def no_attributes(state: dict[str, Any]) -> None:
-    state["resources"][0]["instances"][0]["attributes"] = None
-
-
-def text_for_a_set(state: dict[str, Any]) -> None:
-    state["resources"][0]["instances"][0]["attributes"]["tags"] = "x"
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        newer_version,
-        newer_schema,
-        other_provider,
-        output_of_a_number,
-        numeric_id,
-        no_id,
-        no_attributes,
-        text_for_a_set,
-    ],
-)
-def test_states(native, spoil):
+@pytest.mark.parametrize(("path", "value"), SPOILT)
+def test_states(native, path, value):
     native.apply(HOST)
-    state = native.state
-    spoil(state)
+    state = holder = native.state
+    for name in path[:-1]:
+        holder = holder[name]
+    holder[path[-1]] = value
     native.state_file.write_text(json.dumps(state))
     before = native.state_file.read_bytes()
     refused = native.run("apply", "-auto-approve", expect=1)

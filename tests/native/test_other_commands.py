@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from engines import Run
 from opsconsole.definition import STEPS
 from opsconsole.lifecycle.capabilities import Reach, capabilities
 from opsconsole.resources import RESOURCES
@@ -24,9 +25,14 @@ def test_graphs(native, fleet):
     assert dot.count(" -> ") == 3
 
 
+def import_hosts(native: Any, rows: Any, *words: str, expect: int = 0) -> Run:
+    """Write a file of hosts, and import it."""
+    (native.folder / "hosts.json").write_text(json.dumps(rows))
+    return native.run("hosts", "import", "hosts.json", *words, expect=expect)
+
+
 def test_rows_of_a_json_file_get_a_verdict_each(native):
-    (native.folder / "hosts.json").write_text(json.dumps(ROWS))
-    result = native.run("hosts", "import", "hosts.json", expect=1)
+    result = import_hosts(native, ROWS, expect=1)
     lines = result.out.splitlines()
     assert lines[0].split() == ["row", "name", "verdict", "id", "error"]
     assert [line.split()[:3] for line in lines[1:4]] == [
@@ -42,15 +48,13 @@ def test_rows_of_a_json_file_get_a_verdict_each(native):
 def test_it_stops_where_it_is_told_to(native, chunk):
     native.settings["import_chunk_size"] = chunk
     native.write()
-    (native.folder / "hosts.json").write_text(json.dumps({"rows": ROWS}))
-    result = native.run("hosts", "import", "hosts.json", "--on-error", "stop", expect=1)
+    result = import_hosts(native, {"rows": ROWS}, "--on-error", "stop", expect=1)
     assert "The console stopped" in result.out
     assert [row["name"] for row in native.console.rows("hosts")] == ["one"]
 
 
 def test_a_dry_run_imports_nothing(native):
-    (native.folder / "hosts.json").write_text(json.dumps(ROWS[:1]))
-    result = native.run("hosts", "import", "hosts.json", "--dry-run", "--json")
+    result = import_hosts(native, ROWS[:1], "--dry-run", "--json")
     row, end = map(json.loads, result.out.splitlines())
     assert (row["object"], row["number"], row["status"]) == ("row", 1, "created")
     assert (end["object"], end["dry_run"], end["counts"]["created"]) == ("import", True, 1)
@@ -63,8 +67,7 @@ def many(count: int) -> list[dict[str, Any]]:
 
 def test_a_dry_run_that_is_not_honoured_imports_one_row(native_on):
     native = native_on("heedless")
-    (native.folder / "hosts.json").write_text(json.dumps(many(1200)))
-    result = native.run("hosts", "import", "hosts.json", "--dry-run", expect=1)
+    result = import_hosts(native, many(1200), "--dry-run", expect=1)
     assert "does not say dry_run: true" in result.err
     [row] = native.console.rows("hosts")
     assert row["id"] in result.out, "its id is told"
@@ -75,8 +78,7 @@ def test_a_dry_run_that_is_not_honoured_imports_one_row(native_on):
 
 def test_an_import_whose_dry_run_is_not_honoured_tells_what_it_created(native_on):
     native = native_on("heedless")
-    (native.folder / "hosts.json").write_text(json.dumps(many(600)))
-    result = native.run("hosts", "import", "hosts.json", expect=1)
+    result = import_hosts(native, many(600), expect=1)
     rows = native.console.rows("hosts")
     assert len(rows) == 500, "the first dry run goes alone"
     assert all(row["id"] in result.out for row in rows)
@@ -84,9 +86,8 @@ def test_an_import_whose_dry_run_is_not_honoured_tells_what_it_created(native_on
 
 
 def test_a_size_that_is_refused_is_halved_and_no_id_is_lost(native):
-    (native.folder / "hosts.json").write_text(json.dumps(many(900)))
     native.console.fault(method="POST", path="/hosts/batch", status=413, skip=2, times=1)
-    result = native.run("hosts", "import", "hosts.json")
+    result = import_hosts(native, many(900))
     rows = native.console.rows("hosts")
     assert len(rows) == 900
     assert all(row["id"] in result.out for row in rows)
@@ -100,18 +101,16 @@ def import_answer(created: int, *told: int) -> str:
 
 
 def test_a_row_without_a_verdict_fails(native):
-    (native.folder / "hosts.json").write_text(json.dumps(many(2)))
     native.console.fault(
         operation="host_import", holds='"dry_run":false', status=200, text=import_answer(1, 0)
     )
-    result = native.run("hosts", "import", "hosts.json", "--json", expect=1)
+    result = import_hosts(native, many(2), "--json", expect=1)
     first, second, _ = map(json.loads, result.out.splitlines())
     assert (first["created"], first["failed"]) == (True, False)
     assert (second["status"], second["failed"]) == ("not told", True)
 
 
 def test_counts_pass_rows_that_have_no_verdict(native):
-    (native.folder / "hosts.json").write_text(json.dumps(many(2)))
     native.console.fault(
         operation="host_import",
         holds='"dry_run":false',
@@ -119,16 +118,15 @@ def test_counts_pass_rows_that_have_no_verdict(native):
         status=200,
         text=import_answer(2),
     )
-    result = native.run("hosts", "import", "hosts.json")
+    result = import_hosts(native, many(2))
     assert all(row["id"] in result.out for row in native.console.rows("hosts"))
 
 
 def test_a_dry_run_whose_answer_is_lost_claims_nothing(native_on):
     native = native_on("heedless")
     native.monkeypatch.setenv("OPSCONSOLE_MAX_RETRIES", "0")
-    (native.folder / "hosts.json").write_text(json.dumps(many(2)))
     native.console.fault(kind="cut_answer", operation="host_import")
-    result = native.run("hosts", "import", "hosts.json", "--dry-run", expect=1)
+    result = import_hosts(native, many(2), "--dry-run", expect=1)
     assert "nothing was imported" not in result.out
     assert "it is not known whether it imported rows" in result.out
     assert len(native.console.rows("hosts")) == 1
@@ -221,9 +219,8 @@ def test_files_that_are_none(native, name, text, said):
 def test_rows_that_nothing_settles_are_named_and_not_sent_again(native, kind):
     native.settings["max_retries"] = 0
     native.write()
-    (native.folder / "hosts.json").write_text(json.dumps(ROWS[:1]))
     native.console.fault(kind=kind, operation="host_import", skip=1, times=2)
-    result = native.run("hosts", "import", "hosts.json", expect=1)
+    result = import_hosts(native, ROWS[:1], expect=1)
     assert "It is not known whether 1 row marked unknown were imported" in result.out
     assert native.console.request_counts() == {"host_import": 3}
 

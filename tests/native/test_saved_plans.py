@@ -221,38 +221,27 @@ def test_a_plan_with_errors_is_not_saved(native):
     assert not (native.folder / "p").exists()
 
 
-def spoil_name(plan: dict[str, Any]) -> None:
-    plan["files"] = {"../outside.tf.json": "{}"}
-
-
-def spoil_change(plan: dict[str, Any]) -> None:
-    plan["plan"]["changes"][0]["after"]["name"] = 5
-
-
-def spoil_list(plan: dict[str, Any]) -> None:
-    plan["plan"]["changes"] = 5
-
-
-def spoil_type(plan: dict[str, Any]) -> None:
-    plan["plan"]["changes"][0]["type_name"] = "aws_instance"
-
-
-def spoil_field(plan: dict[str, Any]) -> None:
-    plan["plan"]["changes"][0]["reason"] = {}
-
-
-def spoil_root(plan: dict[str, Any]) -> None:
-    plan["root"] = None
+CHANGE = ("plan", "changes", 0)
 
 
 @pytest.mark.parametrize(
-    "spoil", [spoil_name, spoil_change, spoil_list, spoil_type, spoil_field, spoil_root]
+    ("path", "value"),
+    [
+        (("files",), {"../outside.tf.json": "{}"}),
+        ((*CHANGE, "after", "name"), 5),
+        (("plan", "changes"), 5),
+        ((*CHANGE, "type_name"), "aws_instance"),
+        ((*CHANGE, "reason"), {}),
+        (("root",), None),
+    ],
 )
-def test_a_plan_of_another_shape_is_damaged(native, spoil):
+def test_a_plan_of_another_shape_is_damaged(native, path, value):
     native.write(HOST)
     native.run("plan", "-out=p")
-    plan = json.loads(content(native, "p"))
-    spoil(plan)
+    plan = holder = json.loads(content(native, "p"))
+    for name in path[:-1]:
+        holder = holder[name]
+    holder[path[-1]] = value
     packed = zlib.compress(json.dumps(plan).encode())
     (native.folder / "p").write_bytes(b"opsconsole plan 2\n" + packed)
     for command in ("apply", "show"):

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from engines import Terraform
+from engines import Cdktf, Terraform
 from forked_runs import Forks
+from opsconsole.emulator import Emulator
 
 STANDIN = "opsconsole-terraform"
 
@@ -63,10 +64,7 @@ def standin(
         environment = cli_environment(console, **variables) | {"PATH": plain_path}
         made = ForkedStandin(standin_binary, folder, environment)
         made.forks = forked_commands
-        settings = getattr(console, "provider_settings", {})
-        made.settings = {
-            name: value for name, value in settings.items() if name not in ("base_url", "api_key")
-        }
+        made.settings = console.profile.provider_settings if console else {}
         made.write(program)
         if init:
             made.init()
@@ -83,3 +81,41 @@ def fake_terraform(tmp_path: Path) -> Path:
     path.write_text('#!/bin/sh\necho "called: $*"\nexit 7\n')
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return path
+
+
+@pytest.fixture(
+    params=[pytest.param(fork, marks=getattr(pytest.mark, fork)) for fork in ("cdktf", "cdktn")]
+)
+def fork(request: pytest.FixtureRequest) -> str:
+    """Each of the two frameworks, whose command is called by its name."""
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+def deployer(fork: str, request: pytest.FixtureRequest, plain_path: str) -> Callable[..., Cdktf]:
+    """Make a folder for the command of a fork, which finds the stand-in in place of Terraform."""
+    make = request.getfixturevalue(f"{fork}_cli")
+
+    def deployer(console: Emulator, **variables: str) -> Cdktf:
+        made: Cdktf = make(console, TERRAFORM_BINARY_NAME="opsconsole-terraform", **variables)
+        # Node comes first, where the fork asks for a newer one.
+        node = made.environment["PATH"].partition(":")[0] if fork == "cdktn" else ""
+        made.environment["PATH"] = f"{node}:{plain_path}".lstrip(":")
+        return made
+
+    return deployer
+
+
+@pytest.fixture
+def real_terraform(
+    terraform_binary: Path, cli_environment: Callable[..., dict[str, str]]
+) -> Callable[..., Terraform]:
+    """Initialise the real Terraform in a folder that the stand-in worked in."""
+
+    def make(folder: Path, console: Emulator) -> Terraform:
+        made = Terraform(terraform_binary, folder, cli_environment(console))
+        made.init()
+        return made
+
+    return make

@@ -10,44 +10,27 @@ from pathlib import Path
 import pytest
 
 from consoles import CONSOLES
-from engines import Terraform
 from opsconsole.emulator import serve
 from sampling import EVERYTHING
 
 APP = Path(__file__).parents[1] / "support" / "two_stacks.py"
 BOTH = ("ground", "above")
-FORKS = [
-    pytest.param("cdktf", marks=pytest.mark.cdktf),
-    pytest.param("cdktn", marks=pytest.mark.cdktn),
-]
 
 
 @pytest.mark.skipif(not EVERYTHING, reason="OPSCONSOLE_TEST_EVERYTHING is not set")
 @pytest.mark.parametrize("profile", CONSOLES)
-@pytest.mark.parametrize("fork", FORKS)
-def test_deploy_diff_destroy(
-    fork, profile, request, plain_path, terraform_binary, cli_environment
-) -> None:
-    make = request.getfixturevalue(f"{fork}_cli")
+def test_deploy_diff_destroy(fork, profile, deployer, real_terraform) -> None:
     with serve(CONSOLES[profile]) as console:
-        wanted = {
-            name: value
-            for name, value in console.provider_settings.items()
-            if name not in ("base_url", "api_key")
-        }
-        told = {"TWO_STACKS_FORK": fork, "TWO_STACKS_SETTINGS": json.dumps(wanted)}
-        engine = make(console, TERRAFORM_BINARY_NAME="opsconsole-terraform", **told)
-        before = engine.environment["PATH"].partition(":")[0] if fork == "cdktn" else ""
-        engine.environment["PATH"] = f"{before}:{plain_path}".lstrip(":")
+        settings = json.dumps(console.profile.provider_settings)
+        told = {"TWO_STACKS_FORK": fork, "TWO_STACKS_SETTINGS": settings}
+        engine = deployer(console, **told)
         engine.configure(f"{sys.executable} {APP}")
 
         deploy(engine, console)
         assert {row["name"] for row in console.rows("hosts")} == {"jump", "web"}
         assert "No changes." in engine.diff("--skip-synth", "above").text
         for stack in BOTH:
-            folder = engine.stack_folder(stack)
-            real = Terraform(terraform_binary, folder, cli_environment(console))
-            real.init()
+            real = real_terraform(engine.stack_folder(stack), console)
             assert real.plan().actions == {}
 
         refused = console.profile.archived_agents_block

@@ -6,16 +6,11 @@ from pathlib import Path
 import pytest
 from scripts.cdktn_twin import rename
 
-from engines import Terraform
 from opsconsole.emulator import serve
 from terminals import Session
 
 APP = Path(__file__).resolve().parents[2] / "examples" / "fleet" / "main.py"
 DOWN, ENTER = "\x1b[B", "\r"
-FORKS = [
-    pytest.param("cdktf", marks=pytest.mark.cdktf),
-    pytest.param("cdktn", marks=pytest.mark.cdktn),
-]
 
 
 def fleet(engine, fork: str) -> None:
@@ -43,15 +38,9 @@ def answered(engine, verb: str, *keys: str) -> str:
 
 
 @pytest.mark.real_client
-@pytest.mark.parametrize("fork", FORKS)
-def test_the_fleet_without_terraform(
-    fork, request, plain_path, terraform_binary, cli_environment
-) -> None:
-    make = request.getfixturevalue(f"{fork}_cli")
+def test_the_fleet_without_terraform(fork, deployer, real_terraform) -> None:
     with serve() as console:
-        engine = make(console, TERRAFORM_BINARY_NAME="opsconsole-terraform")
-        before = engine.environment["PATH"].partition(":")[0] if fork == "cdktn" else ""
-        engine.environment["PATH"] = f"{before}:{plain_path}".lstrip(":")
+        engine = deployer(console)
         fleet(engine, fork)
 
         def hosts() -> set[str]:
@@ -70,8 +59,7 @@ def test_the_fleet_without_terraform(
         assert "web-north" in hosts()
         assert "north_jump_host = hst_" in engine.run("output").text
 
-        real = Terraform(terraform_binary, engine.stack_folder("fleet"), cli_environment(console))
-        real.init()
+        real = real_terraform(engine.stack_folder("fleet"), console)
         assert real.plan().actions == {}
 
         answered(engine, "destroy")

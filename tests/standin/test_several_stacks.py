@@ -11,7 +11,6 @@ import sys
 import pytest
 from scripts.cdktn_twin import rename
 
-from engines import Terraform
 from opsconsole.emulator import serve
 from patience import until
 from terminals import Session
@@ -42,22 +41,10 @@ app.synth()
 """
 
 
-FORKS = [
-    pytest.param("cdktf", marks=pytest.mark.cdktf),
-    pytest.param("cdktn", marks=pytest.mark.cdktn),
-]
-
-
 @pytest.mark.real_client
-@pytest.mark.parametrize("fork", FORKS)
-def test_stacks_and_an_interrupt(
-    fork, request, plain_path, terraform_binary, cli_environment
-) -> None:
+def test_stacks_and_an_interrupt(fork, deployer, real_terraform) -> None:
     with serve() as console:
-        make = request.getfixturevalue(f"{fork}_cli")
-        engine = make(console, TERRAFORM_BINARY_NAME="opsconsole-terraform")
-        before = engine.environment["PATH"].partition(":")[0] if fork == "cdktn" else ""
-        engine.environment["PATH"] = f"{before}:{plain_path}".lstrip(":")
+        engine = deployer(console)
         source = rename(APP) if fork == "cdktn" else APP
         (engine.folder / "main.py").write_text(source, "utf-8")
         engine.configure(f"{sys.executable} main.py")
@@ -70,9 +57,7 @@ def test_stacks_and_an_interrupt(
         assert f"through = {jump}" in engine.run("output", "ground", "above").text
 
         for stack in ("ground", "above"):
-            folder = engine.stack_folder(stack)
-            real = Terraform(terraform_binary, folder, cli_environment(console))
-            real.init()
+            real = real_terraform(engine.stack_folder(stack), console)
             assert real.plan().actions == {}
 
         engine.destroy("ground", "above")

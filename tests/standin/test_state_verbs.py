@@ -33,31 +33,16 @@ def test_a_tainted_instance_is_replaced(standin, console_of) -> None:
 
 def test_instances_move(standin, console_of) -> None:
     engine = applied(standin, console_of("strict"))
-    assert (
-        "Would move"
-        in engine.run("state", "mv", "-dry-run", "opsconsole_host.web", "opsconsole_host.gate").out
-    )
-    engine.run("state", "mv", "opsconsole_host.web", "opsconsole_host.gate")
-    engine.run("state", "mv", "opsconsole_host.many", "opsconsole_host.few")
-    engine.run("state", "mv", "opsconsole_host.few[1]", "opsconsole_host.one")
-    assert addresses(engine) == [
-        "opsconsole_host.few[0]",
-        "opsconsole_host.gate",
-        "opsconsole_host.one",
-    ]
-    run = engine.run("state", "mv", "opsconsole_host.one", "opsconsole_agent.one", expect={1})
-    assert "are of different types" in run.err
+    engine.run("state", "mv", "opsconsole_host.many[1]", "opsconsole_host.one")
+    kept = ["opsconsole_host.many[0]", "opsconsole_host.one", "opsconsole_host.web"]
+    assert addresses(engine) == kept
 
 
-def test_a_state_is_pulled_and_pushed(standin, console_of) -> None:
+def test_a_state_is_pushed_from_stdin(standin, console_of) -> None:
     engine = applied(standin, console_of("strict"))
     pulled = engine.run("state", "pull").out
     assert json.loads(pulled) == engine.state()
-    (engine.folder / "mine").write_text(pulled)
-    engine.run("state", "push", "mine")
     engine.run("state", "rm", "opsconsole_host.web")
-    run = engine.run("state", "push", "mine", expect={1})
-    assert "it would replace a newer one" in run.err
     pushed = subprocess.run(
         [engine.program, "state", "push", "-force", "-"],
         cwd=engine.folder,
@@ -68,9 +53,6 @@ def test_a_state_is_pulled_and_pushed(standin, console_of) -> None:
     )
     assert pushed.returncode == 0, pushed.stderr
     assert "opsconsole_host.web" in addresses(engine)
-    other = json.loads(pulled) | {"lineage": "another"}
-    (engine.folder / "theirs").write_text(json.dumps(other))
-    assert "lineage" in engine.run("state", "push", "theirs", expect={1}).err
 
 
 def test_the_guard_is_lifted_by_the_environment(standin, console_of) -> None:
@@ -99,17 +81,6 @@ def test_a_plan_of_many_is_short(standin, console_of) -> None:
     assert "many[0] … many[59]" in said
     assert len(said.splitlines()) < 30
     assert "Plan: 60 to add" in said
-
-
-def test_workspaces_have_states_of_their_own(standin, console_of) -> None:
-    engine = applied(standin, console_of("strict"))
-    engine.run("workspace", "new", "other")
-    assert engine.run("workspace", "show").out == "other\n"
-    assert addresses(engine) == []
-    engine.run("workspace", "select", "default")
-    assert "opsconsole_host.web" in addresses(engine)
-    engine.run("workspace", "delete", "other")
-    assert engine.run("workspace", "list").out == "* default\n"
 
 
 def test_a_local_lock_ends_with_its_process(standin, console_of) -> None:

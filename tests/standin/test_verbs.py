@@ -6,9 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from opsconsole.emulator import profiles
-from sampling import EVERYTHING
-
 PROGRAM = {
     "resource": {
         "opsconsole_host": {"web": {"name": "web"}, "db": {"name": "db"}},
@@ -45,21 +42,6 @@ def test_the_version_imports_nothing_heavy(standin, standin_binary) -> None:
     python = standin_binary.parent / "python"
     done = subprocess.run([python, "-c", code], capture_output=True, text=True)
     assert done.stderr == ""
-
-
-@pytest.mark.timeout(600)
-def test_a_program_lives_and_dies_on_every_console(standin, console_of) -> None:
-    for profile in profiles() if EVERYTHING else ("default", "extended", "heedless", "sparse"):
-        console = console_of(profile)
-        program = {"resource": PROGRAM["resource"], "data": PROGRAM["data"]}
-        engine = standin(program, console, init=False)
-        while engine.apply(expect=None).code and not console.profile.honours_dry_run:
-            # What was imported by the dry run is kept, and nothing more is sent in that run.
-            assert len(console.rows("hosts")) < 3
-        assert {row["name"] for row in console.rows("hosts")} == {"web", "db"}, profile
-        assert engine.run("plan", "-detailed-exitcode").out.startswith("No changes."), profile
-        engine.destroy()
-        assert console.rows("hosts") == [], profile
 
 
 def test_nothing_but_errors_goes_to_stderr(standin, console_of) -> None:

@@ -3,9 +3,11 @@
 Together the consoles use every value of every switch; `tests/emulator/test_profiles.py` sees to it.
 """
 
+import json
+import urllib.request
 from typing import Any
 
-from opsconsole.emulator import Profile, profiles
+from opsconsole.emulator import Emulator, Profile, profiles
 from opsconsole.emulator.document import EXTRA
 
 _SWITCHES: dict[str, dict[str, Any]] = {
@@ -84,3 +86,15 @@ CONSOLES = {
     **profiles(),
     **{name: Profile(name=name, summary="", **switches) for name, switches in _SWITCHES.items()},
 }
+
+
+def call_api(console: Emulator, method: str, path: str, body: Any = None) -> None:
+    """Call the console's API as somebody else."""
+    request = urllib.request.Request(
+        console.base_url + path,
+        method=method,
+        data=None if body is None else json.dumps(body).encode(),
+        headers={"Authorization": f"Bearer {console.api_key}"},
+    )
+    with urllib.request.urlopen(request, timeout=300) as answer:
+        answer.read()

@@ -3,6 +3,7 @@
 A new attribute is covered by being defined: its values come from its kind and its bounds.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -89,13 +90,20 @@ def attribute_at(folder: Path, diagnostic: Mapping[str, Any]) -> str:
     return named[1] if named else ""
 
 
+def attributes_in(state: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the attributes of each managed instance in a state's document, by address."""
+    found = {}
+    for resource in state["resources"]:
+        for instance in resource["instances"] if resource["mode"] == "managed" else ():
+            key = instance.get("index_key")
+            shown = "" if key is None else f"[{json.dumps(key)}]"
+            found[f"{resource['type']}.{resource['name']}{shown}"] = instance["attributes"]
+    return found
+
+
 def held(engine: Terraform) -> dict[str, dict[str, Any]]:
     """Return the attributes in state by address, read from the file: no program is started."""
-    return {
-        f"{resource['type']}.{resource['name']}": resource["instances"][0]["attributes"]
-        for resource in engine.state()["resources"]
-        if resource["mode"] == "managed"
-    }
+    return attributes_in(engine.state())
 
 
 _ACTIONS = {"replace": ["delete", "create"]}

@@ -3,11 +3,11 @@
 import asyncio
 import base64
 import json
-import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from consoles import call_api
 from engines import Terraform
 from opsconsole import resources
 from opsconsole.emulator import Emulator
@@ -81,14 +81,7 @@ class World:
 
     def call(self, method: str, path: str, body: Any = None) -> None:
         """Make an API call behind the engines' backs."""
-        request = urllib.request.Request(
-            f"{self.console.base_url}{path}",
-            method=method,
-            data=None if body is None else json.dumps(body).encode(),
-            headers={"authorization": f"Bearer {self.console.api_key}"},
-        )
-        with urllib.request.urlopen(request, timeout=300) as answer:
-            answer.read()
+        call_api(self.console, method, path, body)
 
     def find(self, collection: str, name: str) -> dict[str, Any] | None:
         """Return the row of a name."""

@@ -3,7 +3,6 @@
 What the resources do is tested elsewhere; here it is the plugin that is looked at.
 """
 
-import json
 import os
 import signal
 import subprocess
@@ -15,12 +14,9 @@ from typing import Any
 import pytest
 
 from opsconsole.emulator import Emulator, serve
-from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from patience import PATIENCE, until
 
 pytestmark = pytest.mark.terraform
-
-SOURCE = "registry.terraform.io/opsconsole/opsconsole"
 
 
 @pytest.fixture
@@ -39,31 +35,6 @@ def sockets() -> Iterator[Path]:
 def hosts(count: int) -> dict[str, Any]:
     declared = {f"h{number}": {"name": f"host-{number}"} for number in range(count)}
     return {"resource": {"opsconsole_host": declared}}
-
-
-def check(definition: Any, block: dict[str, Any]) -> None:
-    assert block["attributes"].keys() == set(definition.names)
-    for attribute in definition:
-        shown = block["attributes"][attribute.name]
-        for flag in ("required", "optional", "computed", "sensitive"):
-            assert shown.get(flag, False) == getattr(attribute, flag), attribute.name
-        if attribute.attributes:
-            assert shown["nested_type"]["attributes"].keys() == {
-                item.name for item in attribute.attributes
-            }
-
-
-def test_terraform_reads_the_whole_schema(terraform):
-    shown = json.loads(terraform(hosts(1)).run("providers", "schema", "-json").out)
-    schema = shown["provider_schemas"][SOURCE]
-    check(PROVIDER, schema["provider"]["block"])
-    for definitions, kind in (
-        (RESOURCES, "resource_schemas"),
-        (DATA_SOURCES, "data_source_schemas"),
-    ):
-        assert schema[kind].keys() == definitions.keys()
-        for name, definition in definitions.items():
-            check(definition, schema[kind][name]["block"])
 
 
 def test_validate_needs_no_settings_and_points_at_the_attribute(terraform):
