@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from declarations import attribute_at, foresee, held, program
+from declarations import agent_on, attribute_at, foresee, held, program
 from engines import ON_TERRAFORM, Native, Run
 from opsconsole.emulator import Emulator
 from opsconsole.resources import AGENT
@@ -14,12 +14,7 @@ ADDRESS = "opsconsole_agent.keeper"
 
 def declared(**facts: Any) -> dict[str, Any]:
     """Declare two hosts and an agent of the first; `facts` change the agent."""
-    agent = {
-        "name": "keeper",
-        "main_engine": "engine-a",
-        "host_id": "${opsconsole_host.web.id}",
-        "specialty_id": "spc_linux",
-    }
+    agent = agent_on("web", "keeper")
     return program(
         host={"web": {"name": "web"}, "other": {"name": "other"}}, agent={"keeper": agent | facts}
     )

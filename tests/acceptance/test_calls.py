@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from declarations import foresee, held, program
+from declarations import agent_on, foresee, held, program
 from drift_checks import check_drift
 from engines import ON_TERRAFORM
 from opsconsole.emulator import Emulator
@@ -22,12 +22,7 @@ def estate(plugins: tuple[str, ...] = PLUGINS) -> dict[str, Any]:
     return program(
         host={f"h{n}": {"name": f"h{n}"} for n in range(HOSTS)},
         agent={
-            f"a{n}": {
-                "name": f"a{n}",
-                "main_engine": "engine-a",
-                "host_id": f"${{opsconsole_host.h{n % HOSTS}.id}}",
-                "specialty_id": "spc_container",
-            }
+            f"a{n}": agent_on(f"h{n % HOSTS}", f"a{n}", specialty_id="spc_container")
             for n in range(AGENTS)
         },
         agent_plugin={

@@ -11,17 +11,13 @@ from typing import Any
 
 import pytest
 
-from declarations import Foreseen, attribute_at, foresee, gates, held, program, value
+from declarations import Foreseen, agent_on, attribute_at, foresee, gates, held, program, value
 from engines import ON_TERRAFORM, Terraform
 from opsconsole.definition import Attribute, ChangeRule, ResourceDefinition
 from opsconsole.emulator import Emulator
 from opsconsole.resources import AGENT, RESOURCES
 
-AGENT_FRAME = {
-    "main_engine": "engine-a",
-    "host_id": "${opsconsole_host.gate_0.id}",
-    "specialty_id": "spc_linux",
-}
+AGENT_FRAME = agent_on("gate_0")
 COLLECTIONS = {
     "host": "hosts",
     "agent": "agents",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from declarations import ORGS, attribute_at, held, program, value
+from declarations import ORGS, agent_on, attribute_at, held, program, value
 from engines import ON_TERRAFORM
 from opsconsole.definition import Attribute, ChangeRule, Kind
 from opsconsole.resources import HOST, RESOURCES
@@ -95,17 +95,13 @@ def all_late(variant: int) -> dict[str, Any]:
             "named": {"key": "database", "name": late("title")},
         },
         agent={
-            "late": {
-                "name": "late",
-                "host_id": "${opsconsole_host.late.id}",
-                "specialty_id": "${opsconsole_specialty.late.id}",
-                "plugin_ids": late("plugins"),
-            },
-            "open": {
-                "name": "open",
-                "host_id": "${opsconsole_host.late.id}",
-                "specialty_id": "spc_windows",
-            },
+            "late": agent_on(
+                "late",
+                "late",
+                specialty_id="${opsconsole_specialty.late.id}",
+                plugin_ids=late("plugins"),
+            ),
+            "open": agent_on("late", "open", specialty_id="spc_windows"),
         },
         agent_plugin={"late": {"agent_id": "${opsconsole_agent.open.id}", "plugin_id": "plg_disk"}},
         blacklisted_command={

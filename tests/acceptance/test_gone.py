@@ -2,18 +2,9 @@
 
 from typing import Any
 
-from declarations import foresee, held, program
+from declarations import agent_on, foresee, held, program
 from engines import ON_TERRAFORM
 from opsconsole.emulator import Emulator
-
-
-def agent(name: str, host: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "main_engine": "engine-a",
-        "host_id": f"${{opsconsole_host.{host}.id}}",
-        "specialty_id": "spc_linux",
-    }
 
 
 def attachment(agent: str) -> dict[str, Any]:
@@ -23,9 +14,9 @@ def attachment(agent: str) -> dict[str, Any]:
 REMAKEABLE = {
     "host": {"gone": {"name": "gone"}, "stays": {"name": "stays"}},
     "agent": {
-        "of_gone": agent("of-gone", "gone"),
-        "gone": agent("gone", "stays"),
-        "stays": agent("stays", "stays"),
+        "of_gone": agent_on("gone", "of-gone"),
+        "gone": agent_on("stays", "gone"),
+        "stays": agent_on("stays", "stays"),
     },
     "agent_plugin": {
         "of_gone_host": attachment("of_gone"),
@@ -97,7 +88,7 @@ def take_away(state: dict[str, dict[str, Any]], console: Emulator) -> None:
 
 def test_an_agent_of_a_host_outside_costs_one_list(applied, console):
     host = console.create("hosts", name="theirs")
-    declared = agent("orphan", "none") | {"host_id": host["id"]}
+    declared = agent_on("none", "orphan") | {"host_id": host["id"]}
     engine = applied(
         program(agent={"orphan": declared}, agent_plugin={"disk": attachment("orphan")}), console
     )

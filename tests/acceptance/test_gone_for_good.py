@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from declarations import held, program
+from declarations import agent_on, held, program
 from engines import ON_TERRAFORM
 
 
@@ -13,14 +13,7 @@ def declared() -> dict[str, Any]:
         specialty={"linux": {"key": "linux-server", "deletion_policy": "delete"}},
         blacklisted_command={"format": {"id": "blk_format"}},
         host={"web": {"name": "web", "depends_on": ["opsconsole_specialty.linux"]}},
-        agent={
-            "a": {
-                "name": "a",
-                "main_engine": "engine-a",
-                "host_id": "${opsconsole_host.web.id}",
-                "specialty_id": "${opsconsole_specialty.linux.id}",
-            }
-        },
+        agent={"a": agent_on("web", "a", specialty_id="${opsconsole_specialty.linux.id}")},
     )
 
 

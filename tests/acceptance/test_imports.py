@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from declarations import foresee, held, program
+from declarations import agent_on, foresee, held, program
 from engines import ON_TERRAFORM, Terraform
 from opsconsole.emulator import Emulator
 
@@ -54,12 +54,7 @@ def declared(rows: dict[str, Any]) -> dict[str, Any]:
     return program(
         host={"web": {"name": "web", "tags": ["a:b", "env:live"], "target_port": 22}},
         agent={
-            "keeper": {
-                "name": "keeper",
-                "host_id": "${opsconsole_host.web.id}",
-                "specialty_id": "${opsconsole_specialty.by_id.id}",
-                "main_engine": "engine-a",
-            }
+            "keeper": agent_on("web", "keeper", specialty_id="${opsconsole_specialty.by_id.id}")
         },
         agent_plugin={
             "disk": {"agent_id": "${opsconsole_agent.keeper.id}", "plugin_id": "plg_disk"}

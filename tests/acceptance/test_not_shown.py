@@ -5,21 +5,13 @@ from typing import Any
 
 import pytest
 
-from declarations import held, program
+from declarations import agent_on, held, program
 from drift_checks import check_drift
 from opsconsole.emulator import Emulator
 
 HIDDEN: Mapping[str, Mapping[str, Any]] = {
     "opsconsole_host": {"away": {"name": "away"}, "stays": {"name": "stays"}},
-    "opsconsole_agent": {
-        name: {
-            "name": name,
-            "main_engine": "engine-a",
-            "host_id": "${opsconsole_host.stays.id}",
-            "specialty_id": "spc_linux",
-        }
-        for name in ("away", "stays")
-    },
+    "opsconsole_agent": {name: agent_on("stays", name) for name in ("away", "stays")},
     "opsconsole_agent_plugin": {
         "away": {"agent_id": "${opsconsole_agent.stays.id}", "plugin_id": "plg_disk"}
     },

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from consoles import CONSOLES
-from declarations import gates, held, program, value
+from declarations import agent_on, gates, held, program, value
 from engines import Terraform
 from opsconsole.emulator import Emulator
 from opsconsole.resources import AGENT, HOST
@@ -43,12 +43,7 @@ def fleet(console: Emulator) -> dict[str, Any]:
         },
         agent={
             "whole": whole_agent | bound,
-            "bare": {
-                "name": "bare",
-                "main_engine": "engine-a",
-                "host_id": "${opsconsole_host.bare.id}",
-                **LINUX,
-            },
+            "bare": agent_on("bare", "bare", **LINUX),
         },
         agent_plugin={
             name: {"agent_id": "${opsconsole_agent.bare.id}", "plugin_id": name}
@@ -96,7 +91,9 @@ def apply(engine: Terraform, console: Emulator) -> None:
         return
     runs = 1
     while (run := engine.apply(expect={0, 1})).code:
-        assert {error["summary"] for error in run.errors} == {
+        told = {error["summary"] for error in run.errors}
+        # The native engine, which sends all hosts at once, calls the console by its fault too.
+        assert told - {"The console imported what was sent as a dry run"} == {
             "The console's answer to a dry run did not say dry_run: true, so its rows count as "
             "imported"
         }

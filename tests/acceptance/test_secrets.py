@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from declarations import foresee, held, program
+from declarations import agent_on, foresee, held, program
 from engines import Run
 from opsconsole.emulator import API_KEY
 
@@ -20,14 +20,7 @@ COOKIE = "session-Zq7kept"
 PROGRAM = program(
     host={"web": {"name": "web"}, "other": {"name": "other"}},
     specialty={"linux": {"key": "linux-server"}},
-    agent={
-        "a": {
-            "name": "a",
-            "main_engine": "engine-a",
-            "host_id": "${opsconsole_host.web.id}",
-            "specialty_id": "spc_linux",
-        }
-    },
+    agent={"a": agent_on("web", "a")},
 )
 
 EPHEMERAL = {"variable": {"secret": {"type": "string", "ephemeral": True, "sensitive": True}}}

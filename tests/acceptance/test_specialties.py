@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from declarations import attribute_at, foresee, held, program
+from declarations import agent_on, attribute_at, foresee, held, program
 from engines import ON_TERRAFORM
 from opsconsole.emulator import Emulator
 
@@ -15,12 +15,7 @@ def declared(hosts: int = 2, **facts: Any) -> dict[str, Any]:
         specialty={"linux": {"key": "linux-server", "deletion_policy": "delete"} | facts},
         host={f"h{n}": {"name": f"h{n}"} for n in range(hosts)},
         agent={
-            f"a{n}": {
-                "name": f"a{n}",
-                "main_engine": "engine-a",
-                "host_id": f"${{opsconsole_host.h{n}.id}}",
-                "specialty_id": f"${{{ADDRESS}.id}}",
-            }
+            f"a{n}": agent_on(f"h{n}", f"a{n}", specialty_id=f"${{{ADDRESS}.id}}")
             for n in range(hosts)
         },
     )

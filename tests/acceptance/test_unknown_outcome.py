@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from declarations import foresee, held, program
+from declarations import agent_on, foresee, held, program
 from engines import ON_TERRAFORM, Terraform
 from opsconsole.emulator import Emulator
 
@@ -14,11 +14,7 @@ SETTINGS = {"max_retries": 0}
 
 
 def declared() -> dict[str, Any]:
-    base = {
-        "main_engine": "engine-a",
-        "host_id": "${opsconsole_host.web.id}",
-        "specialty_id": "spc_linux",
-    }
+    base = agent_on("web")
     return program(
         host={"web": {"name": "web"}},
         agent={"lost": base | {"name": "lost"}, "fine": base | {"name": "fine"}},

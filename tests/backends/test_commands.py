@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from backend_places import Place, on
+from declarations import agent_on
 from opsconsole.errors import TRY_LATER
 from opsconsole.standin.main import main as stand_in
 from opsconsole.state.backends.base import SharedBackend
@@ -30,14 +31,7 @@ def hosts(count: int) -> dict[str, Any]:
     """Return hosts with one agent each."""
     return {
         "opsconsole_host": {"h": {"count": count, "name": "h${count.index}"}},
-        "opsconsole_agent": {
-            "a": {
-                "count": count,
-                "name": "a${count.index}",
-                "host_id": "${opsconsole_host.h[count.index].id}",
-                "specialty_id": "spc_linux",
-            }
-        },
+        "opsconsole_agent": {"a": agent_on("h[count.index]", "a${count.index}", count=count)},
     }
 
 

@@ -16,24 +16,6 @@ import opsconsole_cdktf
 from engines import Cdktf, quiet_environment
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 
-REFERENCE = Path(__file__).parents[2] / "examples" / "reference"
-EXAMPLES = sorted(path.parent for path in REFERENCE.rglob("main.tf"))
-
-
-@pytest.mark.terraform
-def test_terraform_accepts_every_example(terraform) -> None:
-    engine = terraform({})
-    requirements = engine.folder / "main.tf.json"
-    needs = json.loads(requirements.read_text("utf-8"))
-    for example in EXAMPLES:
-        text = (example / "main.tf").read_text("utf-8")
-        (engine.folder / "main.tf").write_text(text, "utf-8")
-        declared = ("terraform", "required_providers"), ("provider", 'provider "opsconsole"')
-        missing = {block: needs[block] for block, sign in declared if sign not in text}
-        requirements.write_text(json.dumps(missing), "utf-8")
-        report = json.loads(engine.run("validate", "-json", expect=None).out)
-        assert report["diagnostics"] == [], example
-
 
 @pytest.fixture(scope="session")
 def generated(cdktf_binary, plugin_dir, tmp_path_factory) -> Path:

@@ -10,7 +10,7 @@ import pytest
 
 from commands import run_command
 from consoles import call_api
-from declarations import attributes_in
+from declarations import agent_on, attributes_in, program
 from drift_checks import Checked, check_drift
 from opsconsole.emulator import Emulator
 
@@ -90,48 +90,32 @@ def world() -> Callable[..., dict[str, Any]]:
     """Make a program with every resource: `(hosts=2)`."""
 
     def make(hosts: int = 2) -> dict[str, Any]:
-        return {
-            "resource": {
-                "opsconsole_specialty": {"linux": {"key": "linux-server"}},
-                "opsconsole_host": {
-                    "jump": {"name": "jump", "is_jump_host": True, "tags": ["role:jump"]},
-                    "web": {
-                        "count": hosts,
-                        "name": "web-${count.index}",
-                        "tags": ["role:web", "env:prod", "site:ams"],
-                        "additional_names": ["b", "a"],
-                        "jump_host_ids": ["${opsconsole_host.jump.id}"],
-                        "depends_on": ["opsconsole_specialty.linux"],
-                    },
-                },
-                "opsconsole_agent": {
-                    "ops": {
-                        "count": hosts,
-                        "name": "ops-${count.index}",
-                        "host_id": "${opsconsole_host.web[count.index].id}",
-                        "specialty_id": LINUX,
-                        "main_engine": "engine-a",
-                    },
-                    "whole": {
-                        "name": "whole",
-                        "host_id": "${opsconsole_host.jump.id}",
-                        "specialty_id": LINUX,
-                        "main_engine": "engine-a",
-                        "plugin_ids": ["plg_metrics", "plg_disk"],
-                    },
-                },
-                "opsconsole_agent_plugin": {
-                    "disk": {
-                        "count": hosts,
-                        "agent_id": "${opsconsole_agent.ops[count.index].id}",
-                        "plugin_id": "plg_disk",
-                    }
-                },
-                "opsconsole_blacklisted_command": {
-                    "format": {"id": "blk_format", "pattern": "mkfs.*"},
-                    "wipe": {"id": "blk_wipe", "tenant_wide": True},
-                },
-            }
+        web = {
+            "count": hosts,
+            "name": "web-${count.index}",
+            "tags": ["role:web", "env:prod", "site:ams"],
+            "additional_names": ["b", "a"],
+            "jump_host_ids": ["${opsconsole_host.jump.id}"],
+            "depends_on": ["opsconsole_specialty.linux"],
         }
+        on_each = {"name": "ops-${count.index}", "count": hosts, "specialty_id": LINUX}
+        plugins = ["plg_metrics", "plg_disk"]
+        attached = {"agent_id": "${opsconsole_agent.ops[count.index].id}", "plugin_id": "plg_disk"}
+        return program(
+            specialty={"linux": {"key": "linux-server"}},
+            host={
+                "jump": {"name": "jump", "is_jump_host": True, "tags": ["role:jump"]},
+                "web": web,
+            },
+            agent={
+                "ops": agent_on("web[count.index]", **on_each),
+                "whole": agent_on("jump", "whole", specialty_id=LINUX, plugin_ids=plugins),
+            },
+            agent_plugin={"disk": {"count": hosts, **attached}},
+            blacklisted_command={
+                "format": {"id": "blk_format", "pattern": "mkfs.*"},
+                "wipe": {"id": "blk_wipe", "tenant_wide": True},
+            },
+        )
 
     return make

@@ -186,59 +186,44 @@ def test_an_empty_file_accepts_nothing(text, tmp_path):
     assert read_baseline(file).entries == ()
 
 
-BAD = {
-    "no mapping": ("- a\n", "the whole of it: should be an object"),
-    "null": ("null\n", "the whole of it: should be an object"),
-    "no version": ("accept: []\n", "version is missing"),
-    "another version": ("version: 2\naccept: []\n", "version: should be 1, not 2"),
-    "true": ("version: true\naccept: []\n", "version: should be a valid integer, not True"),
-    "no list": ("version: 1\naccept: {}\n", "accept: should be a list"),
-    "nothing accepted": ("version: 1\n", "accept is missing"),
-    "another member": ("version: 1\naccept: []\nignore: []\n", "ignore is not a member"),
-    "entry of text": ("version: 1\naccept: [a]\n", "accept.0: should be an object"),
-    "unknown member": (
-        "version: 1\naccept: [{address: a, reason: b, until: 2026-01-01}]\n",
-        "accept.0.until is not a member",
+BAD_FILES = [
+    ("- a\n", "the whole of it: should be an object"),
+    ("null\n", "the whole of it: should be an object"),
+    ("accept: []\n", "version is missing"),
+    ("version: 2\naccept: []\n", "version: should be 1, not 2"),
+    ("version: true\naccept: []\n", "version: should be a valid integer, not True"),
+    ("version: 1\naccept: {}\n", "accept: should be a list"),
+    ("version: 1\n", "accept is missing"),
+    ("version: 1\naccept: []\nignore: []\n", "ignore is not a member"),
+    ("version: 1\naccept: [a]\n", "accept.0: should be an object"),
+]
+BAD_ENTRIES = [
+    ("address: a, reason: b, until: 2026-01-01", ".until is not a member"),
+    ("reason: b", ".address is missing"),
+    ("address: b", ".reason is missing"),
+    ("address: b, reason: ''", ".reason: should not be blank"),
+    ("address: b, reason: 1", ".reason: should be text, not 1"),
+    (
+        "address: b, reason: c, bucket: unchecked",
+        ".bucket: should be one of changed, missing, archived, unmanaged, not 'unchecked'",
     ),
-    "no address": ("version: 1\naccept: [{reason: b}]\n", "accept.0.address is missing"),
-    "no reason": ("version: 1\naccept: [{address: b}]\n", "accept.0.reason is missing"),
-    "empty reason": (
-        "version: 1\naccept: [{address: b, reason: ''}]\n",
-        "accept.0.reason: should not be blank",
+    (
+        "address: b, reason: c, bucket: missing, attribute: tags",
+        ": an attribute goes with the bucket changed, not missing",
     ),
-    "number": (
-        "version: 1\naccept: [{address: b, reason: 1}]\n",
-        "accept.0.reason: should be text, not 1",
+    (
+        "address: b, reason: c, expires: soon",
+        ".expires: should be a date such as 2026-12-31, not 'soon'",
     ),
-    "no bucket": (
-        "version: 1\naccept: [{address: b, reason: c, bucket: unchecked}]\n",
-        "accept.0.bucket: should be one of changed, missing, archived, unmanaged, not 'unchecked'",
-    ),
-    "attribute of what is missing": (
-        "version: 1\naccept: [{address: b, reason: c, bucket: missing, attribute: tags}]\n",
-        "accept.0: an attribute goes with the bucket changed, not missing",
-    ),
-    "no date": (
-        "version: 1\naccept: [{address: b, reason: c, expires: soon}]\n",
-        "accept.0.expires: should be a date such as 2026-12-31, not 'soon'",
-    ),
-    "a moment": (
-        "version: 1\naccept: [{address: b, reason: c, expires: 2026-01-01T10:00:00Z}]\n",
-        "accept.0.expires: should be a date",
-    ),
-    "a date without dashes": (
-        "version: 1\naccept: [{address: b, reason: c, expires: '20261231'}]\n",
-        "accept.0.expires: should be a date",
-    ),
-    "a day that there is not": (
-        "version: 1\naccept: [{address: b, reason: c, expires: '2026-02-30'}]\n",
-        "accept.0.expires: should be a date",
-    ),
-    "no day": (
-        "version: 1\naccept: [{address: b, reason: c, expires: null}]\n",
-        "accept.0.expires: should be a date",
-    ),
-}
+    ("address: b, reason: c, expires: 2026-01-01T10:00:00Z", ".expires: should be a date"),
+    ("address: b, reason: c, expires: '20261231'", ".expires: should be a date"),
+    ("address: b, reason: c, expires: '2026-02-30'", ".expires: should be a date"),
+    ("address: b, reason: c, expires: null", ".expires: should be a date"),
+]
+BAD = [
+    *BAD_FILES,
+    *((f"version: 1\naccept: [{{{entry}}}]\n", f"accept.0{said}") for entry, said in BAD_ENTRIES),
+]
 
 
 def _follows_the_schema(document: Any) -> bool:
@@ -246,7 +231,7 @@ def _follows_the_schema(document: Any) -> bool:
     return jsonschema.Draft202012Validator(SCHEMA, format_checker=checks).is_valid(document)
 
 
-@pytest.mark.parametrize(("text", "said"), BAD.values(), ids=BAD)
+@pytest.mark.parametrize(("text", "said"), BAD)
 def test_a_wrong_file_is_one_clear_error(text, said, tmp_path):
     file = tmp_path / BASELINE_FILE
     file.write_text(text)
@@ -359,10 +344,7 @@ def test_an_accepted_plugin_is_not_called_unused_unseen(fault, ground, world):
         ("version: 1\naccept: " + "[" * 5000 + "]" * 5000, "nested too deeply"),
         ("version: 1\naccept: " + "[" * 400_000, "nested too deeply"),
         ("version: 1\naccept: " + "{a: " * 200_000, "nested too deeply"),
-        ("version: true\naccept: []", "version: should be a valid integer"),
         ("version: 1\nx: &a {b: 1}\naccept: [{<<: *a, address: a, reason: b}]", "merge keys"),
-        ("version: 1\naccept: [{address: a, reason: b, expires: null}]", "a date such as"),
-        ("version: 1\naccept: [{address: a, reason: b, expires: '20261231'}]", "a date such as"),
         ("version: 1\n#" + "x" * 2**20, "more than 1,048,576 bytes"),
         (f"version: {'9' * 5000}\naccept: []", "is not YAML"),
         ("version: 1\naccept: &a [*a]", "accept.0: should be an object"),

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from commands import run_command
-from declarations import attributes_in
+from declarations import agent_on, attributes_in
 from engines import Run
 from opsconsole.emulator import Emulator
 
@@ -128,22 +128,12 @@ def fleet() -> Callable[..., dict[str, Any]]:
         host = {"count": hosts, "name": "web-${count.index}", "tags": ["role:web"], **fields}
         found: dict[str, Any] = {"opsconsole_host": {"web": host}}
         if agents:
+            linux = "${opsconsole_specialty.linux.id}"
+            agent = agent_on("web[count.index]", "agent-${count.index}", specialty_id=linux)
+            plugin = {"agent_id": "${opsconsole_agent.a[count.index].id}", "plugin_id": "plg_disk"}
             found["opsconsole_specialty"] = {"linux": {"key": "linux-server"}}
-            found["opsconsole_agent"] = {
-                "a": {
-                    "count": hosts,
-                    "name": "agent-${count.index}",
-                    "host_id": "${opsconsole_host.web[count.index].id}",
-                    "specialty_id": "${opsconsole_specialty.linux.id}",
-                }
-            }
-            found["opsconsole_agent_plugin"] = {
-                "p": {
-                    "count": hosts,
-                    "agent_id": "${opsconsole_agent.a[count.index].id}",
-                    "plugin_id": "plg_disk",
-                }
-            }
+            found["opsconsole_agent"] = {"a": {"count": hosts, **agent}}
+            found["opsconsole_agent_plugin"] = {"p": {"count": hosts, **plugin}}
         return found
 
     return make

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from declarations import agent_on
+
 
 def test_the_whole_way(native, fleet):
     native.write(fleet(), output={"first": {"value": "${opsconsole_host.web[0].id}"}})
@@ -195,23 +197,13 @@ def test_parallelism_bounds_what_is_in_flight(native, fleet):
 
 
 def test_a_failed_host_fails_alone(native):
-    result = native.apply(
-        {
-            "opsconsole_host": {
-                "a": {"name": "a"},
-                "b": {"name": "b", "jump_host_ids": ["hst_no"]},
-            },
-            "opsconsole_specialty": {"linux": {"key": "linux-server"}},
-            "opsconsole_agent": {
-                "on_b": {
-                    "name": "x",
-                    "host_id": "${opsconsole_host.b.id}",
-                    "specialty_id": "${opsconsole_specialty.linux.id}",
-                }
-            },
-        },
-        expect=1,
-    )
+    agent = agent_on("b", "x", specialty_id="${opsconsole_specialty.linux.id}")
+    resources = {
+        "opsconsole_host": {"a": {"name": "a"}, "b": {"name": "b", "jump_host_ids": ["hst_no"]}},
+        "opsconsole_specialty": {"linux": {"key": "linux-server"}},
+        "opsconsole_agent": {"on_b": agent},
+    }
+    result = native.apply(resources, expect=1)
     assert "Apply incomplete. Resources: 1 adopted, 1 added" in result.out
     assert "opsconsole_agent.on_b (waited for opsconsole_host.b)" in result.out
     assert result.out.count("Error:") == 1

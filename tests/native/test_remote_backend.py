@@ -4,16 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from declarations import agent_on
 from opsconsole.address import SOURCE
 from postgres_server import running_postgres
 
 HOST = {"name": "web", "tags": ["role:web"]}
-AGENT = {
-    "name": "web",
-    "host_id": "${opsconsole_host.web.id}",
-    "specialty_id": "spc_linux",
-    "plugin_ids": ["plg_disk"],
-}
+AGENT = agent_on("web", "web", plugin_ids=["plg_disk"])
 
 
 @pytest.mark.terraform

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from declarations import agent_on
 from sampling import sample
 
 SOURCE = Path(__file__).parents[1] / "support" / "failing_calls.c"
@@ -36,14 +37,7 @@ def library(tmp_path_factory):
 def declare(names=NAMES, **fields):
     return {
         "opsconsole_host": {name: {"name": f"host-{name}", **fields} for name in names},
-        "opsconsole_agent": {
-            name: {
-                "name": f"agent-{name}",
-                "host_id": f"${{opsconsole_host.{name}.id}}",
-                "specialty_id": "spc_linux",
-            }
-            for name in names
-        },
+        "opsconsole_agent": {name: agent_on(name, f"agent-{name}") for name in names},
     }
 
 

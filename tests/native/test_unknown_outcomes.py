@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from declarations import agent_on
 from left_calls import calls_left, leave_calls
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.lifecycle.answers import new_sentinel
@@ -87,22 +88,6 @@ def test_without_proof_it_is_kept_apart(native, crashed):
     [item] = [i for i in native.state["resources"] if i["name"] == "a"]
     assert item["instances"][0]["status"] == "tainted"
     assert left(native) == []
-
-
-def agent_on_b(native: Any) -> None:
-    native.write(
-        {
-            **HOSTS,
-            "opsconsole_specialty": {"s": {"key": "linux-server"}},
-            "opsconsole_agent": {
-                "x": {
-                    "name": "x",
-                    "host_id": "${opsconsole_host.b.id}",
-                    "specialty_id": "${opsconsole_specialty.s.id}",
-                }
-            },
-        }
-    )
 
 
 def test_where_agents_can_be_listed_the_list_says_which_were_created(native_on):
@@ -185,7 +170,9 @@ def test_an_import_that_takes_effect_after_the_client_gave_up(native):
 
 
 def test_while_one_stands_no_run_is_complete(native):
-    agent_on_b(native)
+    agent = agent_on("b", "x", specialty_id="${opsconsole_specialty.s.id}")
+    specialty = {"s": {"key": "linux-server"}}
+    native.write({**HOSTS, "opsconsole_specialty": specialty, "opsconsole_agent": {"x": agent}})
     native.console.fault(kind="request_timeout_after", operation="agent_create")
     native.run("apply", "-auto-approve", expect=1)
     for words in ([], ["-refresh=false"], ["-target=opsconsole_host.b"]):

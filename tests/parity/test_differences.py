@@ -233,6 +233,7 @@ def orphaned(native: World, terraform: World) -> None:
 
 
 @pytest.mark.terraform
+@pytest.mark.real_client
 @pytest.mark.parametrize("row", SCENES)
 def test_the_engines_differ_as_the_document_says(row, terraform):
     profile, shown = SCENES[row]

@@ -85,7 +85,7 @@ def test_terraform_finds_every_example_valid(installed_terraform):
         modules[name] = {"source": f"./{name}"}
     engine.write({"module": modules})
     engine.init()
-    engine.run("validate")
+    assert engine.validate()["diagnostics"] == []
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,12 @@
 """Terraform's machine-readable messages, judged by Terraform's own."""
 
-import json
-import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from engines import Terraform
 from opsconsole.diagnostics import warning
 from opsconsole.reconcile.changes import Action, Change, Counts, Drift, OutputChange, Plan
 from opsconsole.reports import messages
@@ -103,24 +102,12 @@ output "s" {
 @pytest.mark.terraform
 def test_the_shapes_are_terraforms(tmp_path: Path, terraform_binary: Path) -> None:
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "CHECKPOINT_DISABLE": "1"}
-
-    def run(*arguments: str) -> list[dict[str, Any]]:
-        done = subprocess.run(
-            [terraform_binary, *arguments],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        lines = (line for line in done.stdout.splitlines() if line.startswith("{"))
-        return [json.loads(line) for line in lines]
-
+    engine = Terraform(terraform_binary, tmp_path, environment)
     (tmp_path / "main.tf").write_text(PROGRAM % {"step": "1"})
-    run("init")
-    run("apply", "-auto-approve")
+    engine.init()
+    engine.apply()
     (tmp_path / "main.tf").write_text(PROGRAM % {"step": "2"})
-    theirs = run("apply", "-auto-approve", "-json")
+    theirs = engine.apply().messages
     seen = {message["type"] for message in theirs}
     assert seen >= {"version", "planned_change"}
     assert seen >= {"apply_start", "apply_complete", "change_summary", "outputs"}

@@ -1,7 +1,6 @@
 """A plan in Terraform's JSON plan format, judged by Terraform's own."""
 
 import json
-import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from engines import Terraform
 from opsconsole.address import FULL_ADDRESS
 from opsconsole.reconcile.changes import Action, Change, Drift, OutputChange, Plan
 from opsconsole.reports import plan_json
@@ -223,28 +223,15 @@ def without_schema(found: Any) -> Any:
 def shows(tmp_path: Path, terraform_binary: Path) -> Callable[..., dict[str, Any]]:
     """Apply step 1 where asked, plan, and return what `terraform show -json` says of the plan."""
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "CHECKPOINT_DISABLE": "1"}
-
-    def run(*arguments: str) -> str:
-        done = subprocess.run(
-            [terraform_binary, *arguments],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+    engine = Terraform(terraform_binary, tmp_path, environment)
 
     def shown(step: int, destroy: bool = False) -> dict[str, Any]:
         (tmp_path / "main.tf").write_text(PROGRAM.replace('"newer"', '"older"'))
-        run("init")
+        engine.init()
         if step > 1:
-            run("apply", "-auto-approve")
+            engine.apply()
             (tmp_path / "main.tf").write_text(PROGRAM + MOVED)
-        options = ["-destroy"] if destroy else []
-        run("plan", "-out=plan", f"-var=step={step}", *options)
-        found: dict[str, Any] = json.loads(run("show", "-json", "plan"))
-        return found
+        return engine.plan(f"-var=step={step}", *(["-destroy"] if destroy else [])).json
 
     return shown
 

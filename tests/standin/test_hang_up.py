@@ -2,20 +2,13 @@
 
 import time
 
+from declarations import agent_on
 from terminals import Session
 
 AGENTS = {
     "resource": {
         "opsconsole_host": {"web": {"name": "web"}},
-        "opsconsole_agent": {
-            "a": {
-                "count": 8,
-                "name": "a${count.index}",
-                "main_engine": "engine",
-                "host_id": "${opsconsole_host.web.id}",
-                "specialty_id": "spc_linux",
-            }
-        },
+        "opsconsole_agent": {"a": agent_on("web", "a${count.index}", count=8)},
     },
     "provider": {"opsconsole": {"max_concurrency": 1}},
 }

@@ -6,16 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from declarations import agent_on
+
 PROGRAM = {
     "resource": {
         "opsconsole_host": {"web": {"name": "web"}, "db": {"name": "db"}},
         "opsconsole_agent": {
-            "a": {
-                "name": "a",
-                "main_engine": "engine",
-                "host_id": "${opsconsole_host.web.id}",
-                "specialty_id": "${data.opsconsole_specialty.linux.id}",
-            }
+            "a": agent_on("web", "a", specialty_id="${data.opsconsole_specialty.linux.id}")
         },
     },
     "data": {"opsconsole_specialty": {"linux": {"key": "linux-server"}}},

@@ -70,6 +70,13 @@ def gates(**facts: Any) -> dict[str, Any]:
     }
 
 
+def agent_on(host: str, name: str = "", **fields: Any) -> dict[str, Any]:
+    """Declare an agent of the host at this address, such as `web` or `web[count.index]`."""
+    named = {"name": name} if name else {}
+    ids = {"host_id": f"${{opsconsole_host.{host}.id}}", "specialty_id": "spc_linux"}
+    return {**named, "main_engine": "engine-a", **ids, **fields}
+
+
 def program(**resources: Mapping[str, Any]) -> dict[str, Any]:
     """Return a program of resources: short type name to name to attributes."""
     declared = {f"opsconsole_{kind}": dict(named) for kind, named in resources.items() if named}

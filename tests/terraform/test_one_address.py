@@ -7,7 +7,7 @@ import pytest
 
 from opsconsole.emulator import Emulator
 
-pytestmark = pytest.mark.terraform
+pytestmark = [pytest.mark.terraform, pytest.mark.real_client]
 
 
 def program(*names: str) -> dict[str, Any]:
