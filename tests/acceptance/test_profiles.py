@@ -92,7 +92,7 @@ def apply(engine: Terraform, console: Emulator) -> None:
     runs = 1
     while (run := engine.apply(expect={0, 1})).code:
         told = {error["summary"] for error in run.errors}
-        # The native engine, which sends all hosts at once, calls the console by its fault too.
+        # The native engine also says what the dry run has done.
         assert told - {"The console imported what was sent as a dry run"} == {
             "The console's answer to a dry run did not say dry_run: true, so its rows count as "
             "imported"
