@@ -4,17 +4,14 @@ Terraform attaches to the provider, and `terraform init` is never run: what init
 the command line.
 """
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from attached_provider import AttachedTerraform
-from consoles import CONSOLES
 from engines import Native, Terraform
-from opsconsole.emulator import Emulator, Profile, serve
+from opsconsole.emulator import Emulator
 
 Project = Callable[..., Terraform]
 
@@ -23,13 +20,6 @@ Project = Callable[..., Terraform]
 def console(console_of: Callable[[str], Emulator]) -> Emulator:
     """A sensible console."""
     return console_of("default")
-
-
-@pytest.fixture
-def console_with() -> Iterator[Callable[..., Emulator]]:
-    """Make a console of a profile of the test's own, or with another seed."""
-    with contextlib.ExitStack() as stack:
-        yield lambda profile, **facts: stack.enter_context(serve(CONSOLES[profile], **facts))
 
 
 ENGINES = (
@@ -64,17 +54,15 @@ def project(
         settings: Mapping[str, Any] | None = None,
         **variables: str,
     ) -> Terraform:
-        folder = tmp_path_factory.mktemp("project")
-        environment = attached_environment(console, **variables)
         made: Terraform
         if engine_name == "native":
+            folder = tmp_path_factory.mktemp("project")
+            environment = attached_environment(console, **variables)
             made = Native(Path("opsconsole-terraform"), folder, environment)
         else:
-            binary = request.getfixturevalue("terraform_binary")
-            providers = request.getfixturevalue("providers")
-            made = AttachedTerraform(binary, folder, environment, providers)
-        profile: Profile | None = getattr(console, "profile", None)
-        made.settings = {**(profile.provider_settings if profile else {}), **(settings or {})}
+            made = request.getfixturevalue("terraform")({}, console, **variables)
+        asked = console.profile.provider_settings if console else {}
+        made.settings = {**asked, **(settings or {})}
         made.write(program)
         return made
 

@@ -206,6 +206,5 @@ def test_refused_reads(applied, console):
 
     console.clear_faults()
     console.fault(path="/plugins$", status=400, code="INVALID_CURSOR", times=None)
-    run = engine.plan_run(expect={1})
-    [error] = run.errors
+    [error] = engine.plan_run(expect={1}).errors
     assert "code INVALID_CURSOR, request id req_" in error["detail"]

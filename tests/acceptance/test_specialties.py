@@ -59,9 +59,7 @@ def test_a_wait_ends_with_its_timeout(applied, console):
     agent_id = held(engine)["opsconsole_agent.a0"]["id"]
     console.fault(method="DELETE", path="/hosts/", delay=2)
 
-    run = engine.destroy("-refresh=false", expect={1})
-
-    [error] = run.errors
+    [error] = engine.destroy("-refresh=false", expect={1}).errors
     assert 'carries the specialty "linux-server" (spc_linux)' in error["summary"]
     assert agent_id in error["detail"]
     assert "status 409" in error["detail"] and "request id req_" in error["detail"]
@@ -72,8 +70,7 @@ def test_a_wait_ends_with_its_timeout(applied, console):
 def test_an_agent_outside_is_no_reason_to_wait(applied, console):
     console.create("agents", name="theirs", specialty_id="spc_linux", status="idle")
     engine = applied(declared(0), console)
-    run = engine.destroy(expect={1})
-    [error] = run.errors
+    [error] = engine.destroy(expect={1}).errors
     assert "outside this configuration" in error["detail"]
     assert console.request_counts()["specialty_delete"] == 1
     assert set(held(engine)) == {ADDRESS}

@@ -26,8 +26,7 @@ def lost(project: Callable[..., Terraform], console: Emulator) -> Terraform:
     """A project whose agent was created by the console without Terraform's learning of it."""
     console.fault(method="POST", path="/agents$", holds='"lost"', cut="after")
     engine = project(declared(), console, SETTINGS)
-    run = engine.apply(expect={1})
-    [error] = run.errors
+    [error] = engine.apply(expect={1}).errors
     assert error["address"] == ADDRESS
     assert "state rm" in error["detail"] and "import" in error["detail"]
     assert instance(engine)["status"] == "tainted"
@@ -61,8 +60,7 @@ def test_its_replacement_is_refused_and_nothing_else(lost, console):
     }
     assert any("It is not known whether the agent" in item["summary"] for item in plan.run.warnings)
 
-    run = lost.apply(expect={1})
-    [error] = run.errors
+    [error] = lost.apply(expect={1}).errors
     assert "may exist already" in error["summary"]
     assert agents(console) == ["fine", "lost"]
     assert "opsconsole_host.more" in held(lost)

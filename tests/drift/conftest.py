@@ -34,10 +34,11 @@ class Ground:
         (where / "main.tf.json").write_text(json.dumps(document))
         return where
 
-    def run(self, *words: str, folder: str = "") -> tuple[int, str, str]:
+    def run(self, *words: str, folder: str = "", expect: int | None = None) -> tuple[int, str, str]:
         """Run `opsconsole` in a folder; return exit code, stdout and stderr."""
         environment = self.console.environment
         ended = run_command(*words, folder=self.folder / folder, environment=environment)
+        assert expect in (None, ended.code), ended.text
         return ended.code, ended.out, ended.err
 
     def apply(self, program: Mapping[str, Any] | None = None, folder: str = "") -> None:
@@ -48,9 +49,9 @@ class Ground:
             code, out, err = self.run("apply", "-auto-approve", "-no-color", folder=folder)
         assert code == 0, out + err
 
-    def drift(self, *words: str, folder: str = "") -> Checked:
+    def drift(self, *words: str, folder: str = "", expect: int | None = None) -> Checked:
         """Check, and return the exit code and what the JSON says."""
-        return check_drift(self.folder / folder, self.console, *words)
+        return check_drift(self.folder / folder, self.console, *words, expect=expect)
 
     def state(self, folder: str = "") -> dict[str, dict[str, Any]]:
         """Return the attributes of every managed instance in state, by address."""

@@ -40,8 +40,7 @@ def entries(ground: Any) -> list[dict[str, Any]]:
 
 def test_one_address_is_accepted_by_attribute(drifted):
     words = ["--reason", "until the audit", "--until", str(LATER)]
-    code, out, err = drifted.run("drift", "--accept", WEB, *words)
-    assert code == 2
+    _, out, err = drifted.run("drift", "--accept", WEB, *words, expect=2)
     assert err.startswith(f"Added 2 entries to {BASELINE_FILE}: drift of 1 resource is accepted.\n")
     assert "1 accepted." in out
     assert (drifted.folder / BASELINE_FILE).read_text().count(f"expires: {LATER}\n") == 2
@@ -58,10 +57,8 @@ def test_one_address_is_accepted_by_attribute(drifted):
 
 
 def test_all_drift_is_accepted_and_the_check_is_clean(drifted):
-    code, out, _ = drifted.run("drift", "--accept", "--reason", "known")
-    assert code == 0
-    again, said, _ = drifted.run("drift")
-    assert again == 0
+    _, out, _ = drifted.run("drift", "--accept", "--reason", "known", expect=0)
+    _, said, _ = drifted.run("drift", expect=0)
     for text in (out, said):
         assert "No drift." in text
         assert " accepted." in text
@@ -75,8 +72,7 @@ def test_all_drift_is_accepted_and_the_check_is_clean(drifted):
 def test_a_new_difference_of_an_accepted_host_is_drift(drifted):
     drifted.run("drift", "--accept", "--reason", "known")
     drifted.console.change("hosts", drifted.id_of(WEB), is_jump_host=True)
-    found = drifted.drift()
-    assert found.code == 2
+    found = drifted.drift(expect=2)
     assert found.of(WEB)["accepted"] == ""
 
 
@@ -97,8 +93,7 @@ def test_what_does_not_go_together(words, text, ground):
 
 
 def test_an_address_that_did_not_drift_is_refused(drifted):
-    code, _, err = drifted.run("drift", "--accept", "opsconsole_host.db", "--reason", "x")
-    assert code == 1
+    _, _, err = drifted.run("drift", "--accept", "opsconsole_host.db", "--reason", "x", expect=1)
     assert "opsconsole_host.db names no drift. Nothing was accepted.\n" in err
     assert WEB in err
     assert not (drifted.folder / BASELINE_FILE).exists()

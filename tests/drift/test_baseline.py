@@ -299,8 +299,7 @@ def test_on_the_command_line(ground, world):
     ]
     file = ground.folder / BASELINE_FILE
     file.write_text(yaml.safe_dump({"version": 1, "accept": entries}))
-    found = ground.drift()
-    assert found.code == 0
+    found = ground.drift(expect=0)
     assert found.of(WEB)["accepted"] == "tagged by the inventory"
     assert found.bucket(WEB) == "changed"
     assert found.document["baseline"] == [
@@ -308,19 +307,16 @@ def test_on_the_command_line(ground, world):
     ]
 
     # Plans leave it alone: the drift is planned away.
-    code, out, _ = ground.run("plan", "-detailed-exitcode", "-no-color")
-    assert code == 2
+    _, out, _ = ground.run("plan", "-detailed-exitcode", "-no-color", expect=2)
     assert "1 to change" in out
 
     entries[0]["expires"] = date(2026, 1, 1)
     elsewhere = ground.folder / "accepted.yml"
     elsewhere.write_text(yaml.safe_dump({"version": 1, "accept": entries[:1]}))
-    found = ground.drift("--baseline", str(elsewhere))
-    assert found.code == 2
+    found = ground.drift("--baseline", str(elsewhere), expect=2)
     assert found.document["baseline"][0]["problem"] == "expired on 2026-01-01"
 
-    code, _, err = ground.run("drift", "--baseline", "nowhere.yml")
-    assert code == 1
+    _, _, err = ground.run("drift", "--baseline", "nowhere.yml", expect=1)
     assert "nowhere.yml cannot be read" in err
 
 

@@ -14,8 +14,7 @@ def test_several_states_of_one_console_share_one_search(ground):
     for folder in ("a", "b", "c"):
         ground.apply(program, folder)
     ground.console.reset_log()
-    found = ground.drift(".")
-    assert found.code == 0
+    found = ground.drift(".", expect=0)
     assert {item["stack"] for item in found.findings if item["bucket"] == "in_sync"} == {
         "a",
         "b",

@@ -22,8 +22,7 @@ def ground(request: pytest.FixtureRequest, ground_on: Any, world: World) -> Any:
 
 def test_a_deleted_host_takes_its_agents_along(ground):
     ground.call("DELETE", f"/api/v1/hosts/{ground.id_of(WEB)}")
-    found = ground.drift()
-    assert found.code == 2
+    found = ground.drift(expect=2)
     assert found.bucket(WEB) == "missing"
     assert found.bucket(AGENT) == "archived"
     assert found.bucket(DISK) == "archived"
@@ -49,8 +48,7 @@ def test_an_agent_archived_on_its_own(ground):
 
 def test_a_detached_plugin(ground):
     ground.call("DELETE", f"/api/v1/agents/{ground.id_of(AGENT)}/plugins/plg_disk")
-    found = ground.drift()
-    assert found.code == 2
+    found = ground.drift(expect=2)
     assert found.drifted == {DISK}
     assert found.bucket(DISK) == "missing"
     assert "detached" in found.of(DISK)["reason"]
@@ -59,8 +57,7 @@ def test_a_detached_plugin(ground):
 def test_an_attached_plugin(ground):
     agent_id = ground.id_of(AGENT)
     ground.call("POST", f"/api/v1/agents/{agent_id}/plugins", {"plugin_id": "plg_logs"})
-    found = ground.drift()
-    assert found.code == 2
+    found = ground.drift(expect=2)
     assert found.drifted == {f"{agent_id}/plg_logs"}
     finding = found.of(f"{agent_id}/plg_logs")
     assert finding["bucket"] == "unmanaged"
@@ -79,8 +76,7 @@ def test_an_attachment_whose_agent_is_gone_and_in_no_state(ground_on):
     ground.apply({"resource": {"opsconsole_agent_plugin": alone}})
     assert ground.drift().code == 0
     ground.console.delete("agents", "agt_alone")
-    found = ground.drift()
-    assert found.code == 2
+    found = ground.drift(expect=2)
     assert found.bucket("opsconsole_agent_plugin.alone") == "missing"
     reason = found.of("opsconsole_agent_plugin.alone")["reason"]
     assert reason == "its agent agt_alone is gone: plugins go with their agent"
@@ -90,8 +86,7 @@ def test_a_managed_set_of_plugins(ground):
     agent_id = ground.id_of(WHOLE)
     ground.call("DELETE", f"/api/v1/agents/{agent_id}/plugins/plg_disk")
     ground.call("POST", f"/api/v1/agents/{agent_id}/plugins", {"plugin_id": "plg_logs"})
-    found = ground.drift()
-    assert found.code == 2
+    found = ground.drift(expect=2)
     assert found.drifted == {WHOLE}
     assert found.changed(WHOLE) == {
         "plugin_ids": (["plg_disk", "plg_metrics"], ["plg_logs", "plg_metrics"])
@@ -101,12 +96,10 @@ def test_a_managed_set_of_plugins(ground):
 def test_specialties_beside_the_managed_one_are_shown_and_do_not_count(ground):
     searched = "specialty_get" not in ground.console.provider_settings.get("extra_endpoints", {})
     others = {"spc_windows", "spc_database", "spc_network", "spc_container", "spc_identity"}
-    found = ground.drift()
-    assert found.code == 0
+    found = ground.drift(expect=0)
     shown = {item for item in found.addresses("unmanaged") if item.startswith("spc_")}
     assert shown == (others if searched else set())
-    counted = ground.drift("--count-unmanaged", "plugins,specialties")
-    assert counted.code == 2
+    counted = ground.drift("--count-unmanaged", "plugins,specialties", expect=2)
     assert counted.document["summary"]["drifted"] == 5
 
 
@@ -114,8 +107,7 @@ def test_a_row_hidden_from_the_key(ground):
     [key] = [row for row in ground.console.rows("keys") if row["id"] == "key_main"]
     ground.console.change("blacklists", "blk_format", org_id="org_lab")
     ground.console.change("keys", key["id"], write_orgs=["org_main"], read_orgs=["org_main"])
-    found = ground.drift()
-    assert found.code == 2
+    found = ground.drift(expect=2)
     assert found.drifted == {FORMAT}
     assert found.bucket(FORMAT) == "missing"
     assert found.of(FORMAT)["reason"] == "deleted, or not visible to this key (404)"
@@ -129,8 +121,7 @@ def test_a_truncated_list_proves_nothing(ground_on, world):
     for plugin_id in ("plg_logs", "plg_metrics", "plg_packages", "plg_backup", "plg_legacy"):
         ground.console.create("attachments", agent_id=agent_id, plugin_id=plugin_id)
     ground.console.create("attachments", agent_id=agent_id, plugin_id="plg_disk")
-    found = ground.drift()
-    assert found.code == 1
+    found = ground.drift(expect=1)
     assert found.bucket(DISK) == "unchecked"
     assert "may not be whole" in found.of(DISK)["reason"]
     assert "cursor_parameter" in found.told

@@ -40,9 +40,7 @@ def test_no_list_is_read_that_nobody_counts(ground_on, world):
     ground.console.create("hosts", name="stray")
     ground.console.reset_log()
 
-    found = ground.drift()
-
-    assert found.code == 0
+    ground.drift(expect=0)
     assert "host_list" not in ground.console.request_counts()
 
 
@@ -81,9 +79,7 @@ def cut(ground_on: Callable[..., Any], world: World) -> Iterator[Any]:
 @pytest.mark.parametrize("kind", ["hosts", "specialties"])
 def test_a_list_that_is_cut_short_is_an_error(kind, cut):
     """What nobody saw may be unmanaged: that is not the health that was asked about."""
-    found = cut.drift("--count-unmanaged", kind)
-
-    assert found.code == 1
+    found = cut.drift("--count-unmanaged", kind, expect=1)
     assert "some may be unmanaged" in found.told
     assert "cursor_parameter" in found.told
 
@@ -101,9 +97,7 @@ def test_plugins_that_a_cut_list_may_hide_are_reported(cut):
 def test_specialties_that_count_are_searched_for_where_none_is_managed(ground):
     ground.apply({"resource": {"opsconsole_host": {"web": {"name": "web"}}}})
 
-    found = ground.drift("--count-unmanaged", "specialties")
-
-    assert found.code == 2
+    found = ground.drift("--count-unmanaged", "specialties", expect=2)
     assert "spc_linux" in found.addresses("unmanaged")
     ground.console.fault(path="/specialties/search", status=403, times=None)
     assert ground.drift("--count-unmanaged", "specialties").code == 1

@@ -15,8 +15,7 @@ HOST = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}
 def test_what_is_declared_and_not_applied_is_pending(ground, world):
     ground.apply(world(hosts=2))
     ground.write(world(hosts=3))
-    found = ground.drift("--program")
-    assert found.code == 0
+    found = ground.drift("--program", expect=0)
     assert found.addresses("pending") == {
         "opsconsole_host.web[2]",
         "opsconsole_agent.ops[2]",
@@ -61,8 +60,7 @@ def test_what_cannot_be_determined_in_the_program_is_reported(ground):
             }
         }
     )
-    found = ground.drift("--program")
-    assert found.code == 0
+    found = ground.drift("--program", expect=0)
     assert found.addresses("pending") == {"opsconsole_host.new"}
     assert "pending resources of opsconsole_host.more cannot be determined" in found.told
 
@@ -89,11 +87,9 @@ def test_variables(ground):
     ground.settings["org_id"] = "${var.org}"
     program = {**HOST, "variable": {"org": {"type": "string"}}}
     ground.write(program)
-    code, out, err = ground.run("apply", "-auto-approve", "-var", "org=org_main")
-    assert code == 0, out + err
+    ground.run("apply", "-auto-approve", "-var", "org=org_main", expect=0)
     assert ground.drift("-var", "org=org_main").code == 0
-    code, _, err = ground.run("drift")
-    assert code == 1
+    _, _, err = ground.run("drift", expect=1)
     assert 'variable "org" is not set' in err
 
 
@@ -109,10 +105,8 @@ def test_an_alias(ground):
         },
     }
     (ground.folder / "main.tf.json").write_text(json.dumps(program))
-    code, out, err = ground.run("apply", "-auto-approve")
-    assert code == 0, out + err
-    found = ground.drift()
-    assert found.code == 0
+    ground.run("apply", "-auto-approve", expect=0)
+    found = ground.drift(expect=0)
     assert found.addresses("in_sync") == {"opsconsole_host.east", "opsconsole_host.west"}
 
 
@@ -120,8 +114,7 @@ def test_settings_that_are_known_only_after_apply(ground):
     ground.apply(HOST)
     ground.settings["org_id"] = "${opsconsole_host.new.org_id}"
     ground.write({"resource": {"opsconsole_host": {"web": {"name": "web"}, "new": {"name": "n"}}}})
-    found = ground.drift()
-    assert found.code == 1
+    found = ground.drift(expect=1)
     assert found.bucket("opsconsole_host.web") == "unchecked"
     assert "known only after apply" in found.told
 
@@ -133,8 +126,7 @@ def test_an_unmanaged_object_of_any_id_is_declared_nowhere(ground, world):
     agent_id = ground.id_of("opsconsole_agent.ops[0]")
     ground.console.create("plugins", id='plg_"odd"[0]', name="Odd", enabled=True)
     ground.console.create("attachments", agent_id=agent_id, plugin_id='plg_"odd"[0]')
-    found = ground.drift()
-    assert found.code == 2
+    found = ground.drift(expect=2)
     assert found.drifted == {f'{agent_id}/plg_"odd"[0]'}
 
 
@@ -174,8 +166,7 @@ def stacks(ground: Any) -> Any:
 
 
 def test_every_stack_of_an_app_is_checked(stacks):
-    found = stacks.drift()
-    assert found.code == 0
+    found = stacks.drift(expect=0)
     assert {item["stack"] for item in found.findings} == {"north", "south"}
     assert {item["construct_path"] for item in found.findings} == {"north/web", "south/web"}
     assert {item["location"] for item in found.findings} == {"main.py:5"}
@@ -184,8 +175,7 @@ def test_every_stack_of_an_app_is_checked(stacks):
 def test_one_stack_of_an_app(stacks):
     found = stacks.drift("--stack", "south")
     assert [item["stack"] for item in found.findings] == ["south"]
-    code, _, err = stacks.run("drift", "--stack", "sooth")
-    assert code == 1
+    _, _, err = stacks.run("drift", "--stack", "sooth", expect=1)
     assert 'There is no stack "sooth"' in err
 
 
@@ -197,15 +187,12 @@ def test_a_state_finds_its_stack(stacks):
     assert {item["construct_path"] for item in found.findings} == {"north/web", "south/web"}
     other = stacks.folder / "other.tfstate"
     other.write_bytes((stacks.folder / "terraform.south.tfstate").read_bytes())
-    found = stacks.drift("other.tfstate", "--program")
-    assert found.code == 0
+    found = stacks.drift("other.tfstate", "--program", expect=0)
     assert "1 state belongs to no stack of the program" in found.told
 
 
 def test_an_app_is_run_only_where_its_program_is_asked_for(stacks):
-    code, _, err = stacks.run("drift", "--program")
-    assert code == 1
+    _, _, err = stacks.run("drift", "--program", expect=1)
     assert "The app failed" in err
-    code, _, err = stacks.run("drift", "--program", "nowhere")
-    assert code == 1
+    _, _, err = stacks.run("drift", "--program", "nowhere", expect=1)
     assert "There is no directory nowhere" in err

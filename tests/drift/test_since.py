@@ -93,16 +93,14 @@ def test_every_format_tells_new_resolved_and_open_apart(ground, world):
     ground.apply(world())
     words = ("--since", "last.json", "--format", "json=last.json")
     ground.console.change("hosts", ground.id_of(WEB), tags=["owner:me"])
-    code, out, _ = ground.run("drift", *words, "--format", "terminal")
-    assert code == 2
+    _, out, _ = ground.run("drift", *words, "--format", "terminal", expect=2)
     assert f"~ {WEB} (web-0), new\n" in out
     assert "There is no earlier report, so all drift is new." in out
 
     ground.apply()
     ground.console.change("hosts", ground.id_of(OTHER), tags=["owner:me"])
     files = [f"--format={name}=drift.{name}" for name in FORMATS if name != "json"]
-    code, _, _ = ground.run("drift", *words, *files)
-    assert code == 2
+    ground.run("drift", *words, *files, expect=2)
     document = json.loads((ground.folder / "last.json").read_text())
     jsonschema.validate(document, json.loads((SCHEMAS / "drift-report-1.schema.json").read_text()))
     since = document["since"]
@@ -118,8 +116,7 @@ def test_every_format_tells_new_resolved_and_open_apart(ground, world):
     metrics = (ground.folder / "drift.prometheus").read_text()
     assert 'since_resources{since="resolved",stack=' in metrics
 
-    code, out, _ = ground.run("drift", "--json", "--since", "last.json")
-    assert code == 2
+    _, out, _ = ground.run("drift", "--json", "--since", "last.json", expect=2)
     assert [item["address"] for item in json.loads(out)["since"]["open"]] == [OTHER]
 
 

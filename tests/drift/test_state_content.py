@@ -42,8 +42,7 @@ def test_resources_of_other_providers_are_passed_over(ground):
     data = {**foreign, "mode": "data", "type": "opsconsole_specialty"}
     document["resources"] += [foreign, data]
     path.write_text(json.dumps(document))
-    found = ground.drift("terraform.tfstate")
-    assert found.code == 0
+    found = ground.drift("terraform.tfstate", expect=0)
     assert {item["address"] for item in found.findings if item["bucket"] == "in_sync"} == {LINUX}
     assert "1 resources of other providers are not checked" in found.told
 
@@ -69,8 +68,7 @@ def test_a_newer_schema_is_an_error(ground):
     ground.apply(ONE)
     path = ground.folder / "terraform.tfstate"
     path.write_text(path.read_text().replace('"schema_version": 0', '"schema_version": 1'))
-    found = ground.drift("terraform.tfstate")
-    assert found.code == 1
+    found = ground.drift("terraform.tfstate", expect=1)
     assert "A newer release of opsconsole wrote it" in found.told
     # It has a bucket like any other, so no coverage claims that all was seen.
     assert found.bucket(LINUX) == "unchecked"
@@ -87,8 +85,7 @@ def test_an_attachment_of_a_newer_schema_is_managed(ground, world):
             resource["instances"][0]["schema_version"] = 1
             resource["instances"][0]["attributes"]["tags"] = {"of": "another shape"}
     path.write_text(json.dumps(document))
-    found = ground.drift("terraform.tfstate")
-    assert found.code == 1
+    found = ground.drift("terraform.tfstate", expect=1)
     assert found.bucket("opsconsole_agent_plugin.disk[0]") == "unchecked"
     assert found.bucket("opsconsole_agent_plugin.disk[1]") == "in_sync"
     assert found.drifted == set()
@@ -100,8 +97,7 @@ def test_a_type_that_a_newer_release_brought_is_an_error(ground):
     document = json.loads(path.read_text())
     document["resources"].append({**document["resources"][0], "type": "opsconsole_runbook"})
     path.write_text(json.dumps(document))
-    found = ground.drift("terraform.tfstate")
-    assert found.code == 1
+    found = ground.drift("terraform.tfstate", expect=1)
     assert "opsconsole_runbook.linux cannot be checked" in found.told
     assert "other providers" not in found.told
 
@@ -115,8 +111,7 @@ def test_an_attribute_of_another_shape_is_an_error(ground, world):
         if resource["type"] == "opsconsole_agent":
             resource["instances"][0]["attributes"]["credential_config"] = ["x"]
     path.write_text(json.dumps(document))
-    found = ground.drift(".")
-    assert found.code == 1
+    found = ground.drift(".", expect=1)
     assert "broken: its state was not read" in found.told
     assert "credential_config" in found.told
     assert found.bucket(LINUX) == "in_sync"
@@ -126,8 +121,7 @@ def test_an_alias_without_its_program_is_not_guessed(ground):
     ground.apply(ONE)
     path = ground.folder / "terraform.tfstate"
     path.write_text(path.read_text().replace('opsconsole\\"]"', 'opsconsole\\"].west"'))
-    found = ground.drift("terraform.tfstate")
-    assert found.code == 1
+    found = ground.drift("terraform.tfstate", expect=1)
     assert found.bucket(LINUX) == "unchecked"
     assert "opsconsole.west is in a program that was not named" in found.of(LINUX)["reason"]
     assert found.document["calls"] == {}
@@ -143,8 +137,7 @@ def test_a_create_of_unknown_outcome_is_unchecked(ground):
         path.write_text(written)
         own = f'"id": "{ground.id_of(address)}"'
         path.write_text(written.replace(own, '"id": "outcome-unknown/0123456789abcdef"'))
-        found = ground.drift("terraform.tfstate")
-        assert found.code == 1
+        found = ground.drift("terraform.tfstate", expect=1)
         assert found.bucket(address) == "unchecked"
         assert "It is not known" in found.of(address)["reason"]
         [told] = [item for item in found.document["diagnostics"] if "state rm" in item["detail"]]
@@ -164,8 +157,7 @@ def test_what_was_never_seen_is_no_drift(ground):
 
     edited(ground, forget)
     ground.console.change("hosts", ground.id_of("opsconsole_host.web"), knowledge="news")
-    found = ground.drift("terraform.tfstate")
-    assert found.code == 0
+    found = ground.drift("terraform.tfstate", expect=0)
     assert found.bucket("opsconsole_host.web") == "in_sync"
     assert "seen for the first time" in found.of("opsconsole_host.web")["reason"]
     assert "knowledge" in found.of("opsconsole_host.web")["reason"]
@@ -183,8 +175,7 @@ def test_what_neither_side_holds_is_in_sync(ground_on):
         state.put(address, item._replace(private=b""))
 
     edited(ground, forget)
-    found = ground.drift("terraform.tfstate")
-    assert found.code == 0
+    found = ground.drift("terraform.tfstate", expect=0)
     assert found.bucket("opsconsole_host.web") == "in_sync"
     assert "knowledge" in found.of("opsconsole_host.web")["unobserved"]
 
@@ -203,8 +194,7 @@ def test_what_state_holds_and_the_console_does_not_show_is_unchecked(ground_on):
         state.put(address, item._replace(attributes=held, private=less.encode()))
 
     edited(ground, hold)
-    found = ground.drift("terraform.tfstate")
-    assert found.code == 1
+    found = ground.drift("terraform.tfstate", expect=1)
     assert found.bucket(address) == "unchecked"
     assert found.of(address)["reason"] == "the console did not show mac, which state holds"
     assert found.of(address)["unobserved"] == ["mac"]
@@ -222,8 +212,7 @@ def test_sensitive_values_stay_hidden(ground):
     instance["sensitive_attributes"] = [[{"type": "get_attr", "value": "knowledge"}]]
     path.write_text(json.dumps(document))
     ground.console.change("hosts", instance["attributes"]["id"], knowledge="hush hush")
-    found = ground.drift("terraform.tfstate")
-    assert found.code == 2
+    found = ground.drift("terraform.tfstate", expect=2)
     assert found.changed("opsconsole_host.web") == {"knowledge": (None, None)}
     for name in ("terminal", "json", "markdown", "junit", "html"):
         _, out, err = ground.run("drift", "terraform.tfstate", "--format", name)

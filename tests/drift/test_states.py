@@ -100,8 +100,7 @@ def test_a_file_name_that_is_no_text(name, ground):
     ground.apply(HOST)
     odd = os.fsdecode(b"odd\xff.tfstate")
     (ground.folder / "terraform.tfstate").rename(ground.folder / odd)
-    code, out, err = ground.run("drift", odd, "--format", f"{name}=report")
-    assert code == 0, out + err
+    ground.run("drift", odd, "--format", f"{name}=report", expect=0)
     assert (ground.folder / "report").read_text("utf-8")
 
 
@@ -116,8 +115,7 @@ def test_one_several_and_all(ground):
         (["."], {"a", "c"}),
         ([], {"a", "c"}),
     ):
-        found = ground.drift(*places)
-        assert found.code == 2
+        found = ground.drift(*places, expect=2)
         drifted = {item["stack"] for item in found.findings if item["bucket"] == "changed"}
         assert drifted == stacks
 
@@ -128,8 +126,7 @@ def test_a_plugin_attached_by_another_stack_is_managed(ground, world):
     more = {"more": {"agent_id": agent_id, "plugin_id": "plg_logs"}}
     ground.apply({"resource": {"opsconsole_agent_plugin": more}}, "more")
     assert ground.drift(".").code == 0
-    alone = ground.drift("fleet")
-    assert alone.code == 2
+    alone = ground.drift("fleet", expect=2)
     assert alone.drifted == {f"{agent_id}/plg_logs"}
 
 
@@ -144,8 +141,7 @@ def test_states_of_one_console_under_other_settings_are_reported_together(ground
     fleet["resource"]["opsconsole_specialty"]["windows"] = windows
     fleet["provider"] = {"opsconsole": [{}, {"alias": "other", "org_id": "org_main"}]}
     ground.apply(fleet)
-    found = ground.drift()
-    assert found.code == 0
+    found = ground.drift(expect=0)
     assert not found.drifted
     shown = [item["id"] for item in found.findings if item["bucket"] == "unmanaged"]
     assert len(shown) == len(set(shown)) == 4
@@ -167,8 +163,7 @@ def test_an_agent_whose_host_is_in_another_state(ground):
 def test_a_state_that_cannot_be_read_hides_no_other(ground):
     ground.apply(ONE, "a")
     (ground.folder / "b.tfstate").write_text('{"version": 9}')
-    found = ground.drift("a", "b.tfstate")
-    assert found.code == 1
+    found = ground.drift("a", "b.tfstate", expect=1)
     assert found.bucket(LINUX) == "in_sync"
     assert "b: its state was not read" in found.told
 
@@ -176,8 +171,7 @@ def test_a_state_that_cannot_be_read_hides_no_other(ground):
 def test_an_empty_state_file_is_an_error(ground):
     """A write that a full disk cut short leaves one; a state without resources is no such file."""
     (ground.folder / "empty.tfstate").write_text("")
-    found = ground.drift("empty.tfstate")
-    assert found.code == 1
+    found = ground.drift("empty.tfstate", expect=1)
     assert found.findings == []
     assert found.document["calls"] == {}
     assert "empty: its state is empty, so it was not checked" in found.told
@@ -202,12 +196,10 @@ def test_a_state_that_is_emptied_and_written_again_is_waited_for(ground):
 
 def test_a_program_without_a_state_is_an_error(ground):
     ground.write(ONE)
-    found = ground.drift()
-    assert found.code == 1
+    found = ground.drift(expect=1)
     assert "there is no state" in found.told
     # Asked what is not applied yet, that is all of it.
-    pending = ground.drift("--program")
-    assert pending.code == 0
+    pending = ground.drift("--program", expect=0)
     assert pending.bucket(LINUX) == "pending"
     assert "warning: " in pending.told
     # What was destroyed has a state, in which nothing drifts.

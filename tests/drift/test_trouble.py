@@ -85,8 +85,7 @@ def test_refused_credentials_are_explained_once(ground):
 def test_one_resource_is_forbidden(path, address, ground):
     pattern = path.replace("{id}", ground.id_of(address))
     ground.console.fault(times=None, path=pattern, status=403, code="ORG_ACCESS_DENIED")
-    found = ground.drift()
-    assert found.code == 1
+    found = ground.drift(expect=1)
     assert found.bucket(address) == "unchecked"
     assert "does not allow this key the call that reads it" in found.of(address)["reason"]
     assert found.drifted == set()
@@ -96,8 +95,7 @@ def test_one_resource_is_forbidden(path, address, ground):
 
 def test_a_search_that_is_forbidden(ground):
     ground.console.fault(times=None, path="/specialties/search", status=403, code="FORBIDDEN")
-    found = ground.drift()
-    assert found.code == 1
+    found = ground.drift(expect=1)
     assert found.bucket("opsconsole_specialty.linux") == "unchecked"
     assert found.addresses("unmanaged") == set()
 
@@ -105,8 +103,7 @@ def test_a_search_that_is_forbidden(ground):
 def test_drift_that_was_seen_is_reported_beside_the_trouble(ground):
     ground.console.change("hosts", ground.id_of(WEB), knowledge="changed")
     ground.console.fault(times=None, path="/plugins$", status=500)
-    found = ground.drift()
-    assert found.code == 1
+    found = ground.drift(expect=1)
     assert found.drifted == {WEB}
     assert found.bucket(DISK) == "unchecked"
     assert found.document["verdict"]["explanation"].endswith("1 resource drifted.")
@@ -115,16 +112,14 @@ def test_drift_that_was_seen_is_reported_beside_the_trouble(ground):
 @pytest.mark.parametrize("status", [429, 503])
 def test_trouble_that_passes_is_waited_for(status, ground):
     ground.console.fault(times=3, path="^/api/", status=status, headers={"Retry-After": "1"})
-    found = ground.drift()
-    assert found.code == 0
+    found = ground.drift(expect=0)
     assert found.drifted == set()
     assert found.told == ""
 
 
 def test_trouble_that_outlasts_the_tries_of_some(ground):
     ground.console.fault(times=2, path=f"/hosts/{ground.id_of(WEB)}$", status=503)
-    found = ground.drift()
-    assert found.code == TRY_LATER
+    found = ground.drift(expect=TRY_LATER)
     assert found.addresses("unchecked") - {
         item for item in everything(ground) if "_agent." in item
     } == {WEB}
@@ -150,8 +145,7 @@ def test_nobody_answers(ground, silent):
     ground.settings["base_url"] = silent
     ground.settings["max_retries"] = 0
     ground.write({})
-    found = ground.drift()
-    assert found.code == 1
+    found = ground.drift(expect=1)
     assert found.addresses("unchecked") == everything(ground)
     assert "No answer of" in found.told
     # Whoever lets a wave of calls run out of time is not asked ten thousand times more.
@@ -162,8 +156,7 @@ def test_nobody_answers(ground, silent):
 def test_nobody_is_there(ground):
     ground.settings["base_url"] = f"http://{closed_address()}"
     ground.write({})
-    found = ground.drift()
-    assert found.code == 1
+    found = ground.drift(expect=1)
     assert found.addresses("unchecked") == everything(ground)
     assert found.drifted == set()
     assert "cannot be reached" in found.told
@@ -178,8 +171,7 @@ def test_settings_are_missing(variable, said, ground, monkeypatch):
     environment = {k: v for k, v in ground.console.environment.items() if k != variable}
     monkeypatch.setattr(type(ground.console), "environment", environment)
     monkeypatch.delenv(variable, raising=False)
-    found = ground.drift("terraform.tfstate")
-    assert found.code == 1
+    found = ground.drift("terraform.tfstate", expect=1)
     assert found.addresses("unchecked") == everything(ground)
     assert said in found.told
     assert found.document["calls"] == {}

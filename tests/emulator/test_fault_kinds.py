@@ -37,7 +37,9 @@ def test_a_kind_does_what_was_asked_or_does_not(served: Emulator, call: Call, ki
         call(served, "POST", HOST, {"knowledge": "done"})
     row = served.row("hosts", "hst_fleet00002") or {}
     assert (row.get("knowledge") == "done") is effect(kind)
-    assert served.requests()[0]["faulty"]
+    entry = served.requests()[0]
+    assert entry["faulty"]
+    assert (entry["status"] == 0) is kind.startswith("reset_")
     assert served.waiting_faults() == []
 
 

@@ -1,6 +1,5 @@
 """Faults, over HTTP: what reaches the caller, and what the console did meanwhile."""
 
-import asyncio
 import http.client
 import json
 from collections.abc import Callable
@@ -47,24 +46,6 @@ def test_an_error_answer_carries_what_was_asked_for(served: Emulator, call: Call
     assert entry["request_id"] == json.loads(body)["request_id"]
 
 
-@pytest.mark.parametrize("handled", [True, False])
-def test_an_error_before_and_after_the_work(served: Emulator, call: Call, handled: bool) -> None:
-    served.fault(status=503, handled=handled)
-    assert call(served, "POST", HOST, {"knowledge": "x"})[0] == 503
-    row = served.row("hosts", "hst_fleet00002") or {}
-    assert (row.get("knowledge") == "x") is handled
-
-
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_cut_before_and_after_the_work(served: Emulator, call: Call, when: str) -> None:
-    served.fault(cut=when)
-    with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
-        call(served, "POST", HOST, {"knowledge": "x"})
-    row = served.row("hosts", "hst_fleet00002") or {}
-    assert (row.get("knowledge") == "x") is (when == "after")
-    assert served.requests()[0]["status"] == 0
-
-
 def test_a_truncated_body(served: Emulator, call: Call) -> None:
     served.fault(truncate=10)
     with pytest.raises(http.client.IncompleteRead) as caught:
@@ -94,21 +75,6 @@ def test_a_status_without_a_body(served: Emulator, call: Call) -> None:
     served.fault(headers={"X-Trace": "t"})
     status, headers, _ = call(served, "POST", HOST, {})
     assert (status, headers["x-trace"]) == (200, "t")
-
-
-def test_a_delay_alone(served: Emulator, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    waits: list[float] = []
-    sleep = asyncio.sleep
-
-    async def noted(seconds: float) -> None:
-        waits.append(seconds)
-        await sleep(0)
-
-    served.fault(delay=20)
-    with monkeypatch.context() as patch:
-        patch.setattr(asyncio, "sleep", noted)
-        assert call(served, "POST", HOST, {})[0] == 200
-    assert 20 in waits
 
 
 def test_which_and_how_many(served: Emulator, call: Call) -> None:

@@ -75,8 +75,7 @@ def test_a_plan_as_json_is_a_stream_of_messages(standin, console_of) -> None:
 
 def test_a_failed_plan_as_json_says_why_in_the_stream(standin) -> None:
     engine = standin({"variable": {"v": {}}})
-    run = engine.run("plan", "-json", expect={1})
-    (told,) = run.errors
+    (told,) = engine.run("plan", "-json", expect={1}).errors
     assert told["summary"] == "No value for required variable"
     assert told["detail"].startswith('The root module input variable "v" is not set, and has no')
 

@@ -61,8 +61,8 @@ class Checked:
         )
 
 
-def check_drift(folder: Path, console: Emulator, *words: str) -> Checked:
-    """Check what is in a folder against a console."""
+def check_drift(folder: Path, console: Emulator, *words: str, expect: int | None = None) -> Checked:
+    """Check what is in a folder against a console; `expect` is the exit code, None any."""
     file = folder / "drift.json"
     file.unlink(missing_ok=True)
     words = ("drift", "--format", f"json={file}", *words)
@@ -70,4 +70,5 @@ def check_drift(folder: Path, console: Emulator, *words: str) -> Checked:
     assert file.exists(), ended.text
     document = json.loads(file.read_text())
     assert document["verdict"]["exit_code"] == ended.code
+    assert expect in (None, ended.code), ended.text
     return Checked(ended.code, document, ended.text)
