@@ -15,11 +15,6 @@ ROWS = [
 GROUPS = {"linux": {"target_port": 22, "target_type": "ssh"}}
 
 
-def _hosts(synth, stack):
-    hosts = synth(stack)["resource"]["opsconsole_host"].values()
-    return {host["name"]: host for host in hosts}
-
-
 def _problems(failure):
     return str(failure.value).splitlines()
 

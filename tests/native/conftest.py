@@ -49,6 +49,13 @@ class Native:
         self.write(resource, **blocks)
         return self.run("apply", "-auto-approve", *words, expect=expect)
 
+    def run_plan(
+        self, resource: Mapping[str, Any] | None = None, *words: str, expect: int = 0, **blocks: Any
+    ) -> Run:
+        """Write the program and plan it."""
+        self.write(resource, **blocks)
+        return self.run("plan", *words, expect=expect)
+
     def start(self, *words: str, **options: Any) -> subprocess.Popen[str]:
         """Start a command as a process of its own."""
         return subprocess.Popen(

@@ -100,8 +100,7 @@ def test_a_device_that_never_ends(native, words):
 
 
 def test_the_empty_device_is_an_empty_file(native):
-    native.write(HOST)
-    assert "1 to add" in native.run("plan", "-var-file=/dev/null").out
+    assert "1 to add" in native.run_plan(HOST, "-var-file=/dev/null").out
 
 
 def test_a_state_that_is_no_json(native):

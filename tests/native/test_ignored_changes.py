@@ -35,5 +35,4 @@ def test_one_element_of_a_list(native, declared, kept):
     [("nonsense", 'there is no attribute "nonsense"'), ("tags[0]", "tags is a set")],
 )
 def test_a_path_that_names_nothing_is_refused(native, path, said):
-    native.write(program([], [path]))
-    assert said in native.run("plan", expect=1).err
+    assert said in native.run_plan(program([], [path]), expect=1).err

@@ -76,8 +76,7 @@ def test_a_host_name_that_is_declared_twice(native):
 )
 def test_a_base_address_without_a_scheme(address, text, native, monkeypatch):
     monkeypatch.setenv("OPSCONSOLE_BASE_URL", address)
-    native.write(HOST)
-    assert text in native.run("plan", expect=1).err
+    assert text in native.run_plan(HOST, expect=1).err
 
 
 def test_a_plan_is_not_written_over_another_file(native):
@@ -107,8 +106,7 @@ def test_a_plan_is_written_over_a_plan(native):
 
 
 def test_an_unknown_specialty_is_answered_with_a_near_one(native):
-    native.write({"opsconsole_specialty": {"s": {"key": "linux-sever"}}})
-    said = native.run("plan", expect=1).out
+    said = native.run_plan({"opsconsole_specialty": {"s": {"key": "linux-sever"}}}, expect=1).out
     assert "There is no specialty with the key 'linux-sever' that this key can see" in said
     assert 'Did you mean "linux-server"?' in said
     native.write({"opsconsole_specialty": {"s": {"key": "qqq"}}})
@@ -119,8 +117,7 @@ def test_an_unknown_specialty_is_answered_with_a_near_one(native):
 
 def test_an_unknown_plugin_is_doubted_in_the_plan(native):
     native.apply(agent("plg_disk"))
-    native.write(agent("plg_disk", "plg_dsk"))
-    said = native.run("plan").out
+    said = native.run_plan(agent("plg_disk", "plg_dsk")).out
     assert "Warning: No agent that was read has the plugin plg_dsk" in said
     assert 'Did you mean "plg_disk"?' in said
     attachment = {"agent_id": "${opsconsole_agent.x.id}", "plugin_id": "plg_disks"}
@@ -130,10 +127,8 @@ def test_an_unknown_plugin_is_doubted_in_the_plan(native):
     assert "has the plugin plg_disks" in native.run("plan").out
     near = {"disk": '"plg_disk"', "disk_usage": 'plg_disk ("Disk usage")'}
     for mistaken, meant in near.items():
-        native.write(agent("plg_disk", mistaken))
-        assert f"Did you mean {meant}?" in native.run("plan").out
-    native.write(agent("plg_disk", "plg_metrics"))
-    said = native.run("plan").out
+        assert f"Did you mean {meant}?" in native.run_plan(agent("plg_disk", mistaken)).out
+    said = native.run_plan(agent("plg_disk", "plg_metrics")).out
     assert "They have plg_disk. No operation lists all plugins" in said
     assert "No agent that was read" not in native.run("plan", "--refresh=false").out
 
@@ -149,8 +144,7 @@ def test_lists_that_are_not_whole_prove_no_absence(native_on):
     fields["plugin_ids"] = [*fields["plugin_ids"], "plg_firewall", "plg_dsk"]
     fields["specialty_id"] = "spc_linuz"
     fields["deletion_policy"] = "abandon"
-    native.write(program)
-    said = native.run("plan").out
+    said = native.run_plan(program).out
     assert "No list that was read shows the plugin plg_dsk" in said
     assert "the plugin plg_firewall" not in said
     assert "There is no specialty" not in said
@@ -161,8 +155,7 @@ def test_an_agent_with_an_unknown_specialty_is_doubted_in_the_plan(native):
     near = {"spc_linuz": '"spc_linux"', "linux-server": 'spc_linux ("linux-server")'}
     for mistaken, meant in near.items():
         program["opsconsole_agent"]["x"]["specialty_id"] = mistaken
-        native.write(program)
-        said = native.run("plan").out
+        said = native.run_plan(program).out
         assert f"There is no specialty {mistaken} that this key can see" in said
         assert f"Did you mean {meant}" in said
 

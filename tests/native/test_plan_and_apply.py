@@ -163,8 +163,7 @@ def test_refresh_is_done_as_asked(native):
 
 
 def test_a_plan_is_written_as_a_page_and_as_markdown(native, fleet):
-    native.write(fleet(2))
-    native.run("plan", "--html", "plan.html", "--markdown", "plan.md")
+    native.run_plan(fleet(2), "--html", "plan.html", "--markdown", "plan.md")
     assert "<html" in (native.folder / "plan.html").read_text()
     assert "Plan: 1 to adopt, 6 to add" in (native.folder / "plan.md").read_text()
     refused = native.run("plan", "--html", "nowhere/plan.html", expect=1)
@@ -317,8 +316,7 @@ def test_a_checksum_can_be_demanded(native):
 @pytest.mark.parametrize(("count", "forced"), [(9, False), (10, True)])
 def test_a_plan_that_takes_much_away_is_forced(native, fleet, count, forced):
     native.apply(fleet(count, agents=False))
-    native.write(fleet(count - 5, agents=False))
-    warned = native.run("plan").out
+    warned = native.run_plan(fleet(count - 5, agents=False)).out
     assert ("The plan removes 5 of" in warned) is forced
     result = native.run("apply", "-auto-approve", expect=1 if forced else 0)
     assert ("must be forced" in result.out) is forced

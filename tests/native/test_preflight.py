@@ -31,24 +31,21 @@ def test_what_would_be_adopted_is_no_error(native):
 
 
 def test_a_saved_plan_keeps_the_verdicts(native):
-    native.write({"opsconsole_host": {"new": {"name": "new"}}})
-    native.run("plan", "--preflight", "-out=p")
+    native.run_plan({"opsconsole_host": {"new": {"name": "new"}}}, "--preflight", "-out=p")
     assert "(dry run: would be created)" in native.run("show", "p").out
     native.run("apply", "p")
 
 
 def test_only_dry_runs_are_sent_and_the_first_row_goes_alone(native, fleet):
     native.settings["import_chunk_size"] = 4
-    native.write(fleet(9, agents=False))
-    native.run("plan", "--preflight")
+    native.run_plan(fleet(9, agents=False), "--preflight")
     assert native.console.request_counts() == {"host_import": 3}
     assert native.console.rows("hosts") == []
 
 
 def test_a_console_that_ignores_the_dry_run_creates_one_host_at_most(native_on, fleet):
     native = native_on("heedless")
-    native.write(fleet(9, agents=False))
-    result = native.run("plan", "--preflight", expect=1)
+    result = native.run_plan(fleet(9, agents=False), "--preflight", expect=1)
     [row] = native.console.rows("hosts")
     assert "although it was asked for a dry run only" in result.out
     assert row["id"] in result.out

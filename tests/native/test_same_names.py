@@ -26,8 +26,7 @@ NOTES = {"//": {"metadata": {"path": "fleet/north/gate", "uniqueId": "new"}}}
 @pytest.mark.parametrize("more", [NOTES, {"knowledge": "other"}], ids=["equal", "changed"])
 def test_the_old_host_goes_before_the_new_one_is_judged(native, more):
     native.apply(program("old"))
-    native.write(program("new", **more))
-    said = native.run("plan", "-force").text
+    said = native.run_plan(program("new", **more), "-force").text
     assert "opsconsole_host.old and opsconsole_host.new look like one host that moved" in said
     assert "from = opsconsole_host.old" in said
     written = "in Python, of fleet/north/gate: move_from_id('opsconsole_host.old')"
@@ -46,26 +45,22 @@ def test_many_are_told_once(native):
     keys = json.dumps([f"web-{number}" for number in range(12)])
     web = {"for_each": f"${{toset({keys})}}", "name": "${each.key}"}
     native.apply({"opsconsole_host": {"old": web}})
-    native.write({"opsconsole_host": {"new": web}})
-    said = native.run("plan", "-force").text
+    said = native.run_plan({"opsconsole_host": {"new": web}}, "-force").text
     assert "12 hosts look as if they had moved" in said
     assert "and 2 more." in said
 
 
 def test_a_name_that_is_declared_twice_and_a_plan_without_a_request_are_told(native):
-    native.write({"opsconsole_host": {"a": {"name": "web"}}})
-    said = native.run("plan", "-markdown=plan.md").text
+    said = native.run_plan({"opsconsole_host": {"a": {"name": "web"}}}, "-markdown=plan.md").text
     for shown in (said, (native.folder / "plan.md").read_text()):
         assert "No request was sent to the console for this plan" in shown
     native.run("apply", "-auto-approve")
-    native.write({"opsconsole_host": {name: {"name": "web"} for name in "ab"}})
-    said = native.run("plan").text
+    said = native.run_plan({"opsconsole_host": {name: {"name": "web"} for name in "ab"}}).text
     assert '2 hosts are named "web"' in said
     assert "opsconsole_host.a, opsconsole_host.b: a console may" in said
     assert "No request was sent" not in said
     orgs = {name: {"name": "web", "org_id": f"org_{name}"} for name in "cd"}
-    native.write({"opsconsole_host": orgs})
-    assert "are named" not in native.run("plan", "-force").text
+    assert "are named" not in native.run_plan({"opsconsole_host": orgs}, "-force").text
 
 
 @pytest.mark.parametrize("profile", ["extended"])

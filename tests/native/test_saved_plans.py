@@ -20,8 +20,7 @@ def content(native: Any, name: str) -> str:
 
 
 def test_a_saved_plan_is_applied_as_it_is(native):
-    native.write(HOST)
-    saved = native.run("plan", "-out=p", "-input=false")
+    saved = native.run_plan(HOST, "-out=p", "-input=false")
     assert 'opsconsole apply "p"' in saved.err
     native.write(with_knowledge("two"))
     shown = native.run("show", "p")
@@ -39,8 +38,7 @@ def test_a_saved_plan_knows_whether_it_destroys(native):
 
 
 def test_it_uses_the_state_file_that_the_plan_named(native):
-    native.write(HOST)
-    native.run("plan", "-state=elsewhere.tfstate", "-out=p")
+    native.run_plan(HOST, "-state=elsewhere.tfstate", "-out=p")
     native.run("apply", "p")
     assert (native.folder / "elsewhere.tfstate").exists()
 
@@ -74,8 +72,7 @@ def bump(native: Any) -> None:
 )
 def test_it_refuses_if_something_moved(native, move, said):
     native.apply(HOST)
-    native.write(with_knowledge("two"))
-    native.run("plan", "-out=p")
+    native.run_plan(with_knowledge("two"), "-out=p")
     move(native)
     before = native.state
     refused = native.run("apply", "p", expect=1)
@@ -87,16 +84,14 @@ def test_it_refuses_if_something_moved(native, move, said):
 
 def test_what_the_console_changes_by_itself_counts_for_nothing(native):
     native.apply(HOST)
-    native.write(with_knowledge("two"))
-    native.run("plan", "-out=p")
+    native.run_plan(with_knowledge("two"), "-out=p")
     bump(native)
     native.run("apply", "p")
     assert native.console.rows("hosts")[0]["knowledge"] == "two"
 
 
 def test_it_is_applied_once(native):
-    native.write(HOST)
-    native.run("plan", "-out=p")
+    native.run_plan(HOST, "-out=p")
     native.run("apply", "p")
     assert "The plan is stale" in native.run("apply", "p", expect=1).err
     assert len(native.console.rows("hosts")) == 1
@@ -104,8 +99,7 @@ def test_it_is_applied_once(native):
 
 def test_it_is_refused_on_another_state(native):
     native.apply(HOST)
-    native.write(with_knowledge("two"))
-    native.run("plan", "-out=p")
+    native.run_plan(with_knowledge("two"), "-out=p")
     native.run("destroy", "-auto-approve")
     native.state_file.unlink()
     native.run("apply", "-auto-approve")
@@ -126,8 +120,7 @@ def test_only_its_owner_reads_it_and_it_holds_no_credentials(native):
 
 def test_a_credential_elsewhere_in_the_program_keeps_it_from_being_saved(native):
     native.settings["api_key"] = "${local.key}"
-    native.write(HOST, locals={"key": "svc_ak_in_a_local"})
-    refused = native.run("plan", "-out=p", expect=1)
+    refused = native.run_plan(HOST, "-out=p", expect=1, locals={"key": "svc_ak_in_a_local"})
     assert "holds a credential of the provider as a literal" in refused.err
     assert not (native.folder / "p").exists()
 
@@ -141,8 +134,7 @@ def test_what_it_does_not_hold_is_given_again(native, facts):
     native.settings["api_key"] = "${var.key}"
     resource = {"opsconsole_host": {"a": {"name": "${var.name}"}}}
     variable = {"key": {"type": "string", **facts}, "name": {"type": "string"}}
-    native.write(resource, variable=variable)
-    native.run("plan", "-out=p", f"-var=key={key}", "-var=name=box")
+    native.run_plan(resource, "-out=p", f"-var=key={key}", "-var=name=box", variable=variable)
     assert key not in content(native, "p")
     missing = native.run("apply", "p", expect=1)
     assert 'variable "key" is not set' in missing.err
@@ -167,8 +159,7 @@ def test_its_variables_keep_their_types(native):
 
 
 def test_a_checksum_is_demanded_of_it(native):
-    native.write(HOST)
-    native.run("plan", "-out=p")
+    native.run_plan(HOST, "-out=p")
     refused = native.run("apply", "p", "-checksum=0000", expect=1)
     assert "not 0000" in refused.err
     assert native.console.rows("hosts") == []
@@ -176,8 +167,7 @@ def test_a_checksum_is_demanded_of_it(native):
 
 def test_the_guard_holds_when_it_is_applied(native, fleet):
     native.apply(fleet(10, agents=False))
-    native.write(fleet(2, agents=False))
-    native.run("plan", "-out=p", "--force")
+    native.run_plan(fleet(2, agents=False), "-out=p", "--force")
     assert "must be forced" in native.run("apply", "p", expect=1).err
     native.run("apply", "p", "--force")
     assert len(native.console.rows("hosts")) == 2
@@ -185,8 +175,7 @@ def test_the_guard_holds_when_it_is_applied(native, fleet):
 
 @pytest.mark.parametrize("word", ["-target=opsconsole_host.a", "-destroy", "-refresh-only"])
 def test_what_it_settles_cannot_be_asked_again(native, word):
-    native.write(HOST)
-    native.run("plan", "-out=p")
+    native.run_plan(HOST, "-out=p")
     refused = native.run("apply", word, "p", expect=1)
     assert "cannot be given with a saved plan" in refused.err
 
@@ -210,8 +199,7 @@ def test_what_is_no_plan_is_said_to_be_none(native, data, said):
 
 
 def test_a_plan_that_cannot_be_written_is_an_error(native):
-    native.write(HOST)
-    assert "Cannot write the plan" in native.run("plan", "-out=/dev/full", expect=1).err
+    assert "Cannot write the plan" in native.run_plan(HOST, "-out=/dev/full", expect=1).err
     assert "Cannot write the plan" in native.run("plan", "-out=no/p", expect=1).err
 
 
@@ -236,8 +224,7 @@ CHANGE = ("plan", "changes", 0)
     ],
 )
 def test_a_plan_of_another_shape_is_damaged(native, path, value):
-    native.write(HOST)
-    native.run("plan", "-out=p")
+    native.run_plan(HOST, "-out=p")
     plan = holder = json.loads(content(native, "p"))
     for name in path[:-1]:
         holder = holder[name]

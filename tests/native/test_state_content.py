@@ -72,6 +72,5 @@ def test_what_is_sensitive_alone_is_a_change_without_a_call(native):
     assert paths() == [["jump_host_ids", at_first], ["knowledge"]]
     assert native.actions() == {}
 
-    native.write(hosts(jump={}, web={"knowledge": "other"}))
-    planned = native.run("plan").out
+    planned = native.run_plan(hosts(jump={}, web={"knowledge": "other"})).out
     assert '"k"' not in planned
