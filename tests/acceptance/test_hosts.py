@@ -50,25 +50,6 @@ def test_a_host_that_is_there_fails_or_is_adopted(project, console):
     assert len(console.rows("hosts")) == 3
 
 
-def test_a_missing_host_is_removed_or_an_error(applied, console):
-    declared = program(host={"web": {"name": "web"}})
-    engine = applied(declared, console, {"on_missing_host": "error"})
-    console.delete("hosts", held(engine)["opsconsole_host.web"]["id"])
-
-    [error] = engine.plan_run(expect={1}).errors
-    assert "deleted, or not visible to this key" in error["summary"]
-    assert "request id req_" in error["detail"]
-    assert "opsconsole_host.web" in held(engine)
-
-    engine.settings = {}
-    engine.write(declared)
-    plan = foresee(engine)
-    assert plan.actions == {"opsconsole_host.web": ["create"]}
-    [gone] = warned(plan.run, "deleted, or not visible to this key")
-    # They are not read, so that they have no warning of their own.
-    assert "with those of its agents and plugins that state holds" in gone
-
-
 def test_an_abandoned_host_stays_on_the_console(applied, console):
     kept = {"deletion_policy": "abandon"}
     engine = applied(

@@ -12,21 +12,16 @@ DATA: dict[str, Any] = {
     "opsconsole_blacklisted_commands": {"all": {}},
 }
 
-OUTPUT: dict[str, Any] = {
-    "jump": {"value": "${data.opsconsole_host.jump.name}"},
-    "names": {"value": "${data.opsconsole_hosts.all.hosts[*].name}"},
-    "roles": {
-        "value": "${data.opsconsole_agent.ops.credential_config[*].credential_role}",
-    },
-    "nested": {
-        "value": "${data.opsconsole_agents.all.agents[0].credential_config[0].credential_id}",
-    },
-    "wide": {
-        "value": "${[for row in data.opsconsole_blacklisted_commands.all.blacklisted_commands : "
-        "row.id if row.tenant_wide]}",
-    },
-    "count": {"value": "${data.opsconsole_blacklisted_commands.all.total_count}"},
+VALUES = {
+    "jump": "data.opsconsole_host.jump.name",
+    "names": "data.opsconsole_hosts.all.hosts[*].name",
+    "roles": "data.opsconsole_agent.ops.credential_config[*].credential_role",
+    "nested": "data.opsconsole_agents.all.agents[0].credential_config[0].credential_id",
+    "wide": "[for row in data.opsconsole_blacklisted_commands.all.blacklisted_commands : "
+    "row.id if row.tenant_wide]",
+    "count": "data.opsconsole_blacklisted_commands.all.total_count",
 }
+OUTPUT = {name: {"value": f"${{{expression}}}"} for name, expression in VALUES.items()}
 
 EXPECTED = {
     "jump": "their-jump",

@@ -21,7 +21,7 @@ HIDDEN: Mapping[str, Mapping[str, Any]] = {
 
 AWAY = frozenset(f"{type_name}.away" for type_name in HIDDEN)
 
-NETWORK = "opsconsole_specialty.network"
+HOST, NETWORK = "opsconsole_host.away", "opsconsole_specialty.network"
 SPECIALTIES = {"linux": {"key": "linux-server"}, "network": {"key": "network"}}
 
 
@@ -50,8 +50,10 @@ def test_every_kind_that_is_missing_leaves_state_with_a_warning_or_stays(applied
     drifted = check_drift(engine.folder, console)
     assert (drifted.code, drifted.addresses("missing")) == (2, AWAY)
     assert all("not visible to this key" in drifted.of(address)["reason"] for address in AWAY)
-    [agent] = [item for item in found.warnings if item["address"] == "opsconsole_agent.away"]
-    assert 'on_missing = "error"' in agent["detail"]
+    said = {item["address"]: item["detail"] for item in found.warnings}
+    assert 'on_missing = "error"' in said["opsconsole_agent.away"]
+    # They are not read, so that they have no warning of their own.
+    assert "with those of its agents and plugins that state holds" in said[HOST]
 
     engine.settings = {"on_missing": "error"}
     engine.write({"resource": HIDDEN})
@@ -62,10 +64,15 @@ def test_every_kind_that_is_missing_leaves_state_with_a_warning_or_stays(applied
     # Missing is missing, whatever a refresh would do.
     assert check_drift(engine.folder, console).addresses("missing") == AWAY
 
-    engine.settings = {"on_missing": "error", "on_missing_host": "remove"}
-    engine.write({"resource": HIDDEN})
-    refused = engine.plan_run("-refresh-only", expect={1})
-    assert {item["address"] for item in refused.errors} == AWAY - {"opsconsole_host.away"}
+    for settings, kept in (
+        ({"on_missing": "error", "on_missing_host": "remove"}, AWAY - {HOST}),
+        ({"on_missing_host": "error"}, {HOST}),
+    ):
+        engine.settings = settings
+        engine.write({"resource": HIDDEN})
+        refused = engine.plan_run("-refresh-only", expect={1})
+        assert {item["address"] for item in refused.errors} == kept <= held(engine).keys()
+    assert "request id req_" in refused.errors[0]["detail"]
 
 
 @pytest.mark.parametrize(

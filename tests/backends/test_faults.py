@@ -12,8 +12,6 @@ from backend_places import Place, on
 from opsconsole.errors import UserError
 from opsconsole.state.lock import LockInfo
 from opsconsole.state.objects import InstanceObject
-from opsconsole.state.opening import backend_for, open_state
-from opsconsole.state.session import Cadence, StateSession
 from sampling import EVERYTHING
 from spoilt_places import cells, recording, spoilt
 
@@ -32,19 +30,13 @@ SAMPLE = [
 ]
 
 
-def opened(place: Place, folder: Path) -> StateSession:
-    """Open a session that stores nothing until it is closed."""
-    pace = Cadence(seconds=1e9, changes=10**9)
-    return open_state(backend_for(folder, {place.kind: place.block}, "apply"), pace)
-
-
 def host(knowledge: str) -> InstanceObject:
     return InstanceObject(PROVIDER, {"id": "hst_1", "name": "kept", "knowledge": knowledge})
 
 
 def leave_journal(place: Place, folder: Path, knowledge: str = "") -> Path:
     """Leave the journal of a run that lost its lock after one change; return its path."""
-    gone = opened(place, folder)
+    gone = place.session(folder)
     gone.state.put("opsconsole_host.kept", host(knowledge))
     gone.record()
     place.steal()
@@ -77,7 +69,7 @@ def test_one_message_with_a_remedy_and_the_journal_intact(
         assert remedy.splitlines() == [remedy]
         assert journal.read_bytes().startswith(before)
     assert app.console.rows("hosts") == []
-    with opened(place, folder) as session:
+    with place.session(folder) as session:
         assert session.folded == 1
         assert "opsconsole_host.kept" in session.state
 
@@ -113,7 +105,7 @@ def test_a_state_that_the_server_finds_too_large_stays_in_the_journal(
 ) -> None:
     place = make_place("http")
     place.server.largest = 10_000
-    session = opened(place, tmp_path)
+    session = place.session(tmp_path)
     session.state.put("opsconsole_host.a", host("x" * 20_000))
     with pytest.raises(
         UserError, match=r"answered 413.*raise its limit, or split the stack"
@@ -123,7 +115,7 @@ def test_a_state_that_the_server_finds_too_large_stays_in_the_journal(
     assert str(journal) in told.value.remedy
     place.server.largest = 0
     place.steal()
-    with opened(place, tmp_path) as again:
+    with place.session(tmp_path) as again:
         assert again.folded == 1
         assert "opsconsole_host.a" in again.state
 
@@ -132,7 +124,7 @@ def test_a_lock_that_cannot_be_released_is_reported_with_the_remedy(
     make_place: Make, tmp_path: Path
 ) -> None:
     place = make_place("http")
-    session = opened(place, tmp_path)
+    session = place.session(tmp_path)
     place.server.failing = 500
     with pytest.raises(UserError, match=r"Cannot unlock.*force-unlock ID"):
         session.close()
@@ -142,13 +134,13 @@ def test_a_lock_that_cannot_be_released_is_reported_with_the_remedy(
 def test_a_large_state_is_kept(place: Place, tmp_path: Path) -> None:
     """Its journal, which is as large, is taken in as well."""
     left = leave_journal(place, tmp_path, "x" * SIZE)
-    with opened(place, tmp_path) as session:
+    with place.session(tmp_path) as session:
         assert session.folded == 1
     assert not left.exists()
     storage = place.storage()
     assert len(storage.read()) > SIZE
     storage.close()
-    with opened(place, tmp_path) as session:
+    with place.session(tmp_path) as session:
         session.state.remove("opsconsole_host.kept")
     storage = place.storage()
     assert len(storage.read()) < 1_000

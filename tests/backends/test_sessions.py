@@ -11,21 +11,13 @@ from opsconsole.state.backends.base import LockLost
 from opsconsole.state.lock import LockHeld
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
-from opsconsole.state.opening import backend_for, open_state, read_state
-from opsconsole.state.session import Cadence, StateSession
+from opsconsole.state.opening import backend_for, read_state
 
 PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
-NEVER = Cadence(seconds=1e9, changes=10**9)
 
 
 def host(number: int) -> InstanceObject:
     return InstanceObject(PROVIDER, {"id": f"hst_{number}", "name": f"h{number}"})
-
-
-def opened(place: Place, folder: Path, cadence: Cadence = NEVER) -> StateSession:
-    """Open a session as a machine of its own would."""
-    folder.mkdir(exist_ok=True)
-    return open_state(backend_for(folder, {place.kind: place.block}, "apply"), cadence)
 
 
 def stored(place: Place) -> State:
@@ -38,9 +30,9 @@ def stored(place: Place) -> State:
 
 @on("http", "pg")
 async def test_what_a_lost_machine_did_is_found_from_another(place: Place, tmp_path: Path) -> None:
-    with opened(place, tmp_path / "before") as session:
+    with place.session(tmp_path / "before") as session:
         session.state.put("opsconsole_host.old", host(0))
-    gone = opened(place, tmp_path / "gone")
+    gone = place.session(tmp_path / "gone")
     early = gone.intend("opsconsole_agent.early", "POST /api/v1/agents", {"name": "early"})
     gone.state.put("opsconsole_host.a", host(1))
     await gone.flush()
@@ -56,12 +48,12 @@ async def test_what_a_lost_machine_did_is_found_from_another(place: Place, tmp_p
         file.unlink()
     shown = read_state(backend_for(tmp_path, {place.kind: place.block}, "show"))
     assert "opsconsole_agent.done" in shown
-    with opened(place, tmp_path / "after") as session:
+    with place.session(tmp_path / "after") as session:
         assert session.folded == (0 if place.embeds_journal else 1)
         assert "opsconsole_agent.done" in session.state
         assert {call.id for call in session.unresolved} == {early, late}
         session.mark_resolved([early])
-    with opened(place, tmp_path / "third") as session:
+    with place.session(tmp_path / "third") as session:
         assert [call.id for call in session.unresolved] == [late]
         assert session.folded == 0
         session.mark_resolved([late])
@@ -79,7 +71,7 @@ async def test_calls_share_a_write_of_the_document_that_embeds_them(
 ) -> None:
     if not place.embeds_journal:
         return
-    with opened(place, tmp_path / "one") as session:
+    with place.session(tmp_path / "one") as session:
         calls = [session.intend(f"opsconsole_agent.a{n}", "POST", {}) for n in range(50)]
         await asyncio.gather(*[session.flush() for _ in calls])
         stored_once = len([method for method, _ in place.server.requests if method == "POST"])
@@ -94,12 +86,12 @@ async def test_calls_share_a_write_of_the_document_that_embeds_them(
 async def test_a_run_that_lost_its_lock_begins_nothing_and_keeps_its_journal(
     place: Place, tmp_path: Path
 ) -> None:
-    session = opened(place, tmp_path / "one")
+    session = place.session(tmp_path / "one")
     session.state.put("opsconsole_host.a", host(1))
     await session.checkpoint()
     session.state.put("opsconsole_host.b", host(2))
     place.steal()
-    with opened(place, tmp_path / "two") as other:
+    with place.session(tmp_path / "two") as other:
         other.state.put("opsconsole_host.other", host(9))
         await other.checkpoint()
         with pytest.raises(LockLost, match="has lost the lock"):
@@ -110,7 +102,7 @@ async def test_a_run_that_lost_its_lock_begins_nothing_and_keeps_its_journal(
         assert "opsconsole_host.b" not in stored(place)
     assert "opsconsole_host.other" in stored(place)
     assert list((tmp_path / "one").glob("*opsconsole-journal"))
-    with opened(place, tmp_path / "one") as again:
+    with place.session(tmp_path / "one") as again:
         assert again.folded >= 1
         for name in ("a", "b", "other"):
             assert f"opsconsole_host.{name}" in again.state
@@ -118,7 +110,7 @@ async def test_a_run_that_lost_its_lock_begins_nothing_and_keeps_its_journal(
 
 @on("http", "pg")
 def test_a_lock_that_is_held_names_its_holder_and_the_way_out(place: Place, tmp_path: Path) -> None:
-    with opened(place, tmp_path / "one"), pytest.raises(LockHeld) as held:
-        opened(place, tmp_path / "two")
+    with place.session(tmp_path / "one"), pytest.raises(LockHeld) as held:
+        place.session(tmp_path / "two")
     assert "opsconsole apply" in str(held.value)
     assert "force-unlock" in str(held.value)

