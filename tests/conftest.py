@@ -233,9 +233,7 @@ def providers() -> Iterator[AttachedProviders]:
 
 
 @pytest.fixture
-def attached_environment(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Callable[..., dict[str, str]]:
+def attached_environment(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, str]]:
     """Make an environment for a Terraform that attaches: `(console=None, **variables)`."""
     home = tmp_path_factory.mktemp("home")
     configuration = home / "terraform.tfrc"

@@ -36,9 +36,7 @@ def estate(plugins: tuple[str, ...] = PLUGINS) -> dict[str, Any]:
         "data": {
             "opsconsole_specialties": {"all": {}},
             "opsconsole_specialty": {"one": {"name": "Database"}},
-            "opsconsole_agent_plugins": {
-                "a0": {"agent_id": "${opsconsole_agent.a0.id}"},
-            },
+            "opsconsole_agent_plugins": {"a0": {"agent_id": "${opsconsole_agent.a0.id}"}},
         }
     }
 

@@ -170,11 +170,7 @@ def test_data_sources(applied, console):
     assert found["plugins"] == [["plg_logs", True]]
     assert found["complete"] is True
     assert found["entry"]["pattern"] == "rm -rf /" and found["entry"]["tenant_wide"] is True
-    assert console.request_counts() == {
-        "specialty_search": 1,
-        "plugin_list": 1,
-        "blacklist_get": 1,
-    }
+    assert console.request_counts() == {"specialty_search": 1, "plugin_list": 1, "blacklist_get": 1}
 
 
 @ON_TERRAFORM

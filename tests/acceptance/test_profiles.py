@@ -45,10 +45,7 @@ def fleet(console: Emulator) -> dict[str, Any]:
             "bare": {"name": "bare", "depends_on": ["opsconsole_specialty.linux"]},
             "whole": whole_host | {"name": "whole", "depends_on": ["opsconsole_specialty.linux"]},
         },
-        agent={
-            "whole": whole_agent | bound,
-            "bare": agent_on("bare", "bare", **LINUX),
-        },
+        agent={"whole": whole_agent | bound, "bare": agent_on("bare", "bare", **LINUX)},
         agent_plugin={
             name: {"agent_id": "${opsconsole_agent.bare.id}", "plugin_id": name}
             for name in ("plg_disk", "plg_metrics")

@@ -101,10 +101,7 @@ def test_settings_that_are_known_only_after_apply_are_one_error(project, console
 def test_two_consoles_in_one_program(applied, console_of):
     consoles = [console_of("default"), console_of("sorted")]
     blocks = [{"base_url": console.base_url} for console in consoles]
-    hosts = {
-        "here": {"name": "here"},
-        "there": {"name": "there", "provider": "opsconsole.there"},
-    }
+    hosts = {"here": {"name": "here"}, "there": {"name": "there", "provider": "opsconsole.there"}}
     declared = program(host=hosts) | {
         "provider": {"opsconsole": [blocks[0], blocks[1] | {"alias": "there"}]}
     }

@@ -54,10 +54,7 @@ def test_its_replacement_is_refused_and_nothing_else(lost, console):
     program["resource"]["opsconsole_host"]["more"] = {"name": "more"}
     lost.write(program)
     plan = foresee(lost)
-    assert plan.actions == {
-        ADDRESS: ["delete", "create"],
-        "opsconsole_host.more": ["create"],
-    }
+    assert plan.actions == {ADDRESS: ["delete", "create"], "opsconsole_host.more": ["create"]}
     assert any("It is not known whether the agent" in item["summary"] for item in plan.run.warnings)
 
     [error] = lost.apply(expect={1}).errors

@@ -220,10 +220,7 @@ def test_a_specialty_that_refers_elsewhere_is_no_cycle(stack, synth) -> None:
     far = Host(stack, "far", name="far")
     specialty = Specialty(stack, "specialty", key=far.name)
     Agent(stack, "agent", host_id=host.id, specialty_id=specialty.id)
-    assert _dependencies(synth(stack)) == {
-        "host": ["opsconsole_specialty.specialty"],
-        "far": [],
-    }
+    assert _dependencies(synth(stack)) == {"host": ["opsconsole_specialty.specialty"], "far": []}
 
 
 def test_two_that_exclude_each_other_get_one_order(stack, synth) -> None:
@@ -232,10 +229,7 @@ def test_two_that_exclude_each_other_get_one_order(stack, synth) -> None:
     of_right = Specialty(stack, "of_right", key=right.name)
     Agent(stack, "one", host_id=left.id, specialty_id=of_right.id)
     Agent(stack, "two", host_id=right.id, specialty_id=of_left.id)
-    assert _dependencies(synth(stack)) == {
-        "left": ["opsconsole_specialty.of_right"],
-        "right": [],
-    }
+    assert _dependencies(synth(stack)) == {"left": ["opsconsole_specialty.of_right"], "right": []}
 
 
 @jsii.implements(cdktf.IAspect)

@@ -172,11 +172,7 @@ def test_imports_and_moves(stack, synth) -> None:
         {"id": "hst_1", "to": "opsconsole_host.known"},
         {"id": "hst_2", "to": "opsconsole_host.there", "provider": "opsconsole.lab"},
         {"id": "hst_3", "to": "opsconsole_host.new"},
-        {
-            "id": "key=database",
-            "to": "opsconsole_specialty.adopted",
-            "provider": "opsconsole.lab",
-        },
+        {"id": "key=database", "to": "opsconsole_specialty.adopted", "provider": "opsconsole.lab"},
     ]
     assert synthesised["moved"] == [
         {"from": "opsconsole_host.source", "to": "opsconsole_host.target"}

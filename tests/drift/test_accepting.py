@@ -45,12 +45,7 @@ def test_one_address_is_accepted_by_attribute(drifted):
     assert "1 accepted." in out
     assert (drifted.folder / BASELINE_FILE).read_text().count(f"expires: {LATER}\n") == 2
     assert entries(drifted) == [
-        {
-            "address": WEB,
-            "attribute": name,
-            "reason": "until the audit",
-            "expires": LATER,
-        }
+        {"address": WEB, "attribute": name, "reason": "until the audit", "expires": LATER}
         for name in ("tags", "knowledge")
     ]
     assert drifted.drift().of(WEB)["accepted"] == "until the audit"

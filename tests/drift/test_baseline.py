@@ -15,13 +15,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from opsconsole.drift import BASELINE_FILE
-from opsconsole.drift.baseline import (
-    Baseline,
-    BaselineFile,
-    Entry,
-    fits,
-    read_baseline,
-)
+from opsconsole.drift.baseline import Baseline, BaselineFile, Entry, fits, read_baseline
 from opsconsole.drift.report import Bucket, Difference, Finding
 from opsconsole.errors import UserError
 
@@ -164,10 +158,7 @@ def test_a_file(tmp_path):
     file.write_text(GOOD)
     assert read_baseline(file).entries == (
         entry_of(
-            "opsconsole_host.web[*]",
-            "tagged by the inventory",
-            "tags",
-            expires=date(2026, 12, 31),
+            "opsconsole_host.web[*]", "tagged by the inventory", "tags", expires=date(2026, 12, 31)
         ),
         entry_of("opsconsole_host.old", "being taken down", bucket="missing", stack="fleet*"),
     )

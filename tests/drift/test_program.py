@@ -34,9 +34,7 @@ def test_what_was_moved_is_not_pending(ground):
     )
     ground.write(
         {
-            "resource": {
-                "opsconsole_host": {"x": {"name": "a"}, "y": {"count": 2, "name": "b"}},
-            },
+            "resource": {"opsconsole_host": {"x": {"name": "a"}, "y": {"count": 2, "name": "b"}}},
             "moved": [
                 {"from": "opsconsole_host.a", "to": "opsconsole_host.w"},
                 {"from": "opsconsole_host.w", "to": "opsconsole_host.x"},

@@ -19,11 +19,7 @@ MEBIBYTES = 300
 @pytest.mark.timeout(300)
 def test_two_thousand_resources() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", MEASURE],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", MEASURE], cwd=ROOT, capture_output=True, text=True, check=True
     )
     hosts, mixed = json.loads(done.stdout)
     assert (hosts["resources"], hosts["calls"]) == (2_000, 2_000)

@@ -17,10 +17,7 @@ def values_used(name: str) -> list[Any]:
     return [getattr(profile, name) for profile in CONSOLES.values()]
 
 
-OF_NO_PROFILE = {
-    "license": {"cap_reached", "expired"},
-    "has_more": {"always_true", "always_false"},
-}
+OF_NO_PROFILE = {"license": {"cap_reached", "expired"}, "has_more": {"always_true", "always_false"}}
 """Values under which no program can be applied, or no list ends: tests turn them while it runs."""
 
 

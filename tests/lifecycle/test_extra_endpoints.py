@@ -93,10 +93,7 @@ async def test_a_declared_specialty_id_is_read_where_that_can_be_done(console, s
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
 async def test_plugins_that_are_declared_later_are_read_as_they_are(console, steps_of):
     agents = steps_of("agent")
-    declared = {
-        "host_id": console.create("hosts", name="web")["id"],
-        "specialty_id": "spc_linux",
-    }
+    declared = {"host_id": console.create("hosts", name="web")["id"], "specialty_id": "spc_linux"}
     created = await agents.create(**declared)
     changed = await agents.change(created, **declared, plugin_ids=["plg_disk"])
 

@@ -48,8 +48,7 @@ async def test_one_id_for_two_rows_is_an_error_on_both(console, import_saying):
     made = console.create("hosts", name="a")["id"]
 
     outcomes = await import_saying(
-        {"index": 0, "status": "created", "id": made},
-        {"index": 1, "status": "created", "id": made},
+        {"index": 0, "status": "created", "id": made}, {"index": 1, "status": "created", "id": made}
     )
 
     for outcome in outcomes:

@@ -12,10 +12,7 @@ OUTPUT = {"now": {"value": f"${{[for item in {PLUGINS}.plugins: item.id]}}"}}
 
 def declare(native: Any, plugins: list[str], **reading: Any) -> None:
     native.write(
-        {
-            "opsconsole_host": HOST,
-            "opsconsole_agent": {"a": {**AGENT, "plugin_ids": plugins}},
-        },
+        {"opsconsole_host": HOST, "opsconsole_agent": {"a": {**AGENT, "plugin_ids": plugins}}},
         data={"opsconsole_agent_plugins": {"now": reading}},
         output=OUTPUT,
     )

@@ -18,11 +18,7 @@ import pytest
             {"name": "b", "target_port": "${length(opsconsole_host.a.id) * 10000}"},
             "target_port cannot be",
         ),
-        (
-            "opsconsole_host",
-            {"name": "b", "tags": ["${opsconsole_host.a.id}"]},
-            "a tag is shaped",
-        ),
+        ("opsconsole_host", {"name": "b", "tags": ["${opsconsole_host.a.id}"]}, "a tag is shaped"),
     ],
     ids=["scope", "bound", "pattern"],
 )

@@ -180,10 +180,7 @@ def as_another_user(folder: Path, *words: str) -> subprocess.CompletedProcess[st
         "sys.exit(main(sys.argv[1:]))"
     )
     return subprocess.run(
-        [sys.executable, "-c", script, *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
+        [sys.executable, "-c", script, *words], cwd=folder, capture_output=True, text=True
     )
 
 

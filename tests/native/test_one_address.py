@@ -123,9 +123,7 @@ def test_a_specialty_whose_key_is_known_late_and_that_another_address_holds(nati
             },
         },
         expect=1,
-        data={
-            "opsconsole_specialty": {"late": {"id": "spc_linux", "depends_on": [f"{HOST}.a"]}},
-        },
+        data={"opsconsole_specialty": {"late": {"id": "spc_linux", "depends_on": [f"{HOST}.a"]}}},
     )
     held = "opsconsole_specialty.a" in native.addresses()
     first, second = ("a", "b") if held else ("b", "a")

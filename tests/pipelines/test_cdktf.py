@@ -9,11 +9,7 @@ from pipeline_jobs import assert_ends
 from sampling import EVERYTHING
 
 NATIVE, TERRAFORM = "opsconsole-terraform", "terraform"
-SAMPLE = {
-    ("github", "cdktf", NATIVE),
-    ("gitlab", "cdktf", TERRAFORM),
-    ("shell", "cdktn", NATIVE),
-}
+SAMPLE = {("github", "cdktf", NATIVE), ("gitlab", "cdktf", TERRAFORM), ("shell", "cdktn", NATIVE)}
 """Each file once, and each framework and engine."""
 WHOLE = product(("github", "gitlab", "shell"), ("cdktf", "cdktn"), (NATIVE, TERRAFORM))
 

@@ -144,11 +144,7 @@ def test_secrets_reach_only_the_steps_that_need_them() -> None:
         having = {step["name"] for step in steps if "secrets." in str(step)}
         assert (
             having
-            == {
-                "cdktf": {"Diff or deploy"},
-                "native": {"Plan", "Apply"},
-                "drift": {"Check"},
-            }[name]
+            == {"cdktf": {"Diff or deploy"}, "native": {"Plan", "Apply"}, "drift": {"Check"}}[name]
         )
         outside = [workflow["env"], *(job.get("env") for job in jobs)]
         assert set(re.findall(r"secrets\.(\w+)", str(outside))) == {"PIP_INDEX_URL"}

@@ -13,15 +13,7 @@ from opsconsole.drift.report import BaselineProblem, Bucket, Difference, DriftRe
 from opsconsole.reconcile.changes import Plan
 from opsconsole.reports import drift_report, plan_report
 from opsconsole.reports.formats import FORMATS
-from opsconsole.reports.markdown import (
-    LIMIT,
-    MarkdownSection,
-    code,
-    fence,
-    fit,
-    plain,
-    render,
-)
+from opsconsole.reports.markdown import LIMIT, MarkdownSection, code, fence, fit, plain, render
 
 STEP_SUMMARY = 1024 * 1024
 

@@ -71,15 +71,9 @@ _SWITCHES: dict[str, dict[str, Any]] = {
         "extra": frozenset(EXTRA),
         "agent_delete": "archives",
         "cookie_name": "sid",
-        "provider_settings": {
-            "extra_endpoints": dict(EXTRA),
-        },
+        "provider_settings": {"extra_endpoints": dict(EXTRA)},
     },
-    "limited": {
-        "requests_per_second": 500,
-        "requests_at_once": 100,
-        "retry_after": 1,
-    },
+    "limited": {"requests_per_second": 500, "requests_at_once": 100, "retry_after": 1},
 }
 
 CONSOLES = {

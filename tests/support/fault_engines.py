@@ -117,21 +117,12 @@ class OverRpc:
 
     def __init__(self, folder: Path, console: Emulator, settings: Mapping[str, Any]) -> None:
         self.folder, self.console = folder, console
-        self.settings = {
-            **settings,
-            "base_url": console.base_url,
-            "api_key": console.api_key,
-        }
+        self.settings = {**settings, "base_url": console.base_url, "api_key": console.api_key}
         self._held: rpc_core.State = {}
 
     def run(self, program: Declared, *, destroy: bool = False, refresh: bool = True) -> Ran:
         told = rpc_core.run(
-            self.settings,
-            program,
-            self._held,
-            destroy=destroy,
-            refresh=refresh,
-            folder=self.folder,
+            self.settings, program, self._held, destroy=destroy, refresh=refresh, folder=self.folder
         )
         self._held = told.state
         return Ran(1 if told.errors else 0, told.text, told.applied, bool(told.warnings))

@@ -31,10 +31,7 @@ _FIRST: Declared = {
         "host_id": "${opsconsole_host.b.id}",
         "specialty_id": "${opsconsole_specialty.s.id}",
     },
-    "opsconsole_agent_plugin.p": {
-        "agent_id": "${opsconsole_agent.x.id}",
-        "plugin_id": "plg_disk",
-    },
+    "opsconsole_agent_plugin.p": {"agent_id": "${opsconsole_agent.x.id}", "plugin_id": "plg_disk"},
 }
 _EXTRAS: Declared = {
     "opsconsole_specialty.new": {

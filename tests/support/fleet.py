@@ -162,11 +162,7 @@ def blacklist() -> Iterator[Item]:
         values = (
             BLACKLISTED_COMMAND.empty()
             | SHARED
-            | {
-                "id": f"blk_{number}",
-                "pattern": pattern,
-                "tenant_wide": False,
-            }
+            | {"id": f"blk_{number}", "pattern": pattern, "tenant_wide": False}
         )
         address = f"opsconsole_blacklisted_command.row[{number}]"
         yield Item(address, BLACKLISTED_COMMAND.type_name, values, f"fleet/row/{number}")
@@ -214,11 +210,7 @@ def updated(item: Item, **new: Any) -> Change:
 def replaced(item: Item, reason: str = "replace_because_cannot_update", **new: Any) -> Change:
     after = item.values | dict.fromkeys(("id", "created_at", "updated_at"), UNKNOWN) | new
     return replace(
-        unchanged(item),
-        action=Action.REPLACE,
-        after=after,
-        replace_paths=tuple(new),
-        reason=reason,
+        unchanged(item), action=Action.REPLACE, after=after, replace_paths=tuple(new), reason=reason
     )
 
 

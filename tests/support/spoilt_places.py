@@ -87,9 +87,7 @@ def _settings(place: Place, fault: str, patch: pytest.MonkeyPatch) -> Iterator[M
 def _account(address: str) -> dict[str, str]:
     """Return a service account whose tokens come from an address."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     return {
         "type": "service_account",

@@ -67,10 +67,7 @@ def make_identity(issuer: Identity | None = None) -> Identity:
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
         .add_extension(
-            x509.ExtendedKeyUsage(
-                [x509.OID_CLIENT_AUTH, x509.OID_SERVER_AUTH],
-            ),
-            critical=False,
+            x509.ExtendedKeyUsage([x509.OID_CLIENT_AUTH, x509.OID_SERVER_AUTH]), critical=False
         )
         .sign(signer, hashes.SHA256())
     )

@@ -77,11 +77,7 @@ def test_map_settings_and_secrets() -> None:
         ("opsconsole_host", ("jump_host_ids", 1), ["jump_host_ids", 1]),
         ("opsconsole_host", ("nothing",), []),
         ("opsconsole_specialty", ("timeouts", "delete"), ["timeouts", "delete"]),
-        (
-            "opsconsole_agent",
-            ("credential_config", 0, "order"),
-            ["credential_config", 0, "order"],
-        ),
+        ("opsconsole_agent", ("credential_config", 0, "order"), ["credential_config", 0, "order"]),
     ],
 )
 def test_paths(where, path, steps):

@@ -97,10 +97,7 @@ async def test_the_streams_stay_open_until_shutdown(start, connect):
     async with start() as plugin, connect(plugin) as client:
         assert not (await client.configure()).diagnostics
         stdio: Any = UnaryStreamMethod(
-            client.channel,
-            "/plugin.GRPCStdio/StreamStdio",
-            plugin_pb2.Empty,
-            plugin_pb2.StdioData,
+            client.channel, "/plugin.GRPCStdio/StreamStdio", plugin_pb2.Empty, plugin_pb2.StdioData
         )
         broker: Any = StreamStreamMethod(
             client.channel,

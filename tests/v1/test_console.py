@@ -182,10 +182,7 @@ async def test_the_total_is_that_of_all_pages(server, connect, answer):
 
 async def test_parameters_may_narrow_the_lists_that_they_are_for(server, connect, answer):
     query = {"specialties.q": "linux", "plugins.limit": "9", "plain.q": "x"}
-    for narrows, of_search, of_plugins in (
-        (True, Gap.NARROWED, Gap.NARROWED),
-        (False, None, None),
-    ):
+    for narrows, of_search, of_plugins in ((True, Gap.NARROWED, Gap.NARROWED), (False, None, None)):
         _, console = connect(list_query=query, list_query_narrows=narrows)
         server.will(*(answer(body=listed("a", has_more=False)) for _ in range(2)))
         assert (await console.list_all("specialty_search")).gap is of_search

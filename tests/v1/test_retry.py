@@ -6,13 +6,7 @@ from email.utils import formatdate
 
 import pytest
 
-from opsconsole.errors import (
-    AnswerLost,
-    ApiError,
-    NotSent,
-    ServerError,
-    Unauthorized,
-)
+from opsconsole.errors import AnswerLost, ApiError, NotSent, ServerError, Unauthorized
 from opsconsole.v1.limiter import HeldBack
 from opsconsole.v1.retry import LONGEST_OBEYED, REST, retry_after
 

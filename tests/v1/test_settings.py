@@ -172,10 +172,7 @@ def test_everything_can_be_set():
     assert (made.max_retries, made.max_concurrency, made.import_chunk_size) == (0, 1, 7)
     assert (made.rate_limit_patience, made.max_response_bytes) == (1, 1024)
     assert made.list_query == {"limit": "5"}
-    assert made.extra_endpoints == {
-        "host_get": "GET /api/v1/hosts/{id}",
-        "host_list": "GET /hosts",
-    }
+    assert made.extra_endpoints == {"host_get": "GET /api/v1/hosts/{id}", "host_list": "GET /hosts"}
     assert made.list_query_narrows is False
     for name in ("host_read", "on_existing_host", "on_missing", "ca_file"):
         assert getattr(made, name) == given[name]

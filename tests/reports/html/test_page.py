@@ -355,9 +355,7 @@ def test_pages_claim_no_more_than_was_seen(plan: Plan, report: DriftReport) -> N
     assert [row.verb for row in section.rows] == ["", "shown only"]
 
 
-def test_several_stacks_keep_their_resources_apart(
-    report_of: Callable[..., DriftReport],
-) -> None:
+def test_several_stacks_keep_their_resources_apart(report_of: Callable[..., DriftReport]) -> None:
     one = report_of(14)
     other = tuple(replace(finding, stack="lab") for finding in one.findings)
     both = replace(one, findings=(*one.findings, *other))
