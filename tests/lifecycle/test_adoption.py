@@ -165,7 +165,7 @@ async def test_the_second_refused_read_turns_reading_off(steps_of):
     prior = await hosts.create_all(hosts.config(name="a"), hosts.config(name="b"))
     hosts.lifecycle = hosts.open()
 
-    first, second = [told(await hosts.read(host), Severity.WARNING) for host in prior]
+    first, second = [warnings(await hosts.read(host)) for host in prior]
     await hosts.lifecycle.close()
 
     assert [sum("Hosts cannot be read:" in item for item in said) for said in (first, second)] == [
