@@ -96,7 +96,10 @@ class App:
         local = isinstance(place, Path)
         block = {"local": {"path": str(place)}} if local else {place.kind: place.block}
         self.stacks[stack] = {
-            "terraform": {"backend": block},
+            "terraform": {
+                "required_providers": {"opsconsole": {"source": "opsconsole/opsconsole"}},
+                "backend": block,
+            },
             "provider": {"opsconsole": [dict(self.console.profile.provider_settings)]},
             **blocks,
         }
