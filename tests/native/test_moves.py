@@ -80,7 +80,7 @@ def test_only_a_free_address_is_moved_to(native):
         ({"a": {}, "b": {}}, [(A, B)], "is still declared"),
         ({"b": {}, "c": {}}, [(A, B), (A, C)], "contradict each other"),
         ({"b": {}}, [(A, B), (C, B)], "contradict each other"),
-        ({"b": {}}, [(A, B), (B, A)], "form a cycle"),
+        ({"b": {}}, [(A, B), (B, A)], f"form a cycle: {B} to {A}, {A} to {B}."),
         ({"a": {}}, [(A, A)], "to its own address"),
     ],
 )

@@ -59,6 +59,8 @@ def test_a_name_that_is_declared_twice_and_a_plan_without_a_request_are_told(nat
     assert '2 hosts are named "web"' in said
     assert "opsconsole_host.a, opsconsole_host.b: a console may" in said
     assert "No request was sent" not in said
+    native.write({"opsconsole_host": {name: {"name": "new"} for name in "cd"}})
+    assert '2 hosts are named "new"' in native.run("plan", "-force").text
     orgs = {name: {"name": "web", "org_id": f"org_{name}"} for name in "cd"}
     assert "are named" not in native.run_plan({"opsconsole_host": orgs}, "-force").text
 

@@ -16,7 +16,8 @@ import pytest
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of
-from opsconsole.state.backend import LocalBackend, local_path, workspace_of
+from opsconsole.state import backend
+from opsconsole.state.backend import LocalBackend, local_path, workspace_of, write_at
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import backend_for, open_state
@@ -122,6 +123,28 @@ def test_room_for_the_copy_alone_is_one_error(
     assert state_path.read_bytes() == before
     with session() as opened:
         assert opened.folded == 1
+    assert len(State.parse(state_path.read_bytes())) == 4
+
+
+def test_a_disk_that_fails_in_a_write_leaves_the_copy(
+    session: Open, state_path: Path, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(session, host)
+
+    def fail(descriptor: int, data: bytes, at: int) -> int:
+        if os.fstat(descriptor).st_ino != state_path.stat().st_ino:
+            return write_at(descriptor, data, at)
+        os.pwrite(descriptor, data[:100], at)
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    opened = session()
+    opened.state.put("opsconsole_host.new", host(9))
+    with monkeypatch.context() as patch:
+        patch.setattr(backend, "write_at", fail)
+        with pytest.raises(UserError, match=r"Input/output error.*It is whole in .*-copy"):
+            opened.close()
+    with session() as opened:
+        assert "opsconsole_host.new" in opened.state
     assert len(State.parse(state_path.read_bytes())) == 4
 
 
