@@ -192,9 +192,7 @@ def robot() -> dict[str, str]:
     """The key of a service account."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     text = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     ).decode()
     return {
         "type": "service_account",
@@ -316,12 +314,7 @@ def azurerm_workload(clouds: Clouds, home: Path, patch: pytest.MonkeyPatch) -> d
 
 @pytest.mark.parametrize(
     "ready",
-    [
-        azurerm_secret,
-        azurerm_token_in_a_file,
-        azurerm_token_of_the_pipeline,
-        azurerm_workload,
-    ],
+    [azurerm_secret, azurerm_token_in_a_file, azurerm_token_of_the_pipeline, azurerm_workload],
 )
 def test_azurerm_by_entra_id(
     ready: Ready, clouds: Clouds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -17,17 +17,9 @@ _WRONG_VALUES = [
     (Host, {"tags": ["a:b", "untagged"]}, "cannot be 'untagged': a tag is shaped <key>:<value>"),
     (Host, {"deletion_policy": "prevent"}, "cannot be 'prevent': it is one of: delete, abandon"),
     (BlacklistedCommand, {"pattern": ""}, "has 0 characters: it must have 1 to 200 of them"),
-    (
-        BlacklistedCommand,
-        {"pattern": "x" * 201},
-        "has 201 characters: it must have 1 to 200",
-    ),
+    (BlacklistedCommand, {"pattern": "x" * 201}, "has 201 characters: it must have 1 to 200"),
     (Specialty, {"timeouts": {"delete": "soon"}}, "delete: cannot be 'soon': a duration"),
-    (
-        OpsconsoleProvider,
-        {"host_read": "guess"},
-        "cannot be 'guess': it is one of: empty_update,",
-    ),
+    (OpsconsoleProvider, {"host_read": "guess"}, "cannot be 'guess': it is one of: empty_update,"),
 ]
 _WRONG_TYPES = [
     (Host, {"name": 7}, "expected a string, got int"),

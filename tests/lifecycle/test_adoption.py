@@ -17,11 +17,7 @@ SPARSE = Profile(name="silent", summary="Leaves out what is unset.", unset="abse
 
 @pytest.mark.parametrize(
     ("profile", "settings"),
-    [
-        (UNREADABLE, {}),
-        (UNREADABLE, {"host_read": "none"}),
-        ("default", {"host_read": "none"}),
-    ],
+    [(UNREADABLE, {}), (UNREADABLE, {"host_read": "none"}), ("default", {"host_read": "none"})],
     indirect=["profile"],
 )
 async def test_a_host_that_cannot_be_read_is_adopted_by_sending_all_that_is_declared(

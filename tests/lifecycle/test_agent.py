@@ -8,9 +8,7 @@ import pytest
 from consoles import CONSOLES
 from opsconsole.emulator import Emulator
 from opsconsole.errors import NotFound
-from opsconsole.lifecycle.interface import (
-    UpdateRequest,
-)
+from opsconsole.lifecycle.interface import UpdateRequest
 from opsconsole.values import UNKNOWN
 from outcomes import errors
 from patience import until

@@ -82,13 +82,7 @@ def test_states(native, path, value):
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ("hosts", "import"),
-        ("plan", "-var-file"),
-        ("plan", "-state"),
-        ("state", "push"),
-        ("show",),
-    ],
+    [("hosts", "import"), ("plan", "-var-file"), ("plan", "-state"), ("state", "push"), ("show",)],
     ids=" ".join,
 )
 def test_a_device_that_never_ends(native, words):

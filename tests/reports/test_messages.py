@@ -65,12 +65,7 @@ def test_progress_and_failure() -> None:
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [
-        (True, "bool"),
-        (1.5, "number"),
-        (None, "dynamic"),
-        ({"a": "x"}, ["object", {"a": "string"}]),
-    ],
+    [(True, "bool"), (1.5, "number"), (None, "dynamic"), ({"a": "x"}, ["object", {"a": "string"}])],
 )
 def test_types_of_outputs(value: Any, expected: Any) -> None:
     assert messages.outputs({"a": (value, False)}, AT)["outputs"]["a"]["type"] == expected

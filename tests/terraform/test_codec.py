@@ -115,8 +115,7 @@ def test_numbers_are_read_as_integers_where_they_are_whole(raw, value):
 
 
 @pytest.mark.parametrize(
-    ("value", "raw"),
-    [(22, "22"), (22.0, "22"), (0.1, "0.1"), (-1, "-1"), (1 << 70, str(1 << 70))],
+    ("value", "raw"), [(22, "22"), (22.0, "22"), (0.1, "0.1"), (-1, "-1"), (1 << 70, str(1 << 70))]
 )
 def test_numbers_are_written_as_decimal_text(value, raw):
     assert written(Kind.NUMBER, value) == raw

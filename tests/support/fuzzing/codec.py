@@ -20,8 +20,7 @@ SEEDS = [
     msgpack.packb(_HOST),
     json.dumps(_HOST).encode(),
     tfplugin6_pb2.PlanResourceChange.Request(
-        type_name="opsconsole_host",
-        config=tfplugin6_pb2.DynamicValue(msgpack=msgpack.packb(_HOST)),
+        type_name="opsconsole_host", config=tfplugin6_pb2.DynamicValue(msgpack=msgpack.packb(_HOST))
     ).SerializeToString(),
 ]
 
