@@ -19,7 +19,7 @@ from opsconsole.language.graph import build_graph
 from opsconsole.language.instances import Instance
 from opsconsole.language.model import Program
 from opsconsole.language.reading import load_directory
-from opsconsole.language.value_types import type_to_json
+from opsconsole.language.values import type_to_json
 from opsconsole.language.variables import resolve_variables
 from opsconsole.state.address import Address
 from opsconsole.state.document import WrittenNumber
@@ -159,24 +159,12 @@ def judged(
 
 
 def _agree(mine: tuple[Any, Any], theirs: tuple[Any, Any]) -> bool:
-    """Compare values to the last digit, and types but for those of nulls, which are not kept."""
-    return _written(mine[1]) == _written(theirs[1]) and _same_type(mine[0], theirs[0])
+    """Compare types, those of nulls included, and values to the last digit."""
+    return _written(mine) == _written(theirs)
 
 
 def _written(value: Any) -> str:
     return json.dumps(value, sort_keys=True, default=str)
-
-
-def _same_type(mine: Any, theirs: Any) -> bool:
-    if mine == "dynamic":
-        return True
-    if isinstance(mine, list) and isinstance(theirs, list):
-        return len(mine) == len(theirs) and all(map(_same_type, mine, theirs))
-    if isinstance(mine, dict) and isinstance(theirs, dict):
-        return mine.keys() == theirs.keys() and all(
-            _same_type(mine[name], theirs[name]) for name in mine
-        )
-    return bool(mine == theirs)
 
 
 def _as_text(value: Any) -> Any:

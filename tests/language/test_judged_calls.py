@@ -174,5 +174,8 @@ FOUND = (
     'cidrnetmask("fe80::/64")',
     'cidrsubnet("fe80::/16", 100, 1e30)',
     'cidrhost("fe80::/16", 1e25)',
+    "coalesce(null, 62, [null, 1])",
+    'coalesce("a", null, [[1], []], "b")',
+    "coalesce(tostring(null), 62, [1])",
 )
 """Calls on which the engines once differed, and neighbours of them."""

@@ -12,6 +12,7 @@ from opsconsole import resources
 from opsconsole.errors import UserError
 from opsconsole.language.model import LifecycleBlock, Origin
 from opsconsole.language.reading import load_directory
+from opsconsole.language.values import STRING, list_of
 
 Write = Callable[..., Path]
 
@@ -67,7 +68,7 @@ def test_a_whole_program_is_read(write_program: Write) -> None:
     assert program.providers["opsconsole.two"].arguments == {"org_id": "p"}
     assert program.backend is not None
     assert (program.backend.type, program.backend.settings) == ("local", {"path": "x.tfstate"})
-    assert program.variables["v"].constraint.type == ("list", "string")
+    assert program.variables["v"].constraint.type == list_of(STRING)
     assert program.outputs["o"].sensitive
     assert [item.address for item in program.resources] == ["opsconsole_host.a"]
 

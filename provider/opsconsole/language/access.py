@@ -2,112 +2,166 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from opsconsole.language.conversion import convert, to_text
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.value_types import (
+from opsconsole.language.syntax import Node, Quoted, Reference, Scope, Step
+from opsconsole.language.values import (
+    DYNAMIC,
     NUMBER,
     STRING,
-    ListValue,
-    MapValue,
-    Marked,
-    SetValue,
-    describe,
-    mark,
-    type_of,
+    Marks,
+    Value,
+    is_sequence,
+    items_of,
+    list_value,
+    tuple_of,
+    unknown,
+    unpack,
 )
 from opsconsole.values import UNKNOWN
 
 
-def attribute(value: Any, name: str) -> Any:
+def attribute(value: Value, name: str) -> Value:
     """Return the attribute or the map element `name` of `value`.
 
     Raises:
         EvaluationError: There is none.
     """
-    if isinstance(value, Marked):
-        return mark(attribute(value.value, name), value.marks)
-    if isinstance(value, dict):
-        if name in value:
-            return value[name]
-        if isinstance(value, MapValue):
-            raise EvaluationError(f'this map has no element with the key "{name}"')
-        raise EvaluationError(f'this object has no attribute named "{name}"')
-    if value is UNKNOWN:
-        return UNKNOWN
-    if value is None:
+    type = value.type
+    if type.kind not in ("object", "map", "dynamic"):
+        hint = ""
+        if isinstance(value.data, list) and value.data and isinstance(value.data[0], dict):
+            hint = ": name one element"
+        raise EvaluationError(f'a {type} has no attribute "{name}"{hint}')
+    if value.is_null:
         raise EvaluationError(f'this value is null, so it has no attribute "{name}"')
-    if isinstance(value, list) and value and isinstance(value[0], dict):
-        raise EvaluationError(
-            f'a {describe(type_of(value))} has no attribute "{name}": name one element'
-        )
-    raise EvaluationError(f'a {describe(type_of(value))} has no attribute "{name}"')
+    if type.kind == "object" and name not in type.names:
+        raise EvaluationError(f'this object has no attribute named "{name}"')
+    inner = type.inner[type.names.index(name)] if type.kind == "object" else type.element
+    if value.data is UNKNOWN:
+        return unknown(inner, value.marks)
+    if name not in value.data:
+        raise EvaluationError(f'this map has no element with the key "{name}"')
+    return unpack(inner, value.data[name], value.marks)
 
 
-def element(value: Any, key: Any) -> Any:
+def element(value: Value, key: Value) -> Value:
     """Return `value[key]`.
 
     Raises:
         EvaluationError: There is none.
     """
-    if isinstance(value, Marked):
-        return mark(element(value.value, key), value.marks)
-    if isinstance(key, Marked):
-        return mark(element(value, key.value), key.marks)
-    if value is None:
+    type, marks = value.type, value.marks | key.marks
+    if value.is_null:
         raise EvaluationError("this value is null, so it has no indices")
-    if key is None:
+    if key.is_null:
         raise EvaluationError("null is not an index")
-    if value is UNKNOWN or key is UNKNOWN:
-        return UNKNOWN
-    if isinstance(value, SetValue):
+    if type is DYNAMIC:
+        return unknown(marks=marks)
+    if type.kind == "set":
         raise EvaluationError("the elements of a set have no index: convert it with tolist()")
-    if isinstance(value, list):
-        return _positioned(value, key)
-    if isinstance(value, dict):
-        name = convert(key, STRING)
-        if name not in value:
-            kind = "map" if isinstance(value, MapValue) else "object"
-            raise EvaluationError(f'this {kind} has no element "{name}"')
-        return value[name]
-    raise EvaluationError(f"a {describe(type_of(value))} has no indices")
+    if is_sequence(value):
+        return _item_at(value, convert(key, NUMBER).data, marks)
+    if type.kind not in ("map", "object"):
+        raise EvaluationError(f"a {type} has no indices")
+    name = convert(key, STRING).data
+    if name is UNKNOWN:
+        return unknown(type.element, marks)
+    known = type.names if type.kind == "object" else value.data
+    if known is not UNKNOWN and name not in known:
+        raise EvaluationError(f'this {type.kind} has no element "{name}"')
+    return attribute(value, name).mark(marks)
 
 
-def _positioned(value: list[Any], key: Any) -> Any:
-    position = convert(key, NUMBER)
+def _item_at(value: Value, position: Any, marks: Marks) -> Value:
+    type = value.type
+    if position is UNKNOWN:
+        return unknown(type.element, marks)
     if isinstance(position, Fraction):
         raise EvaluationError("an index of a sequence must be a whole number")
     if position < 0:
         raise EvaluationError("an index of a sequence cannot be negative")
-    if position >= len(value):
-        raise EvaluationError(f"index {to_text(position)} is beyond the {len(value)} elements")
-    return value[position]
+    items = type.inner if type.kind == "tuple" else value.data
+    if items is not UNKNOWN and position >= len(items):
+        raise EvaluationError(f"index {to_text(position)} is beyond the {len(items)} elements")
+    inner = type.inner[position] if type.kind == "tuple" else type.element
+    return unpack(inner, UNKNOWN if value.data is UNKNOWN else value.data[position], marks)
 
 
-def splat(value: Any, each: Callable[[Any], Any]) -> Any:
-    """Return `each` of the elements of `value`; a single value counts as one, null as none."""
-    if isinstance(value, Marked):
-        return mark(splat(value.value, each), value.marks)
-    if value is UNKNOWN:
-        return UNKNOWN
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        return [each(value)]
-    if isinstance(value, SetValue) and not value.known:
-        return UNKNOWN
-    results = [each(item) for item in value]
-    if isinstance(value, ListValue | SetValue):
-        return _as_list(results)
-    return results
+def follow(value: Value, steps: Sequence[Step]) -> Value:
+    """Return what `steps` lead to in `value`."""
+    for step in steps:
+        if isinstance(step, int):
+            value = element(value, Value(NUMBER, step))
+        elif isinstance(step, Quoted):
+            value = element(value, Value(STRING, str(step)))
+        else:
+            value = attribute(value, step)
+    return value
 
 
-def _as_list(results: list[Any]) -> Any:
-    """A splat over a list yields a list where all results are of one type, else a tuple."""
-    kinds = {type_of(item) for item in results}
-    if len(kinds) == 1:
-        return ListValue(results, kinds.pop())
-    return results if kinds else ListValue([], "dynamic")
+class GetAttribute(Node):
+    """`source.name`, where the source is not a plain reference."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, source: Node, name: str) -> None:
+        super().__init__(source)
+        self.name = name
+
+    def evaluate(self, scope: Scope) -> Value:
+        return attribute(self.operands[0].evaluate(scope), self.name)
+
+
+class Index(Node):
+    """`source[key]`, where the key is not written out or the source is not a plain reference."""
+
+    __slots__ = ()
+
+    def evaluate(self, scope: Scope) -> Value:
+        source, key_node = self.operands
+        key = key_node.evaluate(scope)
+        if isinstance(source, Reference):
+            return scope.resolve_index(source, key)
+        return element(source.evaluate(scope), key)
+
+
+ITEM: Final = "*"
+"""The name by which what follows a splat refers to the element that it is at."""
+
+
+class Splat(Node):
+    """`source[*]…`: the second operand says what is taken of each element.
+
+    A single value counts as one element, null as none.
+    """
+
+    __slots__ = ()
+
+    def evaluate(self, scope: Scope) -> Value:
+        source, each = self.operands
+        value = source.evaluate(scope)
+        if value.is_null and is_sequence(value):
+            raise EvaluationError("a splat cannot go over null")
+        if value.is_null:
+            return tuple_of(()).mark(value.marks)
+        if not value.is_known:
+            return unknown(marks=value.marks)
+        items = items_of(value) if is_sequence(value) else [value.unmark()]
+        scope.work.count(len(items))
+        results = [each.evaluate(scope.within({ITEM: item})) for item in items]
+        types = {item.type for item in results}
+        if value.kind in ("list", "set"):
+            if not results:
+                example = {ITEM: unknown(value.type.element)}
+                types = {each.evaluate(scope.within(example)).type}
+            if len(types) == 1:
+                return list_value(results, types.pop()).mark(value.marks)
+        return tuple_of(results).mark(value.marks)
+
+    def references(self, bound: frozenset[str] = frozenset()) -> Iterator[Reference]:
+        return super().references(bound | {ITEM})

@@ -23,7 +23,7 @@ from opsconsole.language.model import Block, BlockDefinition, Json, LifecycleBlo
 from opsconsole.language.parser import plain_reference
 from opsconsole.language.support import foreign_name, is_foreign
 from opsconsole.language.syntax import Quoted
-from opsconsole.language.value_types import normalised
+from opsconsole.language.values import normalised
 from opsconsole.phrases import did_you_mean
 
 RESERVED_VARIABLES: Final = frozenset(

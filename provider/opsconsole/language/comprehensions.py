@@ -1,34 +1,31 @@
-"""`for` expressions and the template directives `%{ for }` and `%{ if }`."""
+"""`for` expressions and the template directive `%{ for }`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from opsconsole.language.conversion import convert, to_text
+from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.syntax import Composite, Node, Reference, Scope
-from opsconsole.language.value_types import (
+from opsconsole.language.nodes import join_parts, make_object
+from opsconsole.language.syntax import Node, Reference, Scope
+from opsconsole.language.values import (
     BOOL,
     NO_MARKS,
+    PRIMITIVES,
     STRING,
-    Marks,
-    SetValue,
-    check_length,
-    count_parts,
-    describe,
-    mark,
-    size_of,
-    type_of,
-    unmark,
+    Value,
+    elements,
+    items_of,
+    tuple_of,
+    unknown,
 )
 from opsconsole.values import UNKNOWN
 
 
 class _For(Node):
-    """What both forms share: the names, the collection, the results and the condition."""
+    """What the forms share; the collection and the results are operands."""
 
-    __slots__ = ("collection", "condition", "names", "results")
+    __slots__ = ("condition", "names")
 
     def __init__(
         self,
@@ -37,66 +34,59 @@ class _For(Node):
         results: Sequence[Node],
         condition: Node | None,
     ) -> None:
+        super().__init__(collection, *results)
         self.names = tuple(names)
-        self.collection = collection
-        self.results = tuple(results)
         self.condition = condition
 
-    def references(self, bound: frozenset[str] = frozenset()) -> Iterator[Reference]:
-        yield from self.collection.references(bound)
-        inner = bound | frozenset(self.names)
-        for child in self.children()[1:]:
-            yield from child.references(inner)
-
     def children(self) -> Sequence[Node]:
-        extra = () if self.condition is None else (self.condition,)
-        return (self.collection, *self.results, *extra)
+        return self.operands if self.condition is None else (*self.operands, self.condition)
 
-    def rounds(self, source: Any, scope: Scope) -> Iterator[tuple[Scope, Marks] | None]:
-        """Yield the scope of each round that passes the condition; None where that is not known.
+    def references(self, bound: frozenset[str] = frozenset()) -> Iterator[Reference]:
+        collection, *others = self.children()
+        yield from collection.references(bound)
+        for child in others:
+            yield from child.references(bound.union(self.names))
 
-        The condition is tried beforehand, so that a wrong one fails without any round, too.
-        """
-        if self.condition is not None:
-            trial, _ = unmark(
-                self.condition.evaluate(scope.within(dict.fromkeys(self.names, UNKNOWN)))
-            )
-            convert(trial, BOOL)
-        for key, value in _entries(source):
-            count_parts(1)
-            bound = (key, value)[-len(self.names) :]
-            inner = scope.within(dict(zip(self.names, bound, strict=True)))
-            if self.condition is None:
-                yield inner, NO_MARKS
-                continue
-            verdict, marks = unmark(self.condition.evaluate(inner))
-            if verdict is None:
-                raise EvaluationError("the condition of a for expression is null")
-            if verdict is UNKNOWN:
-                yield None
-            elif convert(verdict, BOOL):
-                yield inner, marks
-
-    def source(self, scope: Scope) -> tuple[Any, Marks]:
-        """Return the collection and its marks."""
-        source, marks = unmark(self.collection.evaluate(scope))
-        if source is None:
+    def evaluate(self, scope: Scope) -> Value:
+        source = self.operands[0].evaluate(scope)
+        if source.is_null:
             raise EvaluationError("a for expression cannot go over null")
-        if source is not UNKNOWN and not isinstance(source, list | dict):
-            raise EvaluationError(f"a for expression cannot go over a {describe(type_of(source))}")
-        has_unknown = isinstance(source, SetValue) and not source.known
-        return (UNKNOWN if has_unknown else source), marks
+        if source.type in PRIMITIVES:
+            raise EvaluationError(f"a for expression cannot go over a {source.type}")
+        if not source.is_known:
+            return unknown(marks=source.marks)
+        marks = set(source.marks)
+        self._try_condition(scope)
+        results: list[Value] = []
+        has_unknown = False
+        count = scope.work.count
+        rounds = elements(source) if len(self.names) == 2 else ((i,) for i in items_of(source))
+        for bound in rounds:
+            count(1)
+            inner = scope.within(dict(zip(self.names, bound, strict=True)))
+            if self.condition is not None:
+                verdict = self.condition.evaluate(inner)
+                marks |= verdict.marks
+                if verdict.is_null:
+                    raise EvaluationError("the condition of a for expression is null")
+                if verdict.data is UNKNOWN:
+                    has_unknown = True
+                    continue
+                if not convert(verdict, BOOL).data:
+                    continue
+            results += [result.evaluate(inner) for result in self.operands[1:]]
+        made = self.collect(results, scope)
+        return (unknown() if has_unknown else made).mark(frozenset(marks))
 
+    def _try_condition(self, scope: Scope) -> None:
+        """Evaluate the condition, so that a wrong one fails without any round, too."""
+        if self.condition is not None:
+            trial = self.condition.evaluate(scope.within(dict.fromkeys(self.names, unknown())))
+            convert(trial, BOOL)
 
-def _entries(source: Any) -> Iterator[tuple[Any, Any]]:
-    if isinstance(source, dict):
-        for key in sorted(source):
-            yield key, source[key]
-    elif isinstance(source, SetValue):
-        for item in source:
-            yield item, item
-    else:
-        yield from enumerate(source)
+    def collect(self, results: Sequence[Value], scope: Scope) -> Value:
+        """Return what the results of all rounds make: of each a value, or a key and a value."""
+        raise NotImplementedError
 
 
 class ForTuple(_For):
@@ -104,70 +94,8 @@ class ForTuple(_For):
 
     __slots__ = ()
 
-    def evaluate(self, scope: Scope) -> Any:
-        source, marks = self.source(scope)
-        if source is UNKNOWN:
-            return mark(UNKNOWN, marks)
-        items = []
-        has_unknown = False
-        for entry in self.rounds(source, scope):
-            if entry is None:
-                has_unknown = True
-                continue
-            inner, found = entry
-            marks |= found
-            items.append(self.results[0].evaluate(inner))
-        size_of(items)
-        return mark(UNKNOWN if has_unknown else items, marks)
-
-
-class ForObject(_For):
-    """`{for key, value in collection : new_key => result... if condition}`."""
-
-    __slots__ = ("grouped",)
-
-    def __init__(
-        self,
-        names: Sequence[str],
-        collection: Node,
-        results: Sequence[Node],
-        condition: Node | None,
-        *,
-        grouped: bool,
-    ) -> None:
-        super().__init__(names, collection, results, condition)
-        self.grouped = grouped
-
-    def evaluate(self, scope: Scope) -> Any:
-        source, marks = self.source(scope)
-        if source is UNKNOWN:
-            return mark(UNKNOWN, marks)
-        values: dict[str, Any] = {}
-        has_unknown = False
-        for entry in self.rounds(source, scope):
-            if entry is None:
-                has_unknown = True
-                continue
-            inner, found = entry
-            key, key_marks = unmark(self.results[0].evaluate(inner))
-            marks |= found | key_marks
-            if key is UNKNOWN:
-                has_unknown = True
-                continue
-            self._add(values, key, self.results[1].evaluate(inner))
-        size_of(values)
-        return mark(UNKNOWN if has_unknown else values, marks)
-
-    def _add(self, values: dict[str, Any], key: Any, value: Any) -> None:
-        if key is None:
-            raise EvaluationError("null is not a key of an object")
-        name = convert(key, STRING)
-        if self.grouped:
-            values.setdefault(name, []).append(value)
-        elif name in values:
-            raise EvaluationError(f'two elements have the key "{name}": group them with ...')
-        else:
-            values[name] = value
+    def collect(self, results: Sequence[Value], scope: Scope) -> Value:
+        return tuple_of(results)
 
 
 class ForTemplate(_For):
@@ -175,37 +103,38 @@ class ForTemplate(_For):
 
     __slots__ = ()
 
-    def evaluate(self, scope: Scope) -> Any:
-        source, marks = self.source(scope)
-        if source is UNKNOWN:
-            return mark(UNKNOWN, marks)
-        pieces: list[str] = []
-        has_unknown = False
-        length = 0
-        for entry in self.rounds(source, scope):
-            if entry is None:
-                raise EvaluationError("a template directive has no condition")
-            value, found = unmark(self.results[0].evaluate(entry[0]))
-            marks |= found
-            if value is UNKNOWN:
-                has_unknown = True
-            else:
-                pieces.append(to_text(value))
-                length += len(pieces[-1])
-                check_length(length)
-        return mark(UNKNOWN if has_unknown else "".join(pieces), marks)
+    def collect(self, results: Sequence[Value], scope: Scope) -> Value:
+        return join_parts(results, scope)
 
 
-class IfTemplate(Composite):
-    """`%{ if condition }text%{ else }text%{ endif }`."""
+class ForObject(_For):
+    """`{for key, value in collection : new_key => result if condition}`."""
 
     __slots__ = ()
 
-    def evaluate(self, scope: Scope) -> Any:
-        verdict, marks = unmark(self.operands[0].evaluate(scope))
-        if verdict is None:
-            raise EvaluationError("the condition of a template directive is null")
-        if verdict is UNKNOWN:
-            return mark(UNKNOWN, marks)
-        chosen = self.operands[1 if convert(verdict, BOOL) else 2]
-        return mark(chosen.evaluate(scope), marks)
+    def collect(self, results: Sequence[Value], scope: Scope) -> Value:
+        seen: set[str] = set()
+        for key in results[::2]:
+            name = convert(key, STRING).data
+            if isinstance(name, str) and name in seen:
+                raise EvaluationError(f'two elements have the key "{name}": group them with ...')
+            seen.add(name)
+        return make_object(zip(results[::2], results[1::2], strict=True))
+
+
+class ForGroups(_For):
+    """`{for key, value in collection : new_key => result... if condition}`."""
+
+    __slots__ = ()
+
+    def collect(self, results: Sequence[Value], scope: Scope) -> Value:
+        groups: dict[str, list[Value]] = {}
+        keys: dict[str, Value] = {}
+        marks = NO_MARKS
+        for key, item in zip(results[::2], results[1::2], strict=True):
+            marks |= key.marks
+            name = convert(key, STRING).data
+            keys[name] = key
+            groups.setdefault(name, []).append(item)
+        pairs = ((key, tuple_of(groups[name])) for name, key in keys.items())
+        return make_object(pairs).mark(marks)

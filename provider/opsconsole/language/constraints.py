@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.nodes import Call, Object, Tuple
 from opsconsole.language.parser import parse_expression
-from opsconsole.language.syntax import Literal, Node, Reference, Scope
-from opsconsole.language.value_types import BOOL, DYNAMIC, NUMBER, STRING, Type, rebuilt, unmark
-from opsconsole.values import UNKNOWN
+from opsconsole.language.syntax import Literal, Node, Reference, Scope, Work
+from opsconsole.language.values import (
+    BOOL,
+    COLLECTIONS,
+    DYNAMIC,
+    NULL,
+    NUMBER,
+    STRING,
+    Type,
+    Value,
+    elements,
+    items_of,
+    object_of,
+    object_type,
+    tuple_of,
+    tuple_type,
+)
 
 _NAMES = {"string": STRING, "number": NUMBER, "bool": BOOL, "any": DYNAMIC}
-_BARE = {"list": ("list", DYNAMIC), "map": ("map", DYNAMIC), "set": ("set", DYNAMIC)}
+_BARE = {kind: Type(kind, (DYNAMIC,)) for kind in COLLECTIONS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +47,10 @@ class Constraint:
     type: Type
     inner: Constraint | None = None
     attributes: tuple[tuple[str, Constraint], ...] = ()
-    optional: tuple[tuple[str, Any], ...] = ()
+    optional: tuple[tuple[str, Value], ...] = ()
     items: tuple[Constraint, ...] = ()
 
-    def apply(self, value: Any) -> Any:
+    def apply(self, value: Value) -> Value:
         """Return `value` converted, optional attributes filled in.
 
         Raises:
@@ -43,26 +58,32 @@ class Constraint:
         """
         return convert(self._filled(value), self.type)
 
-    def _filled(self, value: Any) -> Any:
-        bare, marks = unmark(value)
-        if marks or bare is None or bare is UNKNOWN:
+    def _filled(self, value: Value) -> Value:
+        if not isinstance(value.data, list | dict) or not value.is_known:
             return value
-        if self.inner is not None and isinstance(bare, list):
-            return rebuilt(bare, [self.inner._filled(item) for item in bare])
-        if self.inner is not None and isinstance(bare, dict):
-            return rebuilt(bare, {key: self.inner._filled(item) for key, item in bare.items()})
-        if self.attributes and isinstance(bare, dict):
-            filled = dict(bare)
+        if isinstance(value.data, list):
+            return self._filled_sequence(value)
+        pairs = {key.data: item for key, item in elements(value)}
+        if self.inner is not None:
+            pairs = {name: self.inner._filled(item) for name, item in pairs.items()}
+            return object_of(pairs).mark(value.marks)
+        if self.attributes:
             for name, default in self.optional:
-                if filled.get(name) is None:
-                    filled[name] = default
+                if pairs.get(name, NULL).is_null:
+                    pairs[name] = default
             for name, constraint in self.attributes:
-                if name in filled:
-                    filled[name] = constraint._filled(filled[name])
-            return filled
-        if self.items and isinstance(bare, list) and len(bare) == len(self.items):
-            return [item._filled(one) for item, one in zip(self.items, bare, strict=True)]
+                if name in pairs:
+                    pairs[name] = constraint._filled(pairs[name])
+            return object_of(pairs).mark(value.marks)
         return value
+
+    def _filled_sequence(self, value: Value) -> Value:
+        items = items_of(value)
+        inner = self.items if self.inner is None else (self.inner,) * len(items)
+        if not inner or len(inner) != len(items):
+            return value
+        filled = (of._filled(item) for of, item in zip(inner, items, strict=True))
+        return tuple_of(filled).mark(value.marks)
 
 
 ANY = Constraint(DYNAMIC)
@@ -88,27 +109,27 @@ def _constraint(node: Node, text: str) -> Constraint:
             return Constraint(_BARE[name], inner=ANY)
     if isinstance(node, Call) and len(node.operands) == 1:
         argument = node.operands[0]
-        if node.name in ("list", "set", "map"):
+        if node.name in COLLECTIONS:
             inner = _constraint(argument, text)
-            return Constraint((node.name, inner.type), inner=inner)
+            return Constraint(Type(node.name, (inner.type,)), inner=inner)
         if node.name == "object" and isinstance(argument, Object):
             return _object(argument, text)
         if node.name == "tuple" and isinstance(argument, Tuple):
             items = tuple(_constraint(item, text) for item in argument.operands)
-            return Constraint(("tuple", tuple(item.type for item in items)), items=items)
+            return Constraint(tuple_type(item.type for item in items), items=items)
     raise EvaluationError(f'"{text}" is not a type constraint')
 
 
 def _object(node: Object, text: str) -> Constraint:
     attributes: dict[str, Constraint] = {}
-    optional: dict[str, Any] = {}
+    optional: dict[str, Value] = {}
     for key, value in zip(node.operands[::2], node.operands[1::2], strict=True):
         if not isinstance(key, Literal):
             raise EvaluationError(f'"{text}" is not a type constraint')
-        name = str(key.value)
+        name = str(key.value.data)
         if isinstance(value, Call) and value.name == "optional" and value.operands:
             constraint = _constraint(value.operands[0], text)
-            default = None
+            default = Value(constraint.type, None)
             if len(value.operands) > 1:
                 default = constraint.apply(value.operands[1].evaluate(LITERALS))
             optional[name] = default
@@ -116,23 +137,26 @@ def _object(node: Object, text: str) -> Constraint:
         else:
             attributes[name] = _constraint(value, text)
     ordered = tuple(sorted(attributes.items()))
-    kind = ("object", tuple((name, constraint.type) for name, constraint in ordered))
+    kind = object_type({name: constraint.type for name, constraint in ordered})
     return Constraint(kind, attributes=ordered, optional=tuple(optional.items()))
 
 
 class LiteralScope:
     """A scope in which nothing can be referred to or called."""
 
-    def within(self, names: dict[str, Any]) -> Scope:
+    def __init__(self) -> None:
+        self.work = Work()
+
+    def within(self, names: dict[str, Value]) -> Scope:
         return self
 
-    def resolve(self, reference: Reference) -> Any:
+    def resolve(self, reference: Reference) -> Value:
         raise EvaluationError(f"a value cannot refer to {reference.written()} here")
 
-    def resolve_index(self, reference: Reference, key: Any) -> Any:
+    def resolve_index(self, reference: Reference, key: Value) -> Value:
         return self.resolve(reference)
 
-    def call(self, name: str, arguments: Any) -> Any:
+    def call(self, name: str, arguments: Sequence[Value]) -> Value:
         raise EvaluationError(f"a value cannot call {name} here")
 
 

@@ -1,303 +1,361 @@
-"""Equality of values, the order of sets, and conversion: to the types of arguments, variables and
-attributes as Terraform does it, and to and from wire values. `equal` takes unmarked values only.
+"""Types and values against each other: the type that several can have, conversion, equality, and
+the order of sets, by go-cty's rules. And what attributes of a definition take and hold.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final
 
 from opsconsole.definition import Attribute, Kind
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.unification import unify
-from opsconsole.language.value_types import (
+from opsconsole.language.numbers import format_number, from_float, parse_number
+from opsconsole.language.values import (
     BOOL,
+    COLLECTIONS,
     DYNAMIC,
     IS_SENSITIVE,
     NO_MARKS,
+    NULL,
     NUMBER,
+    PRIMITIVES,
     STRING,
-    ListValue,
-    MapValue,
     Marked,
-    SetValue,
     Type,
-    describe,
-    format_number,
-    from_float,
-    kind_of,
-    mark,
-    parse_number,
-    type_of,
-    unmark_deep,
+    Value,
+    elements,
+    is_sequence,
+    items_of,
+    list_of,
+    list_value,
+    map_value,
+    object_of,
+    object_type,
+    pack,
+    set_of,
+    strip_marks,
+    tuple_of,
+    type_from_json,
 )
 from opsconsole.state import WrittenNumber
-from opsconsole.values import UNKNOWN, Value
+from opsconsole.values import UNKNOWN, holds_unknown
 
 
-def equal(left: Any, right: Any) -> Any:
-    """Return whether two values are equal as `==` has it: True, False or UNKNOWN.
-
-    Values of different types differ, a list and a tuple of the same elements included.
-    """
-    if left is UNKNOWN or right is UNKNOWN:
-        return UNKNOWN
-    if left is None or right is None:
-        return left is right
-    if not _comparable(type_of(left), type_of(right)):
-        return False
-    if isinstance(left, SetValue):
-        if not (left.known and right.known):
-            return UNKNOWN
-        return len(left) == len(right) and all(map(equal, left, right))
-    if isinstance(left, list):
-        if len(left) != len(right):
-            return False
-        return all_of(equal(*pair) for pair in zip(left, right, strict=True))
-    if isinstance(left, dict):
-        if left.keys() != right.keys():
-            return False
-        return all_of(equal(left[key], right[key]) for key in left)
-    return left == right
+def unify(types: Iterable[Type]) -> Type | None:
+    """Return the type that all `types` convert to, or None; DYNAMIC fits every type."""
+    known = [type for type in dict.fromkeys(types) if type != DYNAMIC]
+    if len(known) < 2:
+        return known[0] if known else DYNAMIC
+    kinds = {type.kind for type in known}
+    if PRIMITIVES.issuperset(known):
+        return STRING if STRING in known else None
+    if kinds in ({"object"}, {"tuple"}):
+        return _unify_each(known, "map" if "object" in kinds else "list")
+    if kinds == {"map", "object"}:
+        return _unify_all("map", known)
+    if kinds == {"list", "tuple"}:
+        return _unify_all("list", known)
+    if len(kinds) == 1:
+        return _unify_all(kinds.pop(), known)
+    return _most_general(known)
 
 
-def _comparable(left: Type, right: Type) -> bool:
-    """Return whether two types are the same where both are known."""
-    if left == right or DYNAMIC in (left, right):
+def _unify_all(kind: str, types: Sequence[Type]) -> Type | None:
+    """Return the collection whose elements all parts of `types` convert to."""
+    element = unify(inner for type in types for inner in type.inner)
+    return None if element is None else Type(kind, (element,))
+
+
+def _unify_each(types: Sequence[Type], otherwise: str) -> Type | None:
+    """Return the tuple or the object that `types` convert to, part by part; else a collection."""
+    first = types[0]
+    if any(type.names != first.names or len(type.inner) != len(first.inner) for type in types):
+        return _unify_all(otherwise, types)
+    inner: list[Type] = []
+    for column in zip(*(type.inner for type in types), strict=True):
+        found = unify(column)
+        if found is None:
+            return None
+        inner.append(found)
+    return Type(first.kind, inner, first.names)
+
+
+_RANK: Final = {"list": 0, "tuple": 1, "set": 2}
+
+
+def _most_general(types: Sequence[Type]) -> Type | None:
+    """Return the first type that all others convert to: lists are tried before sets."""
+
+    def rank(type: Type) -> tuple[int, bool]:
+        return _RANK.get(type.kind, 3), type.element != STRING
+
+    for wanted in sorted(types, key=rank):
+        if all(_converts(type, wanted) for type in types):
+            return wanted
+    return None
+
+
+_ALIKE: Final = frozenset(
+    (("list", "list"), ("set", "set"), ("set", "list"), ("list", "set"), ("map", "map"))
+)
+
+
+def _converts(source: Type, wanted: Type) -> bool:
+    """Return whether some values of one type convert to another."""
+    if source == wanted or DYNAMIC in (source, wanted):
         return True
-    if isinstance(left, str) or isinstance(right, str) or left[0] != right[0]:
-        return False
-    if left[0] == "tuple":
-        return len(left[1]) == len(right[1]) and all(map(_comparable, left[1], right[1]))
-    if left[0] == "object":
-        return [name for name, _ in left[1]] == [name for name, _ in right[1]] and all(
-            _comparable(one[1], other[1]) for one, other in zip(left[1], right[1], strict=True)
-        )
-    return _comparable(left[1], right[1])
+    if source in PRIMITIVES and wanted in PRIMITIVES:
+        return STRING in (source, wanted)
+    kinds = source.kind, wanted.kind
+    if kinds in (("tuple", "list"), ("tuple", "set"), ("object", "map")) or kinds in _ALIKE:
+        return all(_converts(inner, wanted.element) for inner in source.inner)
+    return False
 
 
-def all_of(verdicts: Iterable[Any]) -> Any:
-    """Return whether all of `verdicts` hold: True, False or UNKNOWN."""
-    unknown = False
-    for verdict in verdicts:
-        if verdict is UNKNOWN:
-            unknown = True
-        elif not verdict:
-            return False
-    return UNKNOWN if unknown else True
-
-
-def any_of(verdicts: Iterable[Any]) -> Any:
-    """Return whether one of `verdicts` holds: True, False or UNKNOWN."""
-    unknown = False
-    for verdict in verdicts:
-        if verdict is UNKNOWN:
-            unknown = True
-        elif verdict:
-            return True
-    return UNKNOWN if unknown else False
-
-
-def ordered_set(items: Iterable[Any]) -> list[Any]:
-    """Return the distinct `items` in the order of iteration; unknown ones last, each kept."""
-    known: dict[str, Any] = {}
-    unknown = []
-    for item in items:
-        if item is UNKNOWN:
-            unknown.append(item)
-        else:
-            known.setdefault(fingerprint(item), item)
-    return [*sorted(known.values(), key=_position), *unknown]
-
-
-def _position(item: Any) -> tuple[Any, ...]:
-    if item is None:
-        return (1, "")
-    kind = type_of(item)
-    if kind == STRING:
-        return (0, item.encode())
-    if kind in (NUMBER, BOOL):
-        return (0, item)
-    return (0, fingerprint(item).encode())
-
-
-def fingerprint(value: Any) -> str:
-    """Return a text that is the same for equal values of one type only."""
-    if isinstance(value, Marked):
-        return fingerprint(value.value)
-    if value is UNKNOWN:
-        return "?"
-    if value is None:
-        return "~"
-    if isinstance(value, bool):
-        return "T" if value else "F"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, int | Fraction):
-        return format_number(value)
-    if isinstance(value, dict):
-        if isinstance(value, MapValue):
-            body = "".join(
-                f"{fingerprint(key)}:{fingerprint(value[key])};" for key in sorted(value)
-            )
-            return f"{{{body}}}"
-        return f"<{''.join(f'{fingerprint(value[key])};' for key in sorted(value))}>"
-    inner = "".join(f"{fingerprint(item)};" for item in value)
-    return f"<{inner}>" if type(value) is list else f"[{inner}]"
-
-
-def convert(value: Any, wanted: Type) -> Any:
-    """Return `value` converted to the type `wanted`; null, unknown and marks pass through.
+def convert(value: Value, wanted: Type) -> Value:
+    """Return `value` converted to the type `wanted`; marks stay.
 
     Raises:
         EvaluationError: There is no such conversion, or not for this value.
     """
-    if value is None or value is UNKNOWN or wanted == DYNAMIC:
+    if value.type is wanted or wanted is DYNAMIC or value.type == wanted:
         return value
-    if isinstance(value, Marked):
-        return mark(convert(value.value, wanted), value.marks)
-    return _BY_KIND[kind_of(wanted)](value, wanted)
+    if value.data is None or value.data is UNKNOWN:
+        if not _is_possible(value.type, wanted):
+            raise _required(wanted.kind, value)
+        return Value(_complete(wanted, value.type), value.data, value.marks)
+    if wanted in PRIMITIVES:
+        return Value(wanted, _to_primitive(value, wanted), value.marks)
+    if wanted.kind in ("list", "set", "tuple"):
+        if not is_sequence(value, sets=wanted.kind != "tuple"):
+            raise _required(wanted.kind, value)
+        return (_to_tuple if wanted.kind == "tuple" else _to_list_or_set)(value, wanted)
+    if not isinstance(value.data, dict):
+        raise _required(wanted.kind, value)
+    return (_to_map if wanted.kind == "map" else _to_object)(value, wanted)
 
 
-def to_text(value: Any) -> str:
-    """Return a known, unmarked primitive as string."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | Fraction):
-        return format_number(value)
-    raise EvaluationError(f"string required, but this is {_named(value)}")
+def _required(what: str | Type, value: Value) -> EvaluationError:
+    return EvaluationError(f"{what} required, but this is {value.type}")
 
 
-def _number(value: Any, _: Type) -> Any:
-    if isinstance(value, int | Fraction) and not isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        number = parse_number(value)
+def _is_possible(source: Type, wanted: Type) -> bool:
+    """Return whether a null or unknown value of one type can be one of another."""
+    if _converts(source, wanted):
+        return True
+    kinds = source.kind, wanted.kind
+    if kinds == ("object", "object"):
+        ours = source.attributes
+        return all(
+            name in ours and _is_possible(ours[name], inner)
+            for name, inner in wanted.attributes.items()
+        )
+    if kinds == ("tuple", "tuple"):
+        same = len(source.inner) == len(wanted.inner)
+        return same and all(map(_is_possible, source.inner, wanted.inner))
+    return kinds == ("map", "object")
+
+
+def _complete(wanted: Type, source: Type) -> Type:
+    """Return `wanted` with what `source` knows in the place of `any`."""
+    if wanted.kind not in COLLECTIONS or wanted.element != DYNAMIC or source == DYNAMIC:
+        return wanted
+    return Type(wanted.kind, (unify(source.inner) or DYNAMIC,))
+
+
+def _to_primitive(value: Value, wanted: Type) -> Any:
+    data = value.data
+    if value.type not in PRIMITIVES or {value.type, wanted} == {NUMBER, BOOL}:
+        raise _required(wanted, value)
+    if wanted is STRING:
+        return to_text(data)
+    if wanted is NUMBER:
+        number = parse_number(data)
         if number is None:
             raise EvaluationError("a number is required")
         return number
-    raise EvaluationError(f"number required, but this is {_named(value)}")
-
-
-_BOOLEANS: Final[Mapping[str, bool]] = {"true": True, "1": True, "false": False, "0": False}
-
-
-def _bool(value: Any, _: Type) -> bool:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value in _BOOLEANS:
-        return _BOOLEANS[value]
-    if isinstance(value, str):
+    if data not in _BOOLEANS:
         raise EvaluationError("a bool is required")
-    raise EvaluationError(f"bool required, but this is {_named(value)}")
+    return _BOOLEANS[data]
 
 
-def common_element(items: Iterable[Any], what: str) -> Type:
-    """Return the one type that all `items` convert to.
-
-    Raises:
-        EvaluationError: There is none; the message calls the collection `what`.
-    """
-    element = unify([type_of(item) for item in items])
-    if element is None:
-        raise EvaluationError(f"all {what} elements must have the same type")
-    return element
+_BOOLEANS: Final = {"true": True, "1": True, "false": False, "0": False}
 
 
-def _elements(value: Any, element: Type, what: str) -> tuple[list[Any], Type]:
-    if not isinstance(value, list):
-        raise EvaluationError(f"{what} required, but this is {_named(value)}")
-    if getattr(value, "element", None) == element:
-        return list(value), element
-    if element == DYNAMIC:
-        inner = getattr(value, "element", DYNAMIC)
-        element = inner if inner != DYNAMIC else common_element(value, what)
-    return [convert(item, element) for item in value], element
+def to_text(data: Any) -> str:
+    """Return the data of a known primitive as a string."""
+    if isinstance(data, str):
+        return data
+    return format_number(data) if type(data) is not bool else "true" if data else "false"
 
 
-def _list(value: Any, wanted: Type) -> ListValue:
-    return ListValue(*_elements(value, wanted[1], "list"))
+def _convert_elements(
+    value: Value, items: Sequence[Value], wanted: Type
+) -> tuple[list[Value], Type]:
+    """Return the elements of `value` as a collection `wanted`, which may be of any, takes them."""
+    element = wanted.element if wanted.element is not DYNAMIC else value.type.element
+    if not items and not _is_possible(value.type.element, element):
+        raise _required(wanted.kind, value)
+    converted = [convert(item, element) for item in items]
+    types = dict.fromkeys(item.type for item in converted)
+    if types.keys() <= {element}:
+        return converted, element
+    common = unify(types)
+    if common is None:
+        raise EvaluationError(f"all {wanted.kind} elements must have the same type")
+    return [convert(item, common) for item in converted], common
 
 
-def _set(value: Any, wanted: Type) -> Any:
-    if isinstance(value, SetValue) and value.element == wanted[1]:
-        return value
-    items, element = _elements(value, wanted[1], "set")
-    return make_set(items, element)
+def _to_list_or_set(value: Value, wanted: Type) -> Value:
+    items, element = _convert_elements(value, items_of(value), wanted)
+    made = list_value if wanted.kind == "list" else make_set
+    return made(items, element).mark(value.marks)
 
 
-def make_set(items: Iterable[Any], element: Type) -> Any:
+def make_set(items: Iterable[Value], element: Type) -> Value:
     """Return a set of `items`; marks of elements become marks of the set, as in go-cty."""
-    marks = NO_MARKS
-    plain = []
+    marks: set[str] = set()
+    data = [strip_marks(pack(item), marks) for item in items]
+    return Value(set_of(element), order_set(data, element), frozenset(marks))
+
+
+def _to_map(value: Value, wanted: Type) -> Value:
+    names, items = sorted(value.data), items_of(value)
+    converted, element = _convert_elements(value, items, wanted)
+    return map_value(dict(zip(names, converted, strict=True)), element).mark(value.marks)
+
+
+def _to_object(value: Value, wanted: Type) -> Value:
+    pairs = {key.data: item for key, item in elements(value)}
+    for name in wanted.names:
+        if name not in pairs:
+            raise EvaluationError(f"attribute {name!r} is required")
+    types = zip(wanted.names, wanted.inner, strict=True)
+    return object_of({name: convert(pairs[name], inner) for name, inner in types}).mark(value.marks)
+
+
+def _to_tuple(value: Value, wanted: Type) -> Value:
+    items, types = items_of(value), wanted.inner
+    if len(items) != len(types):
+        raise EvaluationError(f"{len(types)} elements required, but there are {len(items)}")
+    return tuple_of(map(convert, items, types)).mark(value.marks)
+
+
+def equal(left: Value, right: Value) -> Any:
+    """Return whether two unmarked values are equal as `==` has it: True, False or UNKNOWN.
+
+    Values of different types differ, a list and a tuple of the same elements included.
+    """
+    if left.data is None or right.data is None:
+        if UNKNOWN is left.data or UNKNOWN is right.data:
+            return UNKNOWN
+        return left.data is right.data
+    if left.type != right.type and not (
+        _is_comparable(left.type, right.type)
+        and (holds_unknown(left.data) or holds_unknown(right.data))
+    ):
+        return False
+    if not left.is_known or not right.is_known:
+        return UNKNOWN
+    if isinstance(left.data, list | dict):
+        if len(left.data) != len(right.data):
+            return False
+        if isinstance(left.data, dict) and left.data.keys() != right.data.keys():
+            return False
+        return all_of(map(equal, items_of(left), items_of(right)))
+    return left.data == right.data
+
+
+def _is_comparable(left: Type, right: Type) -> bool:
+    """Return whether two types are the same where both are known."""
+    if left is DYNAMIC or right is DYNAMIC or left == right:
+        return True
+    same = (left.kind, left.names, len(left.inner)) == (right.kind, right.names, len(right.inner))
+    return same and bool(left.inner) and all(map(_is_comparable, left.inner, right.inner))
+
+
+def all_of(verdicts: Iterable[Any]) -> Any:
+    """Return whether all of `verdicts` hold: True, False or UNKNOWN."""
+    has_unknown = False
+    for verdict in verdicts:
+        if verdict is UNKNOWN:
+            has_unknown = True
+        elif not verdict:
+            return False
+    return UNKNOWN if has_unknown else True
+
+
+def any_of(verdicts: Iterable[Any]) -> Any:
+    """Return whether one of `verdicts` holds: True, False or UNKNOWN."""
+    has_unknown = False
+    for verdict in verdicts:
+        if verdict is UNKNOWN:
+            has_unknown = True
+        elif verdict:
+            return True
+    return UNKNOWN if has_unknown else False
+
+
+def order_set(items: Iterable[Any], element: Type) -> list[Any]:
+    """Return the distinct data of a set in the order of iteration; unknown ones last, each kept."""
+    known: dict[str, Any] = {}
+    unknowns = []
     for item in items:
-        bare, found = unmark_deep(item)
-        marks |= found
-        plain.append(bare)
-    return mark(SetValue(ordered_set(plain), element), marks)
+        if item is UNKNOWN:
+            unknowns.append(item)
+        else:
+            known.setdefault(fingerprint(item, element), item)
+    return [*sorted(known.values(), key=lambda item: _position(item, element)), *unknowns]
 
 
-def _map(value: Any, wanted: Type) -> MapValue:
-    if not isinstance(value, dict):
-        raise EvaluationError(f"map required, but this is {_named(value)}")
-    element = wanted[1]
-    if element == DYNAMIC:
-        inner = getattr(value, "element", DYNAMIC)
-        element = inner if inner != DYNAMIC else common_element(value.values(), "map")
-    return MapValue({key: convert(value[key], element) for key in sorted(value)}, element)
+def _position(item: Any, element: Type) -> tuple[Any, ...]:
+    if item is None:
+        return (1, "")
+    if isinstance(item, str):
+        return (0, item.encode())
+    if element in (NUMBER, BOOL):
+        return (0, item)
+    return (0, fingerprint(item, element).encode())
 
 
-def _object(value: Any, wanted: Type) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise EvaluationError(f"object required, but this is {_named(value)}")
-    missing = [name for name, _ in wanted[1] if name not in value]
-    if missing:
-        raise EvaluationError(f"attribute {missing[0]!r} is required")
-    return {name: convert(value[name], inner) for name, inner in wanted[1]}
-
-
-def _tuple(value: Any, wanted: Type) -> list[Any]:
-    if not isinstance(value, list) or isinstance(value, SetValue):
-        raise EvaluationError(f"tuple required, but this is {_named(value)}")
-    if len(value) != len(wanted[1]):
-        raise EvaluationError(f"{len(wanted[1])} elements required, but there are {len(value)}")
-    return [convert(item, inner) for item, inner in zip(value, wanted[1], strict=True)]
-
-
-_BY_KIND: Final[Mapping[str, Callable[[Any, Type], Any]]] = {
-    STRING: lambda value, _: to_text(value),
-    NUMBER: _number,
-    BOOL: _bool,
-    "list": _list,
-    "set": _set,
-    "map": _map,
-    "object": _object,
-    "tuple": _tuple,
-}
-
-
-def _named(value: Any) -> str:
-    return describe(type_of(value))
+def fingerprint(data: Any, type: Type) -> str:
+    """Return a text that is the same for equal data of one type only."""
+    if isinstance(data, Marked):
+        return fingerprint(data.data, type)
+    if data is UNKNOWN:
+        return "?"
+    if data is None:
+        return "~"
+    if isinstance(data, bool):
+        return "T" if data else "F"
+    if isinstance(data, str):
+        return json.dumps(data, ensure_ascii=False)
+    if isinstance(data, int | Fraction):
+        return format_number(data)
+    if type.kind == "map":
+        names = ((json.dumps(name, ensure_ascii=False), data[name]) for name in sorted(data))
+        parts = (f"{name}:{fingerprint(item, type.element)};" for name, item in names)
+        return f"{{{''.join(parts)}}}"
+    if type.kind in COLLECTIONS:
+        return f"[{''.join(f'{fingerprint(item, type.element)};' for item in data)}]"
+    items = [data[name] for name in type.names] if type.kind == "object" else data
+    parts = (f"{fingerprint(item, of)};" for item, of in zip(items, type.inner, strict=True))
+    return f"<{''.join(parts)}>"
 
 
 @lru_cache(maxsize=1024)
 def attribute_type(attribute: Attribute) -> Type:
     """Return the type of an attribute's values."""
     if not attribute.attributes:
-        return attribute.kind.terraform_type
-    inner = (
-        "object",
-        tuple(sorted((item.name, attribute_type(item)) for item in attribute.attributes)),
-    )
-    return ("list", inner) if attribute.kind is Kind.OBJECT_LIST else inner
+        return type_from_json(attribute.kind.terraform_type)
+    inner = object_type({item.name: attribute_type(item) for item in attribute.attributes})
+    return list_of(inner) if attribute.kind is Kind.OBJECT_LIST else inner
 
 
-def declared(attribute: Attribute, value: Any) -> Any:
+def declared(attribute: Attribute, value: Value) -> Value:
     """Return a value of the language as `attribute` takes it; marks stay.
 
     What a nested object leaves out is null; what it has too much is dropped, as Terraform does.
@@ -310,59 +368,60 @@ def declared(attribute: Attribute, value: Any) -> Any:
     return convert(value, attribute_type(attribute))
 
 
-def _completed(value: Any, attribute: Attribute) -> Any:
-    if isinstance(value, Marked):
-        return mark(_completed(value.value, attribute), value.marks)
-    if isinstance(value, list) and attribute.kind is Kind.OBJECT_LIST:
-        return [_completed(item, attribute) for item in value]
-    if not isinstance(value, dict):
+def _completed(value: Value, attribute: Attribute) -> Value:
+    if isinstance(value.data, list) and attribute.kind is Kind.OBJECT_LIST:
+        return tuple_of(_completed(item, attribute) for item in items_of(value)).mark(value.marks)
+    if not isinstance(value.data, dict):
         return value
-    return {item.name: value.get(item.name) for item in attribute.attributes}
+    pairs = {key.data: item for key, item in elements(value)}
+    given = {item.name: pairs.get(item.name, NULL) for item in attribute.attributes}
+    return object_of(given).mark(value.marks)
 
 
 _SCALARS: Final = frozenset((str, int, bool, type(None)))
 
 
-def to_wire(value: Any) -> Value:
-    """Return an unmarked value of the language as a wire value."""
-    if type(value) in _SCALARS or value is UNKNOWN:
-        return value
-    if isinstance(value, Fraction):
-        return WrittenNumber(format_number(value))
-    if isinstance(value, int):
-        return int(format_number(value))
-    if isinstance(value, list):
-        return [to_wire(item) for item in value]
-    return {key: to_wire(item) for key, item in value.items()}
+def to_wire(data: Any) -> Any:
+    """Return unmarked data of the language as a wire value."""
+    if type(data) in _SCALARS or data is UNKNOWN:
+        return data
+    if isinstance(data, Fraction):
+        return WrittenNumber(format_number(data))
+    if isinstance(data, int):
+        return int(format_number(data))
+    if isinstance(data, list):
+        return [to_wire(item) for item in data]
+    return {key: to_wire(item) for key, item in data.items()}
 
 
-def from_wire(value: Value, attribute: Attribute) -> Any:
+def from_wire(data: Any, type: Type) -> Any:
+    """Return a wire value as data of the language."""
+    if data.__class__ in _SCALARS or data is UNKNOWN:
+        return data
+    if isinstance(data, WrittenNumber):
+        return parse_number(data.text)
+    if isinstance(data, float):
+        return from_float(data)
+    if isinstance(data, list):
+        inner = type.inner if type.kind == "tuple" else [type.element] * len(data)
+        items = [from_wire(item, of) for item, of in zip(data, inner, strict=True)]
+        return order_set(items, type.element) if type.kind == "set" else items
+    if type.kind == "object":
+        return {name: from_wire(data.get(name), of) for name, of in type.attributes.items()}
+    return {name: from_wire(item, type.element) for name, item in data.items()}
+
+
+def attribute_value(data: Any, attribute: Attribute) -> Value:
     """Return a wire value of `attribute` as a value of the language, marked if it is sensitive."""
-    typed = _typed(value, attribute)
-    return mark(typed, IS_SENSITIVE) if attribute.sensitive else typed
+    type = attribute_type(attribute)
+    made = _nested(data, attribute) if attribute.attributes else from_wire(data, type)
+    return Value(type, made, IS_SENSITIVE if attribute.sensitive else NO_MARKS)
 
 
-def _typed(value: Value, attribute: Attribute) -> Any:
-    if type(value) in _SCALARS or value is UNKNOWN:
-        return value
-    if isinstance(value, WrittenNumber):
-        return parse_number(value.text)
-    if isinstance(value, float):
-        return from_float(value)
-    kind = attribute.kind
-    if kind is Kind.STRING_SET:
-        return SetValue(ordered_set(value), STRING)
-    if kind is Kind.STRING_LIST:
-        return ListValue(value, STRING)
-    if kind is Kind.STRING_MAP:
-        return MapValue(value, STRING)
-    if kind is Kind.OBJECT_LIST:
-        element = attribute_type(attribute)[1]
-        return ListValue([_typed_object(item, attribute) for item in value], element)
-    return _typed_object(value, attribute)
-
-
-def _typed_object(value: Value, attribute: Attribute) -> Any:
-    if not isinstance(value, dict):
-        return value
-    return {item.name: from_wire(value.get(item.name), item) for item in attribute.attributes}
+def _nested(data: Any, attribute: Attribute) -> Any:
+    if isinstance(data, list):
+        return [_nested(item, attribute) for item in data]
+    if not isinstance(data, dict):
+        return data
+    parts = {item.name: attribute_value(data.get(item.name), item) for item in attribute.attributes}
+    return {name: pack(item) for name, item in parts.items()}

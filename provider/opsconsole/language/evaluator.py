@@ -29,25 +29,18 @@ from opsconsole.language.instances import (
 from opsconsole.language.json_values import OnlyTerraform, evaluated, guarded, raise_any
 from opsconsole.language.model import Block, BlockDefinition, Import, Program
 from opsconsole.language.name_resolver import Lookup, NameResolver, ProgramScope
-from opsconsole.language.null_types import (
-    by_example,
-    example_lookup,
-    example_variables,
-    holds_null,
-)
 from opsconsole.language.parser import parse_template
 from opsconsole.language.scopes import FunctionContext, TemplateScope
-from opsconsole.language.syntax import Reference
-from opsconsole.language.value_types import (
-    DYNAMIC,
+from opsconsole.language.syntax import Reference, Work
+from opsconsole.language.values import (
     EPHEMERAL,
     SENSITIVE,
     STRING,
     Type,
     marked_paths,
-    type_of,
+    pack,
     type_to_json,
-    unmark_deep,
+    unknown,
 )
 from opsconsole.phrases import did_you_mean, nearest
 from opsconsole.state import InstanceKey, print_key, workspace_of
@@ -131,18 +124,10 @@ class Evaluator:
             applying=applying,
             planned_at=planned_at or utc_now(),
             render=self._render,
+            work=Work(),
         )
         workspace = workspace_of(program.root) if workspace is None else workspace
         self.program = program
-        self._exemplary: Evaluator | None = None
-        self._without_nulls: Callable[[], Evaluator] = lambda: Evaluator(
-            program,
-            example_variables(program, variables),
-            example_lookup(program, lookup),
-            applying=applying,
-            workspace=workspace,
-            planned_at=planned_at,
-        )
         self._expanded: dict[str, Mapping[InstanceKey, Instance]] = {}
         self._sensitive: dict[str, tuple[Path, ...]] = {}
         self._sensitive_in_state = sensitive
@@ -217,8 +202,8 @@ class Evaluator:
         ]
         if lacking:
             # What is misspelt is said once.
-            unknown = [name for name in block.arguments if name not in block.definition.by_name]
-            misspelt = {nearest(name, block.definition.names) for name in unknown}
+            misnamed = [name for name in block.arguments if name not in block.definition.by_name]
+            misspelt = {nearest(name, block.definition.names) for name in misnamed}
             problems += (_missing(block, name) for name in lacking if name not in misspelt)
         return configured
 
@@ -242,7 +227,7 @@ class Evaluator:
             entries = evaluated(title, "for_each", block.for_each, scope, each_entries)
             several = Block("managed", "", "", {}, block.origin, "", repeated=True)
             entry = index.removesuffix('"]')
-            each = Instance(several, key, entry, entries.get(entry, UNKNOWN))
+            each = Instance(several, key, entry, entries.get(entry, unknown()))
             scope = ProgramScope(self._resolver, each)
         problems: list[UserError] = []
         found = self._evaluated(title, block.arguments, settings, scope, problems, ephemeral=True)
@@ -265,31 +250,22 @@ class Evaluator:
         Raises:
             UserError: It cannot be evaluated.
         """
-        reference = Reference(("local", name))
-        value = self.program.locals[name]
-        guarded(f"local.{name}", "", lambda _: self._resolver.named(reference), value)
+        reference, scope = Reference(("local", name)), self.scope()
+        scope.work.start()
+        guarded(f"local.{name}", "", lambda _: scope.resolve(reference), self.program.locals[name])
 
     def output(self, name: str) -> OutputValue:
         """Return one output; raises as `outputs`."""
         output = self.program.outputs[name]
         title = output.origin.title(f"output.{name}")
         scope = self.scope()
-        value, marks = unmark_deep(evaluated(title, "value", output.value, scope))
+        value = evaluated(title, "value", output.value, scope)
+        data, marks = value.unmark_deep()
         if EPHEMERAL in marks:
             raise UserError(f"{title}: its value is ephemeral.", "Declare the output `ephemeral`.")
         if SENSITIVE in marks and not output.sensitive:
             raise UserError(f"{title}: its value is sensitive.", "Declare the output `sensitive`.")
-        kind = type_of(value)
-        if holds_null(value):
-            kind = by_example(kind, self._example_type(title, output.value))
-        return OutputValue(name, to_wire(value), kind, output.sensitive, output.description)
-
-    def _example_type(self, title: str, raw: Any) -> Type:
-        self._exemplary = self._exemplary or self._without_nulls()
-        try:
-            return type_of(evaluated(title, "value", raw, self._exemplary.scope()))
-        except UserError:
-            return DYNAMIC
+        return OutputValue(name, to_wire(data), value.type, output.sensitive, output.description)
 
     def imports(self) -> list[ImportTarget]:
         """Return what `import` blocks ask for, one entry an instance.
@@ -313,8 +289,8 @@ class Evaluator:
         target = guarded(title, "to", instance_address, block.to, scope)
         if target.module:
             raise OnlyTerraform(f"{title}: it names a module.", f"{title}: a module")
-        identifier, marks = unmark_deep(evaluated(title, "id", block.id, scope))
-        identifier = guarded(title, "id", convert, identifier, STRING)
+        to_text = partial(convert, wanted=STRING)
+        identifier, marks = evaluated(title, "id", block.id, scope, to_text).unmark_deep()
         if identifier is UNKNOWN and self._checking:
             identifier = _LATER
         if not isinstance(identifier, str) or not identifier or marks:
@@ -359,10 +335,10 @@ class Evaluator:
                 problems.append(problem)
                 values[name] = UNKNOWN
                 continue
-            paths = marked_paths(value, SENSITIVE, (name,))
-            if type(value) is not str:
-                sensitive.extend(paths)
-                value, marks = unmark_deep(value)
+            data = value.data
+            if value.marks or type(data) is not str:
+                sensitive.extend(marked_paths(pack(value), SENSITIVE, (name,)))
+                data, marks = value.unmark_deep()
                 if EPHEMERAL in marks and not ephemeral:
                     problems.append(
                         UserError(
@@ -370,8 +346,8 @@ class Evaluator:
                             "Use it in provider settings only.",
                         )
                     )
-                value = to_wire(value)
-            values[name] = value
+                data = to_wire(data)
+            values[name] = data
         return Evaluated(values, tuple(sensitive))
 
     def _sensitive_paths(self, address: str) -> Iterable[Path]:

@@ -9,13 +9,13 @@ from fractions import Fraction
 from typing import Any
 
 from opsconsole.diagnostics import Path
+from opsconsole.language.access import GetAttribute, Index
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import MAX_INSTANCES, BeyondBounds, EvaluationError, NotKnownYet
 from opsconsole.language.model import Block
-from opsconsole.language.nodes import GetAttribute, Index
 from opsconsole.language.parser import parse_expression
 from opsconsole.language.syntax import Node, Quoted, Reference, Scope
-from opsconsole.language.value_types import NUMBER, STRING, SetValue, describe, type_of, unmark
+from opsconsole.language.values import NULL, NUMBER, STRING, Value, elements
 from opsconsole.state import Address, InstanceKey
 from opsconsole.values import UNKNOWN
 
@@ -33,7 +33,7 @@ class Instance:
     block: Block
     address: str
     key: InstanceKey = None
-    each: Any = None
+    each: Value = NULL
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,27 +68,26 @@ class Trigger:
     path: Path
 
 
-def count_entries(value: Any) -> dict[InstanceKey, None]:
+def count_entries(value: Value) -> dict[InstanceKey, Value]:
     """Return the keys of what `count = value` makes.
 
     Raises:
         EvaluationError: The value is unknown, null, sensitive, or no whole number from 0 on.
     """
-    number, marks = unmark(value)
-    if marks:
+    if value.marks:
         raise EvaluationError("count must not be sensitive")
-    if number is UNKNOWN:
+    if value.data is UNKNOWN:
         raise NotKnownYet(
             "count depends on values that are known only after apply; apply what it depends on "
             "first"
         )
-    if number is None:
+    if value.is_null:
         raise EvaluationError("count must not be null")
-    number = convert(number, NUMBER)
+    number = convert(value, NUMBER).data
     if isinstance(number, Fraction) or number < 0:
         raise EvaluationError("count must be a whole number from 0 on")
     _check_instances(number)
-    return dict.fromkeys(range(number))
+    return dict.fromkeys(range(number), NULL)
 
 
 def _check_instances(number: int) -> None:
@@ -96,37 +95,32 @@ def _check_instances(number: int) -> None:
         raise BeyondBounds(f"there would be more than {MAX_INSTANCES:,} instances")
 
 
-def each_entries(value: Any) -> dict[str, Any]:
+def each_entries(value: Value) -> dict[str, Value]:
     """Return keys and values of what `for_each` goes over, sorted.
 
     Raises:
         EvaluationError: The value is unknown, null, sensitive, or neither a map nor a set of
             strings.
     """
-    source, marks = unmark(value)
-    if marks:
+    if value.marks:
         raise EvaluationError("for_each must not be sensitive: its keys would be shown")
-    if source is UNKNOWN:
+    if value.data is UNKNOWN:
         raise NotKnownYet(
             "for_each depends on values that are known only after apply; apply what it depends on "
             "first"
         )
-    if isinstance(source, list | dict):
-        _check_instances(len(source))
-    if isinstance(source, dict):
-        return {key: source[key] for key in sorted(source)}
-    if not isinstance(source, SetValue):
-        kind = "null" if source is None else f"a {describe(type_of(source))}"
+    if value.is_null or value.kind not in ("map", "object", "set"):
+        kind = "null" if value.is_null else f"a {value.type}"
         raise EvaluationError(f"for_each must be a map or a set of strings, not {kind}")
-    if not source.known:
-        raise NotKnownYet("for_each holds a value that is known only after apply")
-    if None in source:
-        raise EvaluationError("for_each must not hold null")
-    if source and source.element != STRING:
-        raise EvaluationError(
-            f"for_each must be a map or a set of strings, not a {describe(type_of(source))}"
-        )
-    return {item: item for item in source}
+    _check_instances(len(value.data))
+    if value.kind == "set":
+        if not value.is_known:
+            raise NotKnownYet("for_each holds a value that is known only after apply")
+        if None in value.data:
+            raise EvaluationError("for_each must not hold null")
+        if value.data and value.type.element != STRING:
+            raise EvaluationError(f"for_each must be a map or a set of strings, not a {value.type}")
+    return {key.data: item for key, item in elements(value)}
 
 
 def instance_address(text: str, scope: Scope) -> Address:
@@ -155,7 +149,7 @@ def _steps(node: Node, scope: Scope) -> tuple[Any, ...]:
     if isinstance(node, GetAttribute):
         return (*_steps(node.operands[0], scope), node.name)
     if isinstance(node, Index):
-        key, _ = unmark(node.operands[1].evaluate(scope))
+        key = node.operands[1].evaluate(scope).data
         if not isinstance(key, str | int) or isinstance(key, bool):
             raise EvaluationError("an index must be a known text or a whole number")
         return (*_steps(node.operands[0], scope), Quoted(key) if isinstance(key, str) else key)

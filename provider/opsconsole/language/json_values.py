@@ -28,18 +28,18 @@ from opsconsole.language.failures import (
     UnsupportedExpression,
 )
 from opsconsole.language.model import Origin, Program
+from opsconsole.language.numbers import Number, parse_number
 from opsconsole.language.parser import parse_template
 from opsconsole.language.syntax import Reference, Scope
-from opsconsole.language.value_types import (
+from opsconsole.language.values import (
     NO_MARKS,
     STRING,
-    Number,
-    mark,
-    metered,
+    Value,
     normalised,
-    parse_number,
-    size_of,
-    unmark,
+    object_of,
+    of_python,
+    tuple_of,
+    unknown,
 )
 from opsconsole.named_files import read_named
 from opsconsole.phrases import did_you_mean
@@ -174,7 +174,7 @@ def replace_surrogates(value: Any) -> Any:
     return _members([(_LONE.sub("\ufffd", name), replace_surrogates(item)) for name, item in pairs])
 
 
-def evaluate_json(value: Any, scope: Scope) -> Any:
+def evaluate_json(value: Any, scope: Scope) -> Value:
     """Return the value of a JSON value in `scope`.
 
     Raises:
@@ -183,44 +183,46 @@ def evaluate_json(value: Any, scope: Scope) -> Any:
     """
     if isinstance(value, str):
         if "{" not in value:
-            return normalised(value)
+            return Value(STRING, normalised(value))
         return _evaluated_template(value, scope)
     if isinstance(value, list):
-        return [evaluate_json(item, scope) for item in value]
+        return tuple_of(evaluate_json(item, scope) for item in value)
     if isinstance(value, dict):
         return _evaluated_object(value, scope)
-    return value
+    return of_python(value)
 
 
-def _evaluated_template(text: str, scope: Scope) -> Any:
+def _evaluated_template(text: str, scope: Scope) -> Value:
     try:
         found = parse_template(text).evaluate(scope)
     except ExpressionFailure as failure:
         failure.at(text)
         raise
-    return normalised(found) if isinstance(found, str) else found
+    if isinstance(found.data, str):
+        return Value(STRING, normalised(found.data), found.marks)
+    return found
 
 
-def _evaluated_object(value: dict[str, Any], scope: Scope) -> Any:
+def _evaluated_object(value: dict[str, Any], scope: Scope) -> Value:
     if isinstance(value, Repeated):
         raise EvaluationError(f'the key "{value.twice()}" is declared twice')
-    result: dict[str, Any] = {}
+    result: dict[str, Value] = {}
     marks = NO_MARKS
     has_unknown = False
     for raw_key, raw in value.items():
-        key, key_marks = unmark(evaluate_json(raw_key, scope))
-        marks |= key_marks
+        key = evaluate_json(raw_key, scope)
+        marks |= key.marks
         item = evaluate_json(raw, scope)
-        if key is None:
+        if key.is_null:
             raise EvaluationError("null is not a key of an object")
-        if key is UNKNOWN:
+        if key.data is UNKNOWN:
             has_unknown = True
             continue
-        name = convert(key, STRING)
+        name = convert(key, STRING).data
         if name in result:
             raise EvaluationError(f'the key "{name}" is declared twice')
         result[name] = item
-    return mark(UNKNOWN if has_unknown else result, marks)
+    return unknown(marks=marks) if has_unknown else object_of(result).mark(marks)
 
 
 def readable_references(value: Any) -> list[Reference]:
@@ -376,11 +378,9 @@ def evaluated(
         UserError: It cannot be evaluated.
     """
     try:
-        with metered():
-            value = evaluate_json(raw, scope)
-            if isinstance(raw, list | dict):
-                size_of(value)
-            return value if then is None else then(value)
+        scope.work.start()
+        value = evaluate_json(raw, scope)
+        return value if then is None else then(value)
     except (EvaluationError, UnsupportedExpression) as error:
         raise explanation(title, name, raw, error) from error
     except RecursionError as error:
@@ -394,8 +394,7 @@ def guarded(title: str, name: str, step: Callable[..., T], *arguments: Any) -> T
         UserError: The step failed.
     """
     try:
-        with metered():
-            return step(*arguments)
+        return step(*arguments)
     except (EvaluationError, UnsupportedExpression) as error:
         raise explanation(title, name, arguments[0], error) from error
     except RecursionError as error:

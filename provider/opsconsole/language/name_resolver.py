@@ -13,9 +13,9 @@ from typing import Any
 from opsconsole.definition import Attribute
 from opsconsole.diagnostics import Path
 from opsconsole.language import remote_states
-from opsconsole.language.access import element
+from opsconsole.language.access import element, follow
 from opsconsole.language.block_reading import block_address
-from opsconsole.language.conversion import from_wire
+from opsconsole.language.conversion import attribute_type, attribute_value
 from opsconsole.language.failures import (
     EvaluationError,
     ExpressionFailure,
@@ -24,9 +24,21 @@ from opsconsole.language.failures import (
 from opsconsole.language.instances import Instance
 from opsconsole.language.json_values import LocalCycle, evaluate_json, in_order
 from opsconsole.language.model import Block, Program
-from opsconsole.language.scopes import FunctionContext, call, follow
-from opsconsole.language.syntax import Reference, Scope, Step
-from opsconsole.language.value_types import IS_SENSITIVE, mark, metered, size_of, unmark
+from opsconsole.language.scopes import FunctionContext, call
+from opsconsole.language.syntax import Quoted, Reference, Scope, Step, Work
+from opsconsole.language.values import (
+    IS_SENSITIVE,
+    NULL,
+    NUMBER,
+    STRING,
+    Marked,
+    Type,
+    Value,
+    object_of,
+    object_type,
+    tuple_of,
+    unknown,
+)
 from opsconsole.phrases import did_you_mean
 from opsconsole.state import InstanceKey
 from opsconsole.values import UNKNOWN, Attributes
@@ -42,7 +54,7 @@ class NameResolver:
         self,
         *,
         program: Program,
-        variables: Mapping[str, Any],
+        variables: Mapping[str, Value],
         lookup: Lookup,
         expand: Callable[[Block], Mapping[InstanceKey, Instance]],
         sensitive: Callable[[str], Iterable[Path]],
@@ -60,15 +72,16 @@ class NameResolver:
             "path": {"module": ".", "root": ".", "cwd": str(program.root)},
             "terraform": {"workspace": workspace},
         }
-        self._locals: dict[str, Any] = {}
-        self._passing: dict[str, Any] = {}
+        self._locals: dict[str, Value | ExpressionFailure] = {}
+        self._passing: dict[str, Value | ExpressionFailure] = {}
         self._depth = 0
-        self._whole: dict[str, Any] = {}
-        self._remote_states: dict[str, Any] = {}
+        self._objects: dict[str, tuple[Attributes, Value]] = {}
+        self._all_instances: dict[str, Value] = {}
+        self._remote_states: dict[str, Value] = {}
         self._missed = 0
         self._checking = checking
 
-    def _absent(self, message: str) -> Any:
+    def _absent(self, message: str) -> Value:
         """Return what stands for a name that leads nowhere.
 
         Raises:
@@ -77,9 +90,9 @@ class NameResolver:
         if not self._checking:
             raise EvaluationError(message)
         self._missed += 1
-        return UNKNOWN
+        return unknown()
 
-    def named(self, reference: Reference) -> Any:
+    def named(self, reference: Reference) -> Value:
         """Return what a reference stands for.
 
         Raises:
@@ -103,18 +116,19 @@ class NameResolver:
             return self._absent(f"there is no {reference.written()}")
         return self._of_block(block, steps[3 if block.mode == "data" else 2 :])
 
-    def indexed(self, reference: Reference, key: Any) -> Any:
+    def indexed(self, reference: Reference, key: Value) -> Value:
         """Return `reference[key]`, one instance of a block without making the others."""
         block = self._program.blocks.get(block_address(reference.steps) or "")
         own = 3 if block is not None and block.mode == "data" else 2
-        plain, marks = unmark(key)
+        plain, marks = key.data, key.marks
         if block is None or len(reference.steps) != own or plain is UNKNOWN or plain is None:
             return element(self.named(reference), key)
         if not (block.counted or block.repeated):
             return element(self.named(reference), key)
-        return mark(self._of_block(block, (plain,)), marks)
+        plain = Quoted(plain) if isinstance(plain, str) else plain
+        return self._of_block(block, (plain,)).mark(marks)
 
-    def _variable(self, reference: Reference) -> Any:
+    def _variable(self, reference: Reference) -> Value:
         name = _second(reference, "var.NAME")
         if name not in self._program.variables:
             return self._absent(
@@ -122,10 +136,11 @@ class NameResolver:
             )
         return self._variables[name]
 
-    def _local(self, reference: Reference) -> Any:
+    def _local(self, reference: Reference) -> Value:
         name = _second(reference, "local.NAME")
-        if name in self._locals:
-            return self._locals[name]
+        found = self._locals.get(name)
+        if isinstance(found, Value):
+            return found
         if name not in self._program.locals:
             return self._absent(
                 f"there is no local value {name}. {did_you_mean(name, self._program.locals)}"
@@ -139,14 +154,14 @@ class NameResolver:
             raise found
         return found
 
-    def _evaluated_in_order(self, name: str) -> Any:
+    def _evaluated_in_order(self, name: str) -> Value | ExpressionFailure:
         """Return a local value, or why it has none; those that it refers to come first.
 
         So a chain of them may be long. What fails, or rests on what is not known yet, is kept
         only until the outermost of them is evaluated.
         """
         self._depth += 1
-        found: Any = None
+        found: Value | ExpressionFailure = NULL
         try:
             done = ChainMap(self._locals, self._passing)
             for item in in_order(name, self._program.locals, done):
@@ -162,16 +177,13 @@ class NameResolver:
                 self._passing.clear()
         return found
 
-    def _evaluated_local(self, name: str) -> Any:
+    def _evaluated_local(self, name: str) -> Value | ExpressionFailure:
         try:
-            with metered():
-                value = evaluate_json(self._program.locals[name], ProgramScope(self))
-                size_of(value)
-                return value
+            return evaluate_json(self._program.locals[name], ProgramScope(self))
         except ExpressionFailure as failure:
             return failure
 
-    def _remote_state(self, reference: Reference) -> Any:
+    def _remote_state(self, reference: Reference) -> Value:
         name, rest = str(reference.steps[2]), reference.steps[3:]
         block = self._program.remote_states.get(name)
         if block is None:
@@ -180,15 +192,15 @@ class NameResolver:
         several = block.counted or block.repeated
         if several and not rest:
             values = {key: self._outputs_of(item, ()) for key, item in instances.items()}
-            return list(values.values()) if block.counted else values
+            return _of_instances(block, values)
         if not several:
             return self._outputs_of(instances[None], rest)
         return self._outputs_of(_instance_at(block, rest[0], instances), rest[1:])
 
-    def _outputs_of(self, instance: Instance, rest: tuple[Step, ...]) -> Any:
+    def _outputs_of(self, instance: Instance, rest: tuple[Step, ...]) -> Value:
         block = instance.block
-        value = self._remote_states.get(instance.address, UNKNOWN)
-        if value is UNKNOWN:
+        value = self._remote_states.get(instance.address, unknown())
+        if value.data is UNKNOWN:
             scope = ProgramScope(self, instance)
             arguments = {key: evaluate_json(raw, scope) for key, raw in block.arguments.items()}
             if not self._checking:
@@ -196,21 +208,21 @@ class NameResolver:
                     block, arguments, self._program.root, self._program.readings
                 )
             self._remote_states[instance.address] = value
-        if value is UNKNOWN:
+        if value.data is UNKNOWN:
             self._missed += 1
-            return UNKNOWN
-        if len(rest) > 1 and rest[0] == "outputs" and rest[1] not in value["outputs"]:
+            return unknown()
+        if len(rest) > 1 and rest[0] == "outputs" and rest[1] not in value.data["outputs"]:
             raise remote_states.no_output(block, str(rest[1]))
         return follow(value, rest)
 
-    def _setting(self, reference: Reference) -> Any:
+    def _setting(self, reference: Reference) -> Value:
         root, *rest = reference.steps
         known = self._settings[str(root)]
         if len(rest) != 1 or rest[0] not in known:
             raise EvaluationError(f"there is no {reference.written()}")
-        return known[str(rest[0])]
+        return Value(STRING, known[str(rest[0])])
 
-    def _of_block(self, block: Block, steps: tuple[Step, ...]) -> Any:
+    def _of_block(self, block: Block, steps: tuple[Step, ...]) -> Value:
         if not (block.counted or block.repeated):
             return self._of_instance(block, block.address, steps)
         instances = self._expand(block)
@@ -219,7 +231,7 @@ class NameResolver:
         instance = _instance_at(block, steps[0], instances)
         return self._of_instance(block, instance.address, steps[1:])
 
-    def _of_instance(self, block: Block, address: str, steps: tuple[Step, ...]) -> Any:
+    def _of_instance(self, block: Block, address: str, steps: tuple[Step, ...]) -> Value:
         values, definition = self._held(address), block.definition
         if not steps:
             return self._object(block, address, values)
@@ -229,12 +241,12 @@ class NameResolver:
             hint = did_you_mean(str(name), definition.names)
             raise EvaluationError(f'{block.address} has no attribute "{name}". {hint}')
         if values is None:
-            return UNKNOWN
+            return follow(unknown(attribute_type(attribute)), steps[1:])
         value = self._attribute(address, values, attribute)
         return follow(value, steps[1:]) if len(steps) > 1 else value
 
-    def _attribute(self, address: str, values: Attributes, attribute: Attribute) -> Any:
-        value = from_wire(values.get(attribute.name), attribute)
+    def _attribute(self, address: str, values: Attributes, attribute: Attribute) -> Value:
+        value = attribute_value(values.get(attribute.name), attribute)
         for path in self._sensitive(address):
             if path and path[0] == attribute.name:
                 value = _marked_below(value, path[1:])
@@ -249,31 +261,30 @@ class NameResolver:
         held: Attributes = values
         return held
 
-    def _object(self, block: Block, address: str, values: Attributes | None) -> Any:
+    def _object(self, block: Block, address: str, values: Attributes | None) -> Value:
         if values is None:
-            return UNKNOWN
-        found = self._whole.get(address)
+            return unknown(_type_of(block.definition))
+        found = self._objects.get(address)
         if found is None or found[0] is not values:
             whole = {
                 attribute.name: self._attribute(address, values, attribute)
                 for attribute in block.definition.attributes
             }
-            found = (values, whole)
-            self._whole[address] = found
+            found = (values, object_of(whole))
+            self._objects[address] = found
         return found[1]
 
-    def _all(self, block: Block, instances: Mapping[InstanceKey, Instance]) -> Any:
-        """What stands for all instances: a tuple with count, an object with for_each."""
-        known = self._whole.get(block.address)
+    def _all(self, block: Block, instances: Mapping[InstanceKey, Instance]) -> Value:
+        known = self._all_instances.get(block.address)
         if known is not None:
             return known
         values = {
             key: self._object(block, instance.address, self._held(instance.address))
             for key, instance in instances.items()
         }
-        result: Any = list(values.values()) if block.counted else values
-        if not any(value is UNKNOWN for value in values.values()):
-            self._whole[block.address] = result
+        result = _of_instances(block, values)
+        if not any(value.data is UNKNOWN for value in values.values()):
+            self._all_instances[block.address] = result
         return result
 
 
@@ -286,16 +297,20 @@ class ProgramScope:
         self,
         program: NameResolver,
         instance: Instance | None = None,
-        names: dict[str, Any] | None = None,
+        names: dict[str, Value] | None = None,
     ) -> None:
         self._program = program
         self._instance = instance
         self.names = names or {}
 
-    def within(self, names: dict[str, Any]) -> Scope:
+    @property
+    def work(self) -> Work:
+        return self._program.context.work
+
+    def within(self, names: dict[str, Value]) -> Scope:
         return ProgramScope(self._program, self._instance, {**self.names, **names})
 
-    def resolve(self, reference: Reference) -> Any:
+    def resolve(self, reference: Reference) -> Value:
         root = reference.steps[0]
         if self.names and root in self.names:
             return follow(self.names[str(root)], reference.steps[1:])
@@ -303,25 +318,25 @@ class ProgramScope:
             return self._of_instance(reference)
         return self._program.named(reference)
 
-    def resolve_index(self, reference: Reference, key: Any) -> Any:
+    def resolve_index(self, reference: Reference, key: Value) -> Value:
         root = reference.steps[0]
         if root in self.names or root in ("each", "count", "self"):
             return element(self.resolve(reference), key)
         return self._program.indexed(reference, key)
 
-    def call(self, name: str, arguments: Sequence[Any]) -> Any:
+    def call(self, name: str, arguments: Sequence[Value]) -> Value:
         return call(name, arguments, self._program.context)
 
-    def _of_instance(self, reference: Reference) -> Any:
+    def _of_instance(self, reference: Reference) -> Value:
         instance = self._instance
         root, *rest = reference.steps
         if instance is not None and root == "each" and instance.block.repeated and rest:
             if rest[0] == "key":
-                return follow(instance.key, tuple(rest[1:]))
+                return follow(Value(STRING, instance.key), tuple(rest[1:]))
             if rest[0] == "value":
                 return follow(instance.each, tuple(rest[1:]))
         if instance is not None and rest == ["index"] and instance.block.counted:
-            return instance.key
+            return Value(NUMBER, instance.key)
         needs = {"each": "for_each", "count": "count"}.get(str(root), "a provisioner")
         raise EvaluationError(f"{reference.written()} has a meaning only with {needs}")
 
@@ -358,13 +373,30 @@ def _as_key(block: Block, key: Step) -> InstanceKey:
     return None
 
 
-def _marked_below(value: Any, path: Path) -> Any:
-    if not path or not isinstance(value, list | dict):
-        return mark(value, IS_SENSITIVE)
-    inner: Any = value
+def _of_instances(block: Block, values: Mapping[InstanceKey, Value]) -> Value:
+    """Return what stands for all instances: a tuple with count, an object with for_each."""
+    if block.counted:
+        return tuple_of(values.values())
+    return object_of({str(key): item for key, item in values.items()})
+
+
+def _type_of(definition: Any) -> Type:
+    return object_type({item.name: attribute_type(item) for item in definition.attributes})
+
+
+def _marked_below(value: Value, path: Path) -> Value:
+    if not path or not isinstance(value.data, list | dict):
+        return value.mark(IS_SENSITIVE)
+    return Value(value.type, _data_marked_below(value.data, path), value.marks)
+
+
+def _data_marked_below(data: Any, path: Path) -> Any:
+    if isinstance(data, Marked):
+        return data
     try:
-        part = inner[path[0]]
+        inner = _data_marked_below(data[path[0]], path[1:])
     except (LookupError, TypeError):
-        return mark(value, IS_SENSITIVE)
-    inner[path[0]] = _marked_below(part, path[1:])
-    return inner
+        return Marked(data, IS_SENSITIVE)
+    changed = data.copy()
+    changed[path[0]] = inner
+    return changed

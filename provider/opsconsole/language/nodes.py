@@ -1,106 +1,29 @@
-"""The nodes of the tree that compute: operators, calls, constructors, `for`, splats, templates."""
+"""The nodes of the tree that make values: calls, constructors, templates."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from opsconsole.language.access import attribute, element, splat
-from opsconsole.language.conversion import convert, to_text
-from opsconsole.language.failures import DependsOnRelease, EvaluationError
-from opsconsole.language.operators import binary, conditional, passes_over, unary
-from opsconsole.language.syntax import Composite, Node, Reference, Scope
-from opsconsole.language.value_types import (
+from opsconsole.language.conversion import convert
+from opsconsole.language.failures import EvaluationError
+from opsconsole.language.syntax import Node, Scope
+from opsconsole.language.values import (
+    BOOL,
+    CHARACTERS_PER_PART,
     NO_MARKS,
     STRING,
-    count_text,
-    count_value,
-    mark,
-    size_of,
-    unmark,
+    Value,
+    check_length,
+    is_sequence,
+    items_of,
+    object_of,
+    tuple_of,
+    unknown,
 )
 from opsconsole.values import UNKNOWN
 
 
-class Binary(Composite):
-    """`left operator right`."""
-
-    __slots__ = ("operator",)
-
-    def __init__(self, operator: str, left: Node, right: Node) -> None:
-        super().__init__(left, right)
-        self.operator = operator
-
-    def evaluate(self, scope: Scope) -> Any:
-        left, right = self.operands
-        if self.operator in ("&&", "||"):
-            return self._logic(scope)
-        return binary(self.operator, left.evaluate(scope), right.evaluate(scope))
-
-    def _logic(self, scope: Scope) -> Any:
-        """Evaluate both operands, as Terraform 1.11 does.
-
-        Terraform 1.12 and OpenTofu pass over a failure beside an operand that decides: `false && X`
-        is false there.
-        """
-        left, right = (_attempt(operand, scope) for operand in self.operands)
-        failure = next((item for item in (left, right) if isinstance(item, EvaluationError)), None)
-        try:
-            if failure is not None:
-                raise failure
-            return binary(self.operator, left, right)
-        except EvaluationError as error:
-            if passes_over(self.operator, left, right):
-                raise DependsOnRelease(str(error)) from error
-            raise
-
-
-def _attempt(node: Node, scope: Scope) -> Any:
-    """Return the value of a node, or why it has none."""
-    try:
-        return node.evaluate(scope)
-    except EvaluationError as error:
-        return error
-
-
-class Unary(Composite):
-    """`-operand` or `!operand`."""
-
-    __slots__ = ("operator",)
-
-    def __init__(self, operator: str, operand: Node) -> None:
-        super().__init__(operand)
-        self.operator = operator
-
-    def evaluate(self, scope: Scope) -> Any:
-        return unary(self.operator, self.operands[0].evaluate(scope))
-
-
-class Conditional(Composite):
-    """`condition ? when_true : when_false`; a failure of the result not taken does not matter."""
-
-    __slots__ = ()
-
-    def evaluate(self, scope: Scope) -> Any:
-        verdict = self.operands[0].evaluate(scope)
-        results: list[Any] = []
-        failures: list[EvaluationError | None] = []
-        for operand in self.operands[1:]:
-            try:
-                results.append(operand.evaluate(scope))
-                failures.append(None)
-            except EvaluationError as error:
-                results.append(UNKNOWN)
-                failures.append(error)
-        taken = unmark(verdict)[0]
-        if taken is not None and taken is not UNKNOWN:
-            failure = failures[0 if convert(taken, "bool") else 1]
-            if failure is not None:
-                raise failure
-        return conditional(verdict, *results)
-
-
-class Call(Composite):
+class Call(Node):
     """A function call; `spread` when the last argument is followed by `...`."""
 
     __slots__ = ("name", "spread")
@@ -110,22 +33,25 @@ class Call(Composite):
         self.name = name
         self.spread = spread
 
-    def evaluate(self, scope: Scope) -> Any:
+    def evaluate(self, scope: Scope) -> Value:
         if self.name in ("try", "can"):
-            return _guarded(self, scope)
+            return _try_each(self, scope)
         arguments = [operand.evaluate(scope) for operand in self.operands]
         marks = NO_MARKS
         if self.spread:
-            last, marks = unmark(arguments.pop())
-            if last is UNKNOWN:
-                return mark(UNKNOWN, marks)
-            if not isinstance(last, list):
+            last = arguments.pop()
+            marks = last.marks
+            if last.data is UNKNOWN:
+                return unknown(marks=marks)
+            if last.is_null or not is_sequence(last):
                 raise EvaluationError("what is expanded by ... must be a list, a tuple or a set")
-            arguments.extend(last)
-        return mark(count_value(scope.call(self.name, arguments)), marks)
+            arguments += items_of(last)
+        result = scope.call(self.name, arguments)
+        scope.work.count(result.size)
+        return result.mark(marks)
 
 
-def _guarded(call: Call, scope: Scope) -> Any:
+def _try_each(call: Call, scope: Scope) -> Value:
     """`try` and `can`: what fails is passed over. `can` of an unknown value is unknown."""
     if not call.operands or (call.name == "can" and len(call.operands) != 1):
         raise EvaluationError(f"{call.name} has the wrong number of arguments")
@@ -138,125 +64,81 @@ def _guarded(call: Call, scope: Scope) -> Any:
             continue
         if call.name == "try":
             return value
-        return UNKNOWN if value is UNKNOWN else True
+        return Value(BOOL, UNKNOWN if value.data is UNKNOWN else True)
     if call.name == "can":
-        return False
+        return Value(BOOL, False)
     raise EvaluationError(f"no argument of try succeeded: {'; '.join(problems)}")
 
 
-class Tuple(Composite):
+class Tuple(Node):
     """`[a, b]`."""
 
     __slots__ = ()
 
-    def evaluate(self, scope: Scope) -> Any:
-        items = [operand.evaluate(scope) for operand in self.operands]
-        size_of(items)
-        return items
+    def evaluate(self, scope: Scope) -> Value:
+        return tuple_of(operand.evaluate(scope) for operand in self.operands)
 
 
-class Object(Composite):
+class Object(Node):
     """`{a = b}`: operands are keys and values in turn."""
 
     __slots__ = ()
 
-    def evaluate(self, scope: Scope) -> Any:
-        values: dict[str, Any] = {}
-        marks = NO_MARKS
-        has_unknown = False
-        for key_node, value_node in zip(self.operands[::2], self.operands[1::2], strict=True):
-            key, key_marks = unmark(key_node.evaluate(scope))
-            value = value_node.evaluate(scope)
-            marks |= key_marks
-            if key is None:
-                raise EvaluationError("null is not a key of an object")
-            if key is UNKNOWN:
-                has_unknown = True
-            else:
-                values[convert(key, STRING)] = value
-        size_of(values)
-        return mark(UNKNOWN if has_unknown else values, marks)
+    def evaluate(self, scope: Scope) -> Value:
+        pairs = zip(self.operands[::2], self.operands[1::2], strict=True)
+        return make_object((key.evaluate(scope), item.evaluate(scope)) for key, item in pairs)
 
 
-class GetAttribute(Composite):
-    """`source.name`, where the source is not a plain reference."""
+def make_object(pairs: Iterable[tuple[Value, Value]]) -> Value:
+    """Return an object; unknown where a key is, marked as the keys are. The last of a name counts.
 
-    __slots__ = ("name",)
-
-    def __init__(self, source: Node, name: str) -> None:
-        super().__init__(source)
-        self.name = name
-
-    def evaluate(self, scope: Scope) -> Any:
-        return attribute(self.operands[0].evaluate(scope), self.name)
-
-
-class Index(Composite):
-    """`source[key]`, where the key is not written out or the source is not a plain reference."""
-
-    __slots__ = ()
-
-    def evaluate(self, scope: Scope) -> Any:
-        source, key_node = self.operands
-        key = key_node.evaluate(scope)
-        if isinstance(source, Reference):
-            return scope.resolve_index(source, key)
-        return element(source.evaluate(scope), key)
+    Raises:
+        EvaluationError: A key is null, or no text.
+    """
+    items: dict[str, Value] = {}
+    marks = NO_MARKS
+    has_unknown = False
+    for key, item in pairs:
+        marks |= key.marks
+        if key.is_null:
+            raise EvaluationError("null is not a key of an object")
+        name = convert(key, STRING).data
+        if name is UNKNOWN:
+            has_unknown = True
+        else:
+            items[name] = item
+    return unknown(marks=marks) if has_unknown else object_of(items).mark(marks)
 
 
-class Item(Node):
-    """The element that a splat is at."""
-
-    __slots__ = ("value",)
-
-    def __init__(self) -> None:
-        self.value: Any = None
-
-    def evaluate(self, scope: Scope) -> Any:
-        return self.value
-
-
-class Splat(Composite):
-    """`source[*]…`: `each` says what is taken of `item`."""
-
-    __slots__ = ("item",)
-
-    def __init__(self, source: Node, item: Item, each: Node) -> None:
-        super().__init__(source, each)
-        self.item = item
-
-    def evaluate(self, scope: Scope) -> Any:
-        source, each = self.operands
-
-        def taken(value: Any) -> Any:
-            outer, self.item.value = self.item.value, value
-            try:
-                return each.evaluate(scope)
-            finally:
-                self.item.value = outer
-
-        return count_value(splat(source.evaluate(scope), taken))
-
-
-class Template(Composite):
+class Template(Node):
     """Text with interpolations: at least two parts, or one that is text."""
 
     __slots__ = ()
 
-    def evaluate(self, scope: Scope) -> Any:
-        pieces: list[str] = []
-        marks = NO_MARKS
-        has_unknown = False
-        length = 0
-        for operand in self.operands:
-            value, found = unmark(operand.evaluate(scope))
-            marks |= found
-            if value is UNKNOWN:
-                has_unknown = True
-            elif value is None:
-                raise EvaluationError("a part of this template is null")
-            else:
-                pieces.append(to_text(value))
-                length += len(pieces[-1])
-        count_text(length)
-        return mark(UNKNOWN if has_unknown else "".join(pieces), marks)
+    def evaluate(self, scope: Scope) -> Value:
+        return join_parts((operand.evaluate(scope) for operand in self.operands), scope)
+
+
+def join_parts(parts: Iterable[Value], scope: Scope) -> Value:
+    """Return the text that the parts of a template make.
+
+    Raises:
+        EvaluationError: One is null, or no primitive.
+        BeyondBounds: The text is too long.
+    """
+    pieces: list[str] = []
+    marks = NO_MARKS
+    has_unknown = False
+    for value in parts:
+        if value.marks:
+            marks |= value.marks
+        if value.data is UNKNOWN:
+            has_unknown = True
+        elif value.is_null:
+            raise EvaluationError("a part of this template is null")
+        else:
+            pieces.append(value.data if value.type is STRING else convert(value, STRING).data)
+    length = sum(map(len, pieces))
+    check_length(length)
+    scope.work.count(length // CHARACTERS_PER_PART)
+    return Value(STRING, UNKNOWN if has_unknown else "".join(pieces), marks)

@@ -1,68 +1,99 @@
-"""Operators of the expression language on values; marks travel, unknown operands give UNKNOWN."""
+"""Operators and conditionals; marks travel, unknown operands give unknown results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
-from opsconsole.language.conversion import convert, equal
-from opsconsole.language.failures import EvaluationError, UnsupportedExpression
-from opsconsole.language.unification import unify
-from opsconsole.language.value_types import (
-    BOOL,
-    DYNAMIC,
-    NUMBER,
-    describe,
-    mark,
-    remainder,
-    rounded,
-    type_of,
-    unmark,
-    unmark_deep,
-)
+from opsconsole.language.conversion import convert, equal, unify
+from opsconsole.language.failures import DependsOnRelease, EvaluationError, UnsupportedExpression
+from opsconsole.language.numbers import remainder, rounded
+from opsconsole.language.syntax import Node, Scope
+from opsconsole.language.values import BOOL, DYNAMIC, NUMBER, Type, Value, unknown
 from opsconsole.values import UNKNOWN
 
 
-def binary(operator: str, left: Any, right: Any) -> Any:
-    """Return `left operator right`.
+class Binary(Node):
+    """`left operator right`."""
 
-    Raises:
-        EvaluationError: The operands do not fit the operator.
-        UnsupportedExpression: The result is infinite.
-    """
-    left, left_marks = unmark_deep(left)
-    right, right_marks = unmark_deep(right)
-    if operator in _EQUALITY:
+    __slots__ = ("operator",)
+
+    def __init__(self, operator: str, left: Node, right: Node) -> None:
+        super().__init__(left, right)
+        self.operator = operator
+
+    def evaluate(self, scope: Scope) -> Value:
+        left, right = self.operands
+        if self.operator in ("&&", "||"):
+            return self._logic(scope)
+        return _binary(self.operator, left.evaluate(scope), right.evaluate(scope))
+
+    def _logic(self, scope: Scope) -> Value:
+        """Evaluate both operands, as Terraform 1.11 does.
+
+        Terraform 1.12 and OpenTofu pass over a failure beside an operand that decides: `false && X`
+        is false there.
+        """
+        left, right = (_attempt(operand, scope) for operand in self.operands)
+        try:
+            for item in (left, right):
+                if isinstance(item, EvaluationError):
+                    raise item
+            return _binary(self.operator, left, right)
+        except EvaluationError as error:
+            if _passes_over(self.operator, left, right):
+                raise DependsOnRelease(str(error)) from error
+            raise
+
+
+def _attempt(node: Node, scope: Scope) -> Any:
+    """Return the value of a node, or why it has none."""
+    try:
+        return node.evaluate(scope)
+    except EvaluationError as error:
+        return error
+
+
+def _binary(operator: str, left: Value, right: Value) -> Value:
+    (left_data, left_marks), (right_data, right_marks) = left.unmark_deep(), right.unmark_deep()
+    left, right = Value(left.type, left_data), Value(right.type, right_data)
+    marks = left_marks | right_marks
+    if operator in ("==", "!="):
         verdict = equal(left, right)
-        result = verdict if verdict is UNKNOWN or operator == "==" else not verdict
-    elif operator in _LOGIC:
-        result = _logic(operator, _operand(left, BOOL), _operand(right, BOOL))
-    else:
-        result = _numeric(operator, _operand(left, NUMBER), _operand(right, NUMBER))
-    return mark(result, left_marks | right_marks)
+        negates = operator == "!=" and verdict is not UNKNOWN
+        return Value(BOOL, not verdict if negates else verdict, marks)
+    if operator in ("&&", "||"):
+        return Value(BOOL, _logic(operator, _operand(left, BOOL), _operand(right, BOOL)), marks)
+    result = _numeric(operator, _operand(left, NUMBER), _operand(right, NUMBER))
+    return Value(NUMBER if operator in "+-*/%" else BOOL, result, marks)
 
 
-def unary(operator: str, operand: Any) -> Any:
-    """Return `-operand` or `!operand`."""
-    value, marks = unmark(operand)
-    value = _operand(value, NUMBER if operator == "-" else BOOL)
-    if value is UNKNOWN:
-        return mark(UNKNOWN, marks)
-    return mark(-value if operator == "-" else not value, marks)
+class Unary(Node):
+    """`-operand` or `!operand`."""
+
+    __slots__ = ("operator",)
+
+    def __init__(self, operator: str, operand: Node) -> None:
+        super().__init__(operand)
+        self.operator = operator
+
+    def evaluate(self, scope: Scope) -> Value:
+        value = self.operands[0].evaluate(scope)
+        type = NUMBER if self.operator == "-" else BOOL
+        data = _operand(value, type)
+        if data is not UNKNOWN:
+            data = -data if type is NUMBER else not data
+        return Value(type, data, value.marks)
 
 
-def _operand(value: Any, kind: str) -> Any:
-    if value is None:
+def _operand(value: Value, type: Type) -> Any:
+    if value.is_null:
         raise EvaluationError("an operand is null")
     try:
-        return convert(value, kind)
+        return convert(value, type).data
     except EvaluationError as error:
         raise EvaluationError(f"unsuitable operand: {error}") from error
-
-
-_EQUALITY: Final = frozenset(("==", "!="))
-_LOGIC: Final = frozenset(("&&", "||"))
 
 
 def _logic(operator: str, left: Any, right: Any) -> Any:
@@ -73,7 +104,7 @@ def _logic(operator: str, left: Any, right: Any) -> Any:
     return UNKNOWN if left is UNKNOWN or right is UNKNOWN else not deciding
 
 
-def passes_over(operator: str, left: Any, right: Any) -> bool:
+def _passes_over(operator: str, left: Value | EvaluationError, right: Any) -> bool:
     """Return whether Terraform 1.12 and OpenTofu pass over the failure of `left operator right`.
 
     Args:
@@ -82,15 +113,16 @@ def passes_over(operator: str, left: Any, right: Any) -> bool:
     if isinstance(left, EvaluationError):
         return _decides(operator, right)
     if isinstance(right, EvaluationError):
-        return unmark(left)[0] is UNKNOWN or _decides(operator, left)
-    return unmark(right)[0] is None and _decides(operator, left)
+        return left.data is UNKNOWN or _decides(operator, left)
+    return right.is_null and _decides(operator, left)
 
 
 def _decides(operator: str, operand: Any) -> bool:
     """Return whether an operand of `&&` or `||` decides alone."""
-    value, _ = unmark_deep(operand)
     deciding = operator == "||"
-    return value is deciding or value == ("true" if deciding else "false")
+    return isinstance(operand, Value) and (
+        operand.data is deciding or operand.data == ("true" if deciding else "false")
+    )
 
 
 def _numeric(operator: str, left: Any, right: Any) -> Any:
@@ -114,27 +146,50 @@ _NUMERIC: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 }
 
 
-def conditional(condition: Any, when_true: Any, when_false: Any) -> Any:
-    """Return one of two values, converted to the type that both can have.
+class Conditional(Node):
+    """`condition ? when_true : when_false`, or `%{ if condition }…%{ else }…%{ endif }`.
 
-    Raises:
-        EvaluationError: The condition is null or no bool, or the two have no type in common.
+    A failure of the result not taken does not matter.
     """
-    kinds = type_of(when_true), type_of(when_false)
-    wanted = DYNAMIC if DYNAMIC in kinds and None not in (when_true, when_false) else unify(kinds)
-    if wanted is None:
-        raise EvaluationError(
-            f"the results of a conditional must have one type, not {describe(kinds[0])} "
-            f"and {describe(kinds[1])}"
-        )
-    condition, marks = unmark(condition)
-    when_true, true_marks = unmark(when_true)
-    when_false, false_marks = unmark(when_false)
-    marks |= true_marks | false_marks
-    if condition is None:
+
+    __slots__ = ()
+
+    def evaluate(self, scope: Scope) -> Value:
+        condition = self.operands[0].evaluate(scope)
+        results: list[Value] = []
+        failures: list[EvaluationError | None] = []
+        for operand in self.operands[1:]:
+            try:
+                results.append(operand.evaluate(scope))
+                failures.append(None)
+            except EvaluationError as error:
+                results.append(unknown())
+                failures.append(error)
+        if condition.data is not None and condition.data is not UNKNOWN:
+            failure = failures[0 if convert(condition, BOOL).data else 1]
+            if failure is not None:
+                raise failure
+        return _choose(condition, results)
+
+
+def _choose(condition: Value, results: Sequence[Value]) -> Value:
+    type = _common_type(results)
+    marks = condition.marks.union(*(item.marks for item in results))
+    if condition.is_null:
         raise EvaluationError("the condition is null")
-    if condition is UNKNOWN:
-        both_null = when_true is None and when_false is None
-        return mark(None if both_null else UNKNOWN, marks)
-    chosen = when_true if convert(condition, BOOL) else when_false
-    return mark(convert(chosen, wanted), marks)
+    if condition.data is UNKNOWN:
+        data = None if all(item.is_null for item in results) else UNKNOWN
+        return Value(type, data, marks)
+    chosen = results[0 if convert(condition, BOOL).data else 1]
+    return convert(chosen, type).mark(marks)
+
+
+def _common_type(results: Sequence[Value]) -> Type:
+    """Return the type of both results of a conditional; a null without a type fits any."""
+    types = [item.type for item in results if item.type is not DYNAMIC or not item.is_null]
+    type = DYNAMIC if DYNAMIC in types else unify(types)
+    if type is None:
+        raise EvaluationError(
+            f"the results of a conditional must have one type, not {types[0]} and {types[1]}"
+        )
+    return type

@@ -12,23 +12,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, TypeVar
 
-from opsconsole.language.comprehensions import ForObject, ForTemplate, ForTuple, IfTemplate
+from opsconsole.language.access import ITEM, GetAttribute, Index, Splat
+from opsconsole.language.comprehensions import ForGroups, ForObject, ForTemplate, ForTuple
 from opsconsole.language.failures import MAX_NESTING, BeyondBounds, EvaluationError
-from opsconsole.language.nodes import (
-    Binary,
-    Call,
-    Conditional,
-    GetAttribute,
-    Index,
-    Item,
-    Object,
-    Splat,
-    Template,
-    Tuple,
-    Unary,
-)
+from opsconsole.language.nodes import Call, Object, Template, Tuple
+from opsconsole.language.numbers import parse_number
+from opsconsole.language.operators import Binary, Conditional, Unary
 from opsconsole.language.syntax import Literal, Node, Quoted, Reference
-from opsconsole.language.value_types import normalised, parse_number
+from opsconsole.language.values import BOOL, NULL, NUMBER, STRING, Value, normalised
 
 T = TypeVar("T")
 
@@ -46,7 +37,7 @@ _PRECEDENCE: Final = {
     "||": 1, "&&": 2, "==": 3, "!=": 3, "<": 4, ">": 4, "<=": 4, ">=": 4,
     "+": 5, "-": 5, "*": 6, "/": 6, "%": 6,
 }  # fmt: skip
-_CONSTANTS: Final = {"true": True, "false": False, "null": None}
+_CONSTANTS: Final = {"true": Value(BOOL, True), "false": Value(BOOL, False), "null": NULL}
 _NAME = r"[A-Za-z_][A-Za-z0-9_-]*"
 _PLAIN: Final = re.compile(
     rf"\s*({_NAME}(?:\.{_NAME}|\[[0-9]{{1,9}}\]|\[\"[^\"\\$%]*\"\])*)\s*", re.ASCII
@@ -291,7 +282,7 @@ class Parser:
             number = parse_number(token)
             if number is None:
                 raise EvaluationError(f"{token} is not a number")
-            return Literal(number)
+            return Literal(Value(NUMBER, number))
         if kind == "name":
             return self._named()
         if token not in ('"', "(", "[", "{"):
@@ -342,8 +333,7 @@ class Parser:
                 return node
             elif self._accept("*"):
                 self._expect("]")
-                item = Item()
-                return Splat(node, item, self._steps(item))
+                return Splat(node, self._steps(Reference((ITEM,))))
             else:
                 node = _stepped(node, self._until("]", self._expression))
 
@@ -354,7 +344,7 @@ class Parser:
             if match[2]:
                 raise EvaluationError("an index behind a dot is followed by another")
             self.at = match.end()
-            return _stepped(source, Literal(int(match[1])))
+            return _stepped(source, Literal(Value(NUMBER, int(match[1]))))
         name = self._name()
         if isinstance(source, Reference):
             return Reference((*source.steps, name))
@@ -362,13 +352,12 @@ class Parser:
 
     def _attribute_splat(self, source: Node) -> Node:
         """Read what follows `.*`: an index in brackets applies to the result."""
-        item = Item()
-        each: Node = item
+        each: Node = Reference((ITEM,))
         while self._accept("."):
             if self._peek() == "*":
                 raise EvaluationError("a splat without brackets cannot follow another")
             each = self._step(each)
-        return Splat(source, item, each)
+        return Splat(source, each)
 
     def _call(self, name: str) -> Node:
         arguments: list[Node] = []
@@ -398,8 +387,8 @@ class Parser:
             key = self._expression()
             self._expect("=>")
             results = [key, self._expression()]
-            grouped = self._accept("...")
-            return ForObject(names, collection, results, self._condition(), grouped=grouped)
+            kind = ForGroups if self._accept("...") else ForObject
+            return kind(names, collection, results, self._condition())
         self._lines = True
         operands: list[Node] = []
         while self._skip_lines() and self._peek() != "}":
@@ -550,7 +539,7 @@ def _template(parts: Iterator[_Part], ends: tuple[str, ...]) -> tuple[Template, 
         elif part.keyword == "if":
             when_true, end = _template(parts, ("else", "endif"))
             when_false = _template(parts, ("endif",))[0] if end == "else" else Template()
-            nodes.append(IfTemplate(part.node, when_true, when_false))
+            nodes.append(Conditional(part.node, when_true, when_false))
         else:
             body, _ = _template(parts, ("endfor",))
             nodes.append(ForTemplate(part.names, part.node, [body], None))
@@ -560,12 +549,12 @@ def _template(parts: Iterator[_Part], ends: tuple[str, ...]) -> tuple[Template, 
 
 
 def _text(text: str) -> Literal:
-    return Literal(normalised(text))
+    return Literal(Value(STRING, normalised(text)))
 
 
 def _stepped(source: Node, key: Node) -> Node:
     """Return `source[key]`: of a reference, a further step where the key is written out."""
-    written = key.value if isinstance(key, Literal) else None
+    written = key.value.data if isinstance(key, Literal) else None
     if isinstance(source, Reference) and isinstance(written, str):
         return Reference((*source.steps, Quoted(written)))
     if isinstance(source, Reference) and type(written) is int:

@@ -51,7 +51,7 @@ from opsconsole.language.model import (
     Validation,
     Variable,
 )
-from opsconsole.language.value_types import PRIMITIVES
+from opsconsole.language.values import PRIMITIVES
 from opsconsole.state import Address
 from opsconsole.terraform_binary import OF_OPENTOFU, engine_of
 

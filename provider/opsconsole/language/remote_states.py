@@ -13,13 +13,21 @@ from typing import Any, Final
 
 from opsconsole.errors import UserError
 from opsconsole.language.block_reading import check_arguments, origin_of
-from opsconsole.language.conversion import convert, to_wire
+from opsconsole.language.conversion import from_wire, to_wire
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.json_values import COMMENT, only_terraform
 from opsconsole.language.model import Block
-from opsconsole.language.value_types import Type, from_float, parse_number, unmark_deep
-from opsconsole.state import StateOutput, WrittenNumber, read_foreign
-from opsconsole.values import UNKNOWN, holds_unknown
+from opsconsole.language.values import (
+    NULL,
+    STRING,
+    Value,
+    elements,
+    object_of,
+    type_from_json,
+    unknown,
+)
+from opsconsole.state import StateOutput, read_foreign
+from opsconsole.values import holds_unknown
 
 TYPE: Final = "terraform_remote_state"
 PREFIX: Final = f"data.{TYPE}."
@@ -74,9 +82,9 @@ def read(block: Block, arguments: Mapping[str, Any], root: Path, cache: Any) -> 
     Raises:
         EvaluationError: The state cannot be read, or there is none.
     """
-    bare = {name: unmark_deep(value)[0] for name, value in arguments.items()}
-    if any(holds_unknown(to_wire(value)) for value in bare.values()):
-        return UNKNOWN
+    bare = {name: to_wire(value.unmark_deep()[0]) for name, value in arguments.items()}
+    if any(map(holds_unknown, bare.values())):
+        return unknown()
     kind, workspace = str(bare["backend"]), str(bare.get("workspace") or "default")
     # Through JSON: fractions become floats, as the block of a backend holds them.
     config = json.dumps(bare.get("config") or {}, sort_keys=True, default=float)
@@ -88,14 +96,12 @@ def read(block: Block, arguments: Mapping[str, Any], root: Path, cache: Any) -> 
             cache[key] = error
     if isinstance(cache[key], EvaluationError):
         raise EvaluationError(str(cache[key]))
-    outputs = {**(bare.get("defaults") or {}), **cache[key]}
-    return {
-        "backend": kind,
-        "config": bare.get("config"),
-        "defaults": bare.get("defaults"),
-        "workspace": bare.get("workspace"),
-        "outputs": outputs,
-    }
+    given = {name: arguments.get(name, NULL).unmark() for name in _ARGUMENTS}
+    defaults = given["defaults"]
+    outputs = {key.data: item for key, item in elements(defaults)} if defaults.data else {}
+    return object_of(
+        {**given, "backend": Value(STRING, kind), "outputs": object_of({**outputs, **cache[key]})}
+    )
 
 
 def no_output(block: Block, name: str) -> EvaluationError:
@@ -124,33 +130,9 @@ def _outputs(
     return {name: _value(output) for name, output in state.outputs.items()}
 
 
-def _value(output: StateOutput) -> Any:
+def _value(output: StateOutput) -> Value:
     try:
-        return convert(_language(output.value), _type(output.type))
-    except (LookupError, TypeError, AttributeError) as error:
+        type = type_from_json(output.type)
+        return Value(type, from_wire(output.value, type))
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
         raise EvaluationError(f"an output has {output.type!r} as its type") from error
-
-
-def _language(value: Any) -> Any:
-    """Return a value of a state's JSON as a value of the language."""
-    if isinstance(value, WrittenNumber):
-        return parse_number(value.text)
-    if isinstance(value, float):
-        return from_float(value)
-    if isinstance(value, list):
-        return [_language(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _language(item) for key, item in value.items()}
-    return value
-
-
-def _type(written: Any) -> Type:
-    """Return a type from the form that states have: `["list", "string"]`."""
-    if isinstance(written, str):
-        return written
-    name, inner = written[0], written[1]
-    if name == "tuple":
-        return (name, tuple(_type(item) for item in inner))
-    if name == "object":
-        return (name, tuple((key, _type(inner[key])) for key in sorted(inner)))
-    return (name, _type(inner))

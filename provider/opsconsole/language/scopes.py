@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-from opsconsole.language.access import attribute, element
+from opsconsole.language.access import element, follow
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.syntax import Reference, Scope, Step
+from opsconsole.language.syntax import Reference, Scope, Work
+from opsconsole.language.values import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,14 @@ class FunctionContext:
         applying: Whether this is an apply: what only an apply knows is unknown before.
         planned_at: The time of the plan.
         render: Evaluates a template's text with the given names.
+        work: What was made in the evaluation that goes on.
     """
 
     root: Path
     applying: bool
     planned_at: datetime
-    render: Callable[[str, dict[str, Any]], Any]
+    render: Callable[[str, dict[str, Value]], Value]
+    work: Work
 
 
 class TemplateScope:
@@ -35,29 +37,33 @@ class TemplateScope:
 
     __slots__ = ("_context", "names")
 
-    def __init__(self, names: dict[str, Any], context: FunctionContext) -> None:
+    def __init__(self, names: dict[str, Value], context: FunctionContext) -> None:
         self.names = names
         self._context = context
 
-    def within(self, names: dict[str, Any]) -> Scope:
+    @property
+    def work(self) -> Work:
+        return self._context.work
+
+    def within(self, names: dict[str, Value]) -> Scope:
         return TemplateScope({**self.names, **names}, self._context)
 
-    def resolve(self, reference: Reference) -> Any:
+    def resolve(self, reference: Reference) -> Value:
         root = str(reference.steps[0])
         if root not in self.names:
             raise EvaluationError(f"the template names {root}, which the call does not give")
         return follow(self.names[root], reference.steps[1:])
 
-    def resolve_index(self, reference: Reference, key: Any) -> Any:
+    def resolve_index(self, reference: Reference, key: Value) -> Value:
         return element(self.resolve(reference), key)
 
-    def call(self, name: str, arguments: Sequence[Any]) -> Any:
+    def call(self, name: str, arguments: Sequence[Value]) -> Value:
         if name in ("templatefile", "templatestring"):
             raise EvaluationError(f"a template cannot call {name}")
         return call(name, arguments, self._context)
 
 
-def call(name: str, arguments: Sequence[Any], context: FunctionContext) -> Any:
+def call(name: str, arguments: Sequence[Value], context: FunctionContext) -> Value:
     """Return the result of the function `name`.
 
     The functions are loaded with the first call: most programs that are synthesised have none.
@@ -65,10 +71,3 @@ def call(name: str, arguments: Sequence[Any], context: FunctionContext) -> Any:
     from opsconsole.language import functions
 
     return functions.call(name, arguments, context)
-
-
-def follow(value: Any, steps: Sequence[Step]) -> Any:
-    """Return what `steps` lead to in `value`."""
-    for step in steps:
-        value = element(value, step) if isinstance(step, int) else attribute(value, step)
-    return value

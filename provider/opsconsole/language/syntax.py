@@ -1,12 +1,15 @@
 """The tree of a parsed expression. Each node evaluates itself in a scope.
 
-Built by `parsing`; the scope resolves names.
+Built by `parser`; the scope resolves names. Marks travel with every result; what is unknown makes
+the result unknown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Protocol
+
+from opsconsole.language.values import Value, check_size
 
 Step = str | int
 """An attribute's name, or an index that is written out: a whole number or a Quoted."""
@@ -18,28 +21,56 @@ class Quoted(str):
     __slots__ = ()
 
 
+class Work:
+    """How much the evaluation of one value may make in all; what is thrown away counts too."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self) -> None:
+        self.parts = 0
+
+    def start(self) -> None:
+        """Count from nothing."""
+        self.parts = 0
+
+    def count(self, parts: int) -> None:
+        """Count what was made.
+
+        Raises:
+            BeyondBounds: It is too much.
+        """
+        self.parts = check_size(self.parts + parts)
+
+
 class Scope(Protocol):
     """What an expression may ask of its context."""
 
-    def within(self, names: dict[str, Any]) -> Scope:
+    @property
+    def work(self) -> Work:
+        """What was made in it."""
+
+    def within(self, names: dict[str, Value]) -> Scope:
         """Return this scope with further names bound."""
 
-    def resolve(self, reference: Reference) -> Any:
+    def resolve(self, reference: Reference) -> Value:
         """Return the value that a reference stands for."""
 
-    def resolve_index(self, reference: Reference, key: Any) -> Any:
+    def resolve_index(self, reference: Reference, key: Value) -> Value:
         """Return the element `key` of what a reference stands for, without making all of it."""
 
-    def call(self, name: str, arguments: Sequence[Any]) -> Any:
+    def call(self, name: str, arguments: Sequence[Value]) -> Value:
         """Return the result of a function."""
 
 
 class Node:
-    """One node of the tree."""
+    """One node of the tree; `operands` are nodes right below."""
 
-    __slots__ = ()
+    __slots__ = ("operands",)
 
-    def evaluate(self, scope: Scope) -> Any:
+    def __init__(self, *operands: Node) -> None:
+        self.operands = operands
+
+    def evaluate(self, scope: Scope) -> Value:
         """Return the value in `scope`.
 
         Raises:
@@ -50,7 +81,7 @@ class Node:
 
     def children(self) -> Sequence[Node]:
         """Return the nodes right below."""
-        return ()
+        return self.operands
 
     def references(self, bound: frozenset[str] = frozenset()) -> Iterator[Reference]:
         """Yield every reference in the tree but those to names in `bound`."""
@@ -63,10 +94,11 @@ class Literal(Node):
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Value) -> None:
+        super().__init__()
         self.value = value
 
-    def evaluate(self, scope: Scope) -> Any:
+    def evaluate(self, scope: Scope) -> Value:
         return self.value
 
 
@@ -76,6 +108,7 @@ class Reference(Node):
     __slots__ = ("steps",)
 
     def __init__(self, steps: tuple[Step, ...]) -> None:
+        super().__init__()
         self.steps = steps
 
     def __eq__(self, other: object) -> bool:
@@ -87,7 +120,7 @@ class Reference(Node):
     def __repr__(self) -> str:
         return f"Reference({self.steps!r})"
 
-    def evaluate(self, scope: Scope) -> Any:
+    def evaluate(self, scope: Scope) -> Value:
         return scope.resolve(self)
 
     def references(self, bound: frozenset[str] = frozenset()) -> Iterator[Reference]:
@@ -103,15 +136,3 @@ class Reference(Node):
             else:
                 text += f'["{step}"]' if isinstance(step, Quoted) else f".{step}"
         return text
-
-
-class Composite(Node):
-    """A node whose children are its operands."""
-
-    __slots__ = ("operands",)
-
-    def __init__(self, *operands: Node) -> None:
-        self.operands = operands
-
-    def children(self) -> Sequence[Node]:
-        return self.operands

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +25,7 @@ from opsconsole.language.json_values import (
 from opsconsole.language.model import Program, Validation, Variable
 from opsconsole.language.name_resolver import ProgramScope
 from opsconsole.language.parser import parse_arguments, parse_expression
-from opsconsole.language.value_types import BOOL, EPHEMERAL, SENSITIVE, STRING, mark, unmark_deep
+from opsconsole.language.values import BOOL, EPHEMERAL, SENSITIVE, STRING, of_python, unknown
 from opsconsole.named_files import read_named
 from opsconsole.phrases import did_you_mean
 from opsconsole.values import UNKNOWN
@@ -106,16 +107,16 @@ def example_values(program: Program) -> dict[str, Any]:
     """Return the values that variables have where none is given; UNKNOWN where one must be."""
     values = {}
     for variable in program.variables.values():
-        values[variable.name] = UNKNOWN
+        values[variable.name] = unknown(variable.constraint.type)
         if variable.optional:
             with suppress(EvaluationError):
-                values[variable.name] = variable.constraint.apply(variable.default)
+                values[variable.name] = variable.constraint.apply(of_python(variable.default))
     return values
 
 
 def lasting_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that a saved plan may keep, as JSON: known ones that are not ephemeral."""
-    plain = {name: unmark_deep(value) for name, value in values.items()}
+    plain = {name: value.unmark_deep() for name, value in values.items()}
     return {
         name: to_wire(value)
         for name, (value, marks) in plain.items()
@@ -212,19 +213,19 @@ def _parsed(variable: Variable, given: VariableValue) -> Any:
 
 def _fitted(variable: Variable, value: Any, source: str) -> Any:
     try:
-        fitted = variable.constraint.apply(value)
-        if fitted is None and not variable.nullable and variable.optional:
-            fitted = variable.constraint.apply(variable.default)
+        fitted = variable.constraint.apply(of_python(value))
+        if fitted.is_null and not variable.nullable and variable.optional:
+            fitted = variable.constraint.apply(of_python(variable.default))
     except EvaluationError as error:
         raise UserError(
             f"The variable {variable.name} ({source}) does not fit its type: {error}."
         ) from error
-    if fitted is None and not variable.nullable:
+    if fitted.is_null and not variable.nullable:
         raise UserError(
             f"The variable {variable.name} ({source}) must not be null.", "Give a value."
         )
     marks = {SENSITIVE: variable.sensitive, EPHEMERAL: variable.ephemeral}
-    return mark(fitted, frozenset(name for name, wanted in marks.items() if wanted))
+    return fitted.mark(frozenset(name for name, wanted in marks.items() if wanted))
 
 
 _KNOWN_BEFORE: Final = ("var", "path", "terraform")
@@ -264,12 +265,15 @@ def _broken(variable: Variable, rule: Validation, scope: ProgramScope) -> str:
         if reference.steps[0] not in _KNOWN_BEFORE:
             what = f"a validation that refers to {reference.written()}"
             raise only_terraform(what, variable.origin, f"var.{variable.name}")
-    condition, _ = unmark_deep(evaluated(title, "validation", rule.condition, scope))
-    if guarded(title, "validation", convert, condition, BOOL) is True:
+    verdict = evaluated(title, "validation", rule.condition, scope, partial(convert, wanted=BOOL))
+    if verdict.data is True:
         return ""
-    if condition is None:
+    if verdict.is_null:
         raise UserError(f"{title}: the condition of its validation is null.", "Write a condition.")
-    message, secret = unmark_deep(evaluated(title, "error_message", rule.error_message, scope))
+    to_text = partial(convert, wanted=STRING)
+    message, secret = evaluated(
+        title, "error_message", rule.error_message, scope, to_text
+    ).unmark_deep()
     if secret:
         return "a validation rule is broken, whose message holds a sensitive value."
-    return str(guarded(title, "error_message", convert, message, STRING))
+    return str(message)

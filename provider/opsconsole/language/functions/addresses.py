@@ -6,9 +6,10 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
-from opsconsole.language.functions.collections import whole
+from opsconsole.language.functions.collections import LIST_OF_TEXT, whole
 from opsconsole.language.functions.registry import Signature
-from opsconsole.language.value_types import NUMBER, STRING, ListValue, Number
+from opsconsole.language.numbers import Number
+from opsconsole.language.values import NUMBER, STRING, Value
 
 Network = IPv4Network | IPv6Network
 
@@ -90,4 +91,4 @@ def _cidrsubnets(prefix: str, *bits: Number) -> Any:
             raise EvaluationError("there is not enough address space left")
         subnets.append(f"{type(network.network_address)(position)}/{length}")
         position += size
-    return ListValue(subnets, STRING)
+    return Value(LIST_OF_TEXT, subnets)

@@ -2,47 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial, reduce
-from itertools import product
+from itertools import chain, product
 from math import prod
 from typing import Any
 
 from opsconsole.language.conversion import (
     any_of,
-    common_element,
     convert,
     equal,
     fingerprint,
     make_set,
+    unify,
 )
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.registry import Signature, Unknowns
-from opsconsole.language.unification import unify
-from opsconsole.language.value_types import (
+from opsconsole.language.numbers import Number, rounded
+from opsconsole.language.values import (
     BOOL,
     DYNAMIC,
-    NO_MARKS,
+    NULL,
     NUMBER,
+    PRIMITIVES,
     STRING,
-    ListValue,
-    Marks,
-    Number,
-    SetValue,
-    check_elements,
+    Type,
+    Value,
+    check_size,
     clusters,
-    describe,
-    mark,
-    rounded,
-    type_of,
-    unmark,
+    is_sequence,
+    items_of,
+    list_of,
+    list_value,
+    map_of,
+    set_of,
+    tuple_of,
+    tuple_type,
+    unknown,
+    unpack,
 )
 from opsconsole.values import UNKNOWN, holds_unknown
 
-LIST_OF_ANY = ("list", DYNAMIC)
-LIST_OF_TEXT = ("list", STRING)
-SET_OF_ANY = ("set", DYNAMIC)
+LIST_OF_ANY = list_of(DYNAMIC)
+LIST_OF_TEXT = list_of(STRING)
+SET_OF_ANY = set_of(DYNAMIC)
 
 
 def whole(number: Number, *, large: bool = False) -> int:
@@ -54,18 +58,19 @@ def whole(number: Number, *, large: bool = False) -> int:
     return number
 
 
-def require_sequence(value: Any, *, sets: bool = True) -> list[Any]:
-    """Return `value`, which must be a list or a tuple, or a set where `sets`."""
-    if not isinstance(value, list) or (isinstance(value, SetValue) and not sets):
+def require_sequence(value: Value, *, sets: bool = True) -> list[Value]:
+    """Return the items of a list or a tuple, or a set where `sets`."""
+    if not is_sequence(value, sets=sets):
         allowed = "list, tuple or set" if sets else "list or tuple"
-        raise EvaluationError(f"a {allowed} is required, not {describe(type_of(value))}")
-    return value
+        raise EvaluationError(f"a {allowed} is required, not {value.type}")
+    return items_of(value)
 
 
-def same_kind(items: list[Any], like: Any) -> Any:
-    """Return `items` as a list where `like` is a list or a set, else as a tuple."""
-    element = getattr(like, "element", None)
-    return items if element is None else ListValue(items, element)
+def same_kind(value: Value, items: list[Value]) -> Value:
+    """Return `items` of `value` as a list where `value` is a list or a set, else as a tuple."""
+    if value.kind == "tuple":
+        return tuple_of(items)
+    return list_value(items, value.type.element)
 
 
 for _name, _wanted in {
@@ -74,218 +79,225 @@ for _name, _wanted in {
     "tobool": BOOL,
     "tolist": LIST_OF_ANY,
     "toset": SET_OF_ANY,
-    "tomap": ("map", DYNAMIC),
+    "tomap": map_of(DYNAMIC),
 }.items():
-    Signature(_name, (DYNAMIC,), nulls=True, opaque=True)(partial(convert, wanted=_wanted))
+    Signature(_name, (DYNAMIC,), nulls=True, opaque=True, unknowns=Unknowns.OWN)(
+        partial(convert, wanted=_wanted)
+    )
 
 
-@Signature("length", (DYNAMIC,), opaque=True)
-def _length(value: Any) -> Any:
-    if isinstance(value, str):
-        return len(clusters(value))
-    if isinstance(value, SetValue) and not value.known:
-        return UNKNOWN
-    if isinstance(value, list | dict):
-        return len(value)
-    raise EvaluationError("a string, a collection or a structure is required")
+@Signature("length", (DYNAMIC,), opaque=True, returns=NUMBER)
+def _length(value: Value) -> Any:
+    if value.type == STRING:
+        return len(clusters(value.data))
+    if value.type in PRIMITIVES or value.type is DYNAMIC:
+        raise EvaluationError("a string, a collection or a structure is required")
+    return len(value.data) if value.is_known else unknown(NUMBER)
 
 
 @Signature("element", (DYNAMIC, NUMBER), opaque=True)
-def _element(items: Any, position: Number) -> Any:
-    items = require_sequence(items, sets=False)
+def _element(value: Value, position: Number) -> Value:
+    items = require_sequence(value, sets=False)
     if not items:
         raise EvaluationError("the list is empty")
     place = whole(position)
-    if place < 0 and place % len(items) and not isinstance(items, ListValue):
+    if place < 0 and place % len(items) and value.kind == "tuple":
         raise EvaluationError("the index must not be negative")
     return items[place % len(items)]
 
 
 @Signature("concat", rest=DYNAMIC, opaque=True)
-def _concat(*parts: Any) -> Any:
+def _concat(*parts: Value) -> Value:
     if not parts:
         raise EvaluationError("at least one argument is required")
-    if all(isinstance(part, ListValue) for part in parts):
-        common = unify([type_of(part) for part in parts])
+    for item in parts:
+        require_sequence(item, sets=False)
+    check_size(sum(item.size for item in parts))
+    if all(item.kind == "list" for item in parts):
+        common = unify(item.type for item in parts)
         if common is not None:
-            items = [item for part in parts for item in convert(part, common)]
-            return ListValue(items, common[1])
-    return [item for part in parts for item in require_sequence(part, sets=False)]
+            lists = [convert(item, common) for item in parts]
+            return Value(common, [*chain.from_iterable(item.data for item in lists)])
+    types = tuple_type(type for item in parts for type in _types_of(item))
+    return Value(types, [*chain.from_iterable(item.data for item in parts)])
 
 
-@Signature("contains", (DYNAMIC, DYNAMIC))
-def _contains(items: Any, wanted: Any) -> Any:
-    return any_of(equal(wanted, item) for item in require_sequence(items))
+def _types_of(value: Value) -> Sequence[Type]:
+    """Return the types of the elements of a known list or tuple."""
+    return value.type.inner if value.kind == "tuple" else value.type.inner * len(value.data)
 
 
-@Signature("index", (DYNAMIC, DYNAMIC))
-def _index(items: Any, wanted: Any) -> Any:
-    for position, item in enumerate(require_sequence(items, sets=False)):
+@Signature("contains", (DYNAMIC, DYNAMIC), returns=BOOL)
+def _contains(value: Value, wanted: Value) -> Value:
+    return Value(BOOL, any_of(equal(wanted, item) for item in require_sequence(value)))
+
+
+@Signature("index", (DYNAMIC, DYNAMIC), returns=NUMBER)
+def _index(value: Value, wanted: Value) -> Any:
+    for position, item in enumerate(require_sequence(value, sets=False)):
         verdict = equal(item, wanted)
         if verdict is UNKNOWN:
-            return UNKNOWN
+            return unknown(NUMBER)
         if verdict:
             return position
     raise EvaluationError("the item is not in the list")
 
 
 @Signature("distinct", (LIST_OF_ANY,), unknowns=Unknowns.ANY)
-def _distinct(items: ListValue) -> ListValue:
+def _distinct(value: Value) -> Value:
+    element = value.type.element
     found: dict[str, Any] = {}
-    for item in items:
-        found.setdefault(fingerprint(item), item)
-    return ListValue(found.values(), items.element)
+    for item in value.data:
+        found.setdefault(fingerprint(item, element), item)
+    return Value(value.type, [*found.values()])
 
 
 Signature("compact", (LIST_OF_TEXT,), unknowns=Unknowns.ANY)(
-    lambda items: ListValue(filter(None, items), STRING)
+    lambda items: Value(LIST_OF_TEXT, [*filter(None, items)])
 )
 
 
 @Signature("chunklist", (LIST_OF_ANY, NUMBER), opaque=True)
-def _chunklist(items: ListValue, size: Number) -> ListValue:
+def _chunklist(value: Value, size: Number) -> Value:
     step = whole(size)
     if step < 0:
         raise EvaluationError("the size must be positive")
+    items = value.data
     step = step or max(len(items), 1)
-    chunks = [
-        ListValue(items[start : start + step], items.element)
-        for start in range(0, len(items), step)
-    ]
-    return ListValue(chunks, type_of(items))
+    return Value(list_of(value.type), [items[at : at + step] for at in range(0, len(items), step)])
 
 
 @Signature("flatten", (DYNAMIC,), opaque=True)
-def _flatten(items: Any) -> Any:
-    flat, marks, known = _flattened(require_sequence(items))
-    return mark(flat if known else UNKNOWN, marks)
+def _flatten(value: Value) -> Value:
+    require_sequence(value)
+    flat: list[Value] = []
+    marks: set[str] = set()
+    known = _flatten_into(value, flat, marks)
+    return (tuple_of(flat) if known else unknown()).mark(frozenset(marks))
 
 
-def _flattened(items: Any) -> tuple[list[Any], Marks, bool]:
-    flat: list[Any] = []
-    marks = NO_MARKS
-    known = not (isinstance(items, SetValue) and holds_unknown(items))
-    for item in items:
-        inner, inner_marks = unmark(item)
-        if inner is UNKNOWN:
-            known = False
-        if isinstance(inner, list):
-            deeper, found, all_known = _flattened(inner)
-            flat += deeper
-            marks |= inner_marks | found
-            known = known and all_known
+def _flatten_into(value: Value, flat: list[Value], marks: set[str]) -> bool:
+    """Add the items of `value` to `flat`; return whether all of them are known."""
+    if not value.is_known:
+        return False
+    known = True
+    for item in items_of(value):
+        if is_sequence(item) and not item.is_null:
+            marks |= item.marks
+            known = _flatten_into(item, flat, marks) and known
         else:
+            known = known and not (item.data is UNKNOWN and item.type == DYNAMIC)
             flat.append(item)
-    return flat, marks, known
+    return known
 
 
 Signature("reverse", (DYNAMIC,), opaque=True)(
-    lambda items: same_kind(require_sequence(items)[::-1], items)
+    lambda value: same_kind(value, require_sequence(value)[::-1])
 )
 
 
 @Signature("slice", (DYNAMIC, NUMBER, NUMBER), opaque=True)
-def _slice(items: Any, start: Number, end: Number) -> Any:
-    items = require_sequence(items, sets=False)
+def _slice(value: Value, start: Number, end: Number) -> Value:
+    items = require_sequence(value, sets=False)
     first, last = whole(start), whole(end)
     if not 0 <= first <= last <= len(items):
         raise EvaluationError(
             f"a slice from {first} to {last} is not inside a list of {len(items)} elements"
         )
-    return same_kind(items[first:last], items)
+    return same_kind(value, items[first:last])
 
 
 @Signature("sort", (LIST_OF_TEXT,), unknowns=Unknowns.ANY)
-def _sort(items: ListValue) -> ListValue:
+def _sort(items: list[str]) -> Value:
     if None in items:
         raise EvaluationError("null cannot be sorted")
-    return ListValue(sorted(items, key=str.encode), STRING)
+    return Value(LIST_OF_TEXT, sorted(items, key=str.encode))
 
 
 @Signature("one", (DYNAMIC,))
-def _one(items: Any) -> Any:
-    items = require_sequence(items)
-    if isinstance(items, SetValue) and len(items) > 1 and holds_unknown(items):
-        return UNKNOWN
+def _one(value: Value) -> Value:
+    items = require_sequence(value)
+    if not value.is_known and len(items) > 1:
+        return unknown(value.type.element)
     if len(items) > 1:
         raise EvaluationError("there must be at most one element")
-    return items[0] if items else None
+    if items:
+        return items[0]
+    return NULL if value.kind == "tuple" else Value(value.type.element, None)
 
 
-@Signature("sum", (DYNAMIC,), unknowns=Unknowns.ANY)
-def _sum(items: Any) -> Any:
-    if not require_sequence(items):
+@Signature("sum", (DYNAMIC,), unknowns=Unknowns.ANY, returns=NUMBER)
+def _sum(value: Value) -> Number:
+    items = require_sequence(value)
+    if not items:
         raise EvaluationError("an empty list has no sum")
-    if None in items:
-        raise EvaluationError("null is not a number")
     total: Number = 0
     for item in items:
-        total = rounded(total + convert(item, NUMBER))
+        if item.is_null:
+            raise EvaluationError("null is not a number")
+        total = rounded(total + convert(item, NUMBER).data)
     return total
 
 
-@Signature("alltrue", (("list", BOOL),))
-def _alltrue(items: ListValue) -> Any:
+@Signature("alltrue", (list_of(BOOL),), returns=BOOL)
+def _alltrue(items: list[Any]) -> Any:
     # As in Terraform: not known as soon as an unknown element comes before a false one.
     for item in items:
         if item is UNKNOWN:
-            return UNKNOWN
+            return unknown(BOOL)
         if not item:
             return False
     return True
 
 
-Signature("anytrue", (("list", BOOL),))(any_of)
+Signature("anytrue", (list_of(BOOL),), returns=BOOL)(lambda items: Value(BOOL, any_of(items)))
 
 
 @Signature("coalesce", rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
-def _coalesce(*values: Any) -> Any:
-    kinds = [type_of(value) for value in values]
-    wanted = unify(kinds)
-    if wanted is None and DYNAMIC in kinds:
-        wanted = DYNAMIC
+def _coalesce(*values: Value) -> Value:
+    types = [value.type for value in values]
+    wanted = unify(types) or (DYNAMIC if DYNAMIC in types else None)
     if wanted is None:
         raise EvaluationError("all arguments must have the same type")
     for value in values:
         converted = convert(value, wanted)
-        if converted is UNKNOWN or not (
-            converted is None or (wanted == STRING and converted == "")
-        ):
+        if converted.data is UNKNOWN:
+            return unknown(wanted)
+        if not (converted.is_null or (wanted == STRING and converted.data == "")):
             return converted
     raise EvaluationError("every argument is null or an empty string")
 
 
 @Signature("coalescelist", rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
-def _coalescelist(*values: Any) -> Any:
-    if UNKNOWN not in [value if value is UNKNOWN else None for value in values]:
-        values = tuple(value for value in values if value is not None)
-        for value in values:
+def _coalescelist(*values: Value) -> Value:
+    for value in values:
+        if (value.type != DYNAMIC or value.is_null) and not is_sequence(value, sets=False):
             require_sequence(value, sets=False)
     for value in values:
-        if value is UNKNOWN or value:
+        if value.data is UNKNOWN or value.data:
             return value
     raise EvaluationError("every argument is null or empty")
 
 
 @Signature("matchkeys", (LIST_OF_ANY, LIST_OF_ANY, LIST_OF_ANY))
-def _matchkeys(values: ListValue, keys: ListValue, wanted: ListValue) -> Any:
-    common = unify([type_of(keys), type_of(wanted)])
+def _matchkeys(values: Value, keys: Value, wanted: Value) -> Value:
+    common = unify([keys.type, wanted.type])
     if common is None:
         raise EvaluationError("keys and searchset must be of the same type")
-    if len(values) != len(keys):
+    if len(values.data) != len(keys.data):
         raise EvaluationError("there must be as many keys as values")
-    if not wanted:
-        return ListValue([], values.element)
-    if any(map(holds_unknown, (values, keys, wanted))):
-        return UNKNOWN
-    searched = {fingerprint(item) for item in convert(wanted, common)}
-    pairs = zip(values, convert(keys, common), strict=True)
-    chosen = [value for value, key in pairs if fingerprint(key) in searched]
-    return ListValue(chosen, values.element)
+    if not wanted.data:
+        return Value(values.type, [])
+    if any(holds_unknown(item.data) for item in (values, keys, wanted)):
+        return unknown(values.type)
+    searched = {fingerprint(item, common.element) for item in convert(wanted, common).data}
+    pairs = zip(values.data, convert(keys, common).data, strict=True)
+    chosen = [value for value, key in pairs if fingerprint(key, common.element) in searched]
+    return Value(values.type, chosen)
 
 
 @Signature("range", (NUMBER,), rest=NUMBER)
-def _range(*numbers: Number) -> ListValue:
+def _range(*numbers: Number) -> Value:
     if len(numbers) > 3:
         raise EvaluationError("one to three arguments are required")
     start, end = (0, numbers[0]) if len(numbers) == 1 else numbers[:2]
@@ -301,17 +313,18 @@ def _range(*numbers: Number) -> ListValue:
         current = rounded(current + step)
         if len(items) > 1024:
             raise EvaluationError("more than 1024 values would be generated")
-    return ListValue(items, NUMBER)
+    return Value(list_of(NUMBER), items)
 
 
-def _reduced(step: Callable[[set[str], set[str]], set[str]], *sets: Any) -> Any:
-    element = unify([value.element for value in sets])
-    if element is None:
+def _reduced(step: Callable[[set[str], set[str]], set[str]], *sets: Value) -> Value:
+    common = unify([value.type for value in sets])
+    if common is None:
         raise EvaluationError("the sets must have elements of one type")
-    aligned = [convert(value, ("set", element)) for value in sets]
-    items = {fingerprint(item): item for value in aligned for item in value}
-    kept = reduce(step, ({fingerprint(item) for item in value} for value in aligned))
-    return make_set([items[key] for key in kept], element)
+    element = common.element
+    aligned = [convert(value, common).data for value in sets]
+    items = {fingerprint(item, element): item for data in aligned for item in data}
+    kept = reduce(step, ({fingerprint(item, element) for item in data} for data in aligned))
+    return make_set([unpack(element, items[key]) for key in kept], element)
 
 
 for _name, _step in (("setunion", set.union), ("setintersection", set.intersection)):
@@ -324,22 +337,17 @@ Signature("setsubtract", (SET_OF_ANY, SET_OF_ANY), unknowns=Unknowns.ANY)(
 
 
 @Signature("setproduct", rest=DYNAMIC)
-def _product(*parts: Any) -> Any:
+def _product(*parts: Value) -> Value:
     if len(parts) < 2:
         raise EvaluationError("at least two arguments are required")
-    columns = []
-    kinds = []
-    for part in parts:
-        require_sequence(part)
-        if isinstance(part, SetValue) and holds_unknown(part):
-            return UNKNOWN
-        known = getattr(part, "element", None)
-        kind = common_element(part, "list") if known is None else known
-        kinds.append(kind)
-        columns.append([convert(item, kind) for item in part])
-    check_elements(len(columns) * prod(map(len, columns)))
-    rows = [list(row) for row in product(*columns)]
-    element = ("tuple", tuple(kinds))
-    if any(isinstance(part, SetValue) for part in parts):
-        return make_set(rows, element)
-    return ListValue(rows, element)
+    for item in parts:
+        require_sequence(item)
+    if not all(item.is_known for item in parts):
+        return unknown()
+    columns = [item if item.kind != "tuple" else convert(item, LIST_OF_ANY) for item in parts]
+    element = tuple_type(column.type.element for column in columns)
+    check_size(len(columns) * prod(len(column.data) for column in columns))
+    rows = [list(row) for row in product(*(column.data for column in columns))]
+    if any(item.kind == "set" for item in parts):
+        return make_set([Value(element, row) for row in rows], element)
+    return Value(list_of(element), rows)

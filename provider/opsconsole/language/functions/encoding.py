@@ -17,7 +17,8 @@ from urllib.parse import quote_plus
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.registry import Signature, Unknowns
 from opsconsole.language.json_values import parse_json, replace_surrogates
-from opsconsole.language.value_types import DYNAMIC, STRING, ListValue, format_number, type_of
+from opsconsole.language.numbers import format_number
+from opsconsole.language.values import DYNAMIC, STRING, Value, list_of, object_type
 
 _ESCAPED = {
     ord("<"): "\\u003c",
@@ -29,7 +30,11 @@ _ESCAPED = {
 }
 
 
-@Signature("jsonencode", (DYNAMIC,), nulls=True, unknowns=Unknowns.ANY)
+@Signature("jsonencode", (DYNAMIC,), nulls=True, unknowns=Unknowns.ANY, returns=STRING)
+def _jsonencode(value: Value) -> str:
+    return to_json(value.data)
+
+
 def to_json(value: Any) -> str:
     """Return `value` as Terraform writes JSON: keys sorted, no spaces, `<`, `>`, `&` escaped."""
     if value is None:
@@ -97,7 +102,7 @@ def _csv_rows(text: str) -> Iterator[list[str]]:
 
 
 @Signature("csvdecode", (STRING,))
-def _csvdecode(text: str) -> ListValue:
+def _csvdecode(text: str) -> Value:
     rows = [*_csv_rows(text)]
     if not rows:
         raise EvaluationError("there is no header line")
@@ -107,7 +112,7 @@ def _csvdecode(text: str) -> ListValue:
     if any(len(row) != len(header) for row in body):
         raise EvaluationError("a line has another number of fields than the header")
     objects = [dict(zip(header, row, strict=True)) for row in body]
-    return ListValue(objects, type_of(dict.fromkeys(header, "")))
+    return Value(list_of(object_type(dict.fromkeys(header, STRING))), objects)
 
 
 @Signature("uuidv5", (STRING, STRING))

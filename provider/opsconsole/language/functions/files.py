@@ -14,7 +14,7 @@ from opsconsole.language.failures import MAX_FILE, BeyondBounds, EvaluationError
 from opsconsole.language.functions.encoding import DIGESTS, base64_text
 from opsconsole.language.functions.registry import Signature
 from opsconsole.language.scopes import FunctionContext
-from opsconsole.language.value_types import DYNAMIC, STRING
+from opsconsole.language.values import DYNAMIC, STRING, elements
 
 
 def _content(context: FunctionContext, name: str) -> bytes:
@@ -65,9 +65,9 @@ def _fileexists(context: FunctionContext, name: str) -> bool:
 
 @Signature("templatefile", (STRING, DYNAMIC), context=True)
 def _templatefile(context: FunctionContext, name: str, names: Any) -> Any:
-    if not isinstance(names, dict):
+    if names.kind not in ("map", "object"):
         raise EvaluationError("the second argument must be a map")
-    return context.render(_text(context, name), dict(names))
+    return context.render(_text(context, name), {key.data: item for key, item in elements(names)})
 
 
 @Signature("basename", (STRING,))

@@ -15,20 +15,23 @@ from opsconsole.language.failures import (
     EvaluationError,
     UnsupportedExpression,
 )
-from opsconsole.language.functions.collections import whole
+from opsconsole.language.functions.collections import LIST_OF_TEXT, whole
 from opsconsole.language.functions.encoding import to_json
 from opsconsole.language.functions.registry import Signature, Unknowns
-from opsconsole.language.value_types import (
+from opsconsole.language.numbers import Number, format_number
+from opsconsole.language.values import (
     BOOL,
+    CHARACTERS_PER_PART,
     DYNAMIC,
     NUMBER,
     STRING,
-    ListValue,
-    Number,
+    Value,
     check_length,
+    check_size,
     clusters,
-    count_text,
-    format_number,
+    is_sequence,
+    items_of,
+    unknown,
 )
 from opsconsole.values import UNKNOWN, holds_unknown
 
@@ -57,8 +60,10 @@ class _Verb:
 def _format(pattern: Any, *arguments: Any) -> Any:
     if pattern is None:
         raise EvaluationError("an argument must not be null")
-    if pattern is UNKNOWN or any(map(holds_unknown, arguments)):
-        return UNKNOWN
+    if any(item.is_null and item.type == DYNAMIC for item in arguments):
+        return unknown()  # as go-cty, which does not know the type of such a null
+    if pattern is UNKNOWN or any(holds_unknown(argument.data) for argument in arguments):
+        return unknown(STRING)
     return formatted(pattern, arguments)
 
 
@@ -66,22 +71,25 @@ def _format(pattern: Any, *arguments: Any) -> Any:
 def _formatlist(pattern: Any, *arguments: Any) -> Any:
     if pattern is None:
         raise EvaluationError("an argument must not be null")
-    if pattern is UNKNOWN or any(argument is UNKNOWN for argument in arguments):
-        return UNKNOWN
+    if any(item.is_null and item.type == DYNAMIC for item in arguments):
+        return unknown()
+    if pattern is UNKNOWN or any(argument.data is UNKNOWN for argument in arguments):
+        return unknown(LIST_OF_TEXT)
     if not arguments:
-        return ListValue([formatted(pattern, ())], STRING)
-    lengths = {len(argument) for argument in arguments if isinstance(argument, list)}
+        return Value(LIST_OF_TEXT, [formatted(pattern, ())])
+    columns = [items_of(i) if is_sequence(i) and not i.is_null else i for i in arguments]
+    lengths = {len(column) for column in columns if isinstance(column, list)}
     if len(lengths) > 1:
         raise EvaluationError("the lists must be of one length")
     results: list[Any] = []
-    for round_ in range(lengths.pop() if lengths else 1):
-        row = [
-            argument[round_] if isinstance(argument, list) else argument for argument in arguments
-        ]
-        results.append(UNKNOWN if any(map(holds_unknown, row)) else formatted(pattern, row))
-        if results[-1] is not UNKNOWN:
-            count_text(len(results[-1]))
-    return ListValue(results, STRING)
+    length = 0
+    for at in range(lengths.pop() if lengths else 1):
+        row = [column[at] if isinstance(column, list) else column for column in columns]
+        has_unknown = any(holds_unknown(item.data) for item in row)
+        results.append(UNKNOWN if has_unknown else formatted(pattern, row))
+        length += 0 if has_unknown else len(results[-1])
+        check_size(length // CHARACTERS_PER_PART)
+    return Value(LIST_OF_TEXT, results)
 
 
 def formatted(pattern: str, arguments: Any) -> str:
@@ -129,29 +137,29 @@ def _size(digits: str | None) -> int:
 def _one(verb: _Verb, value: Any) -> str:
     if verb.mode == "v":
         return _as_is(verb, value)
-    if value is None:
+    if value.is_null:
         raise EvaluationError(f'null cannot be formatted with "{verb.raw}"')
     if verb.mode == "t":
-        return to_text(convert(value, BOOL))
+        return to_text(convert(value, BOOL).data)
     if verb.mode in "sq":
-        text = convert(value, STRING)
+        text = convert(value, STRING).data
         if verb.precision:
             text = "".join(clusters(text)[: verb.precision])
         return verb.padded(to_json(text) if verb.mode == "q" else text)
     if verb.mode in "bdoxX":
-        return _integer(verb, whole(convert(value, NUMBER), large=True))
+        return _integer(verb, whole(convert(value, NUMBER).data, large=True))
     if verb.mode in "eEfgG":
-        return _floating(verb, convert(value, NUMBER))
+        return _floating(verb, convert(value, NUMBER).data)
     raise EvaluationError(f'there is no format verb "{verb.raw}"')
 
 
-def _as_is(verb: _Verb, value: Any) -> str:
+def _as_is(verb: _Verb, value: Value) -> str:
     if "#" not in verb.flags:
-        if isinstance(value, str):
-            return verb.padded(value)
-        if isinstance(value, int | Fraction) and not isinstance(value, bool):
-            return verb.padded(_general(value))
-    return verb.padded(to_json(value))
+        if value.type == STRING and not value.is_null:
+            return verb.padded(value.data)
+        if value.type == NUMBER and not value.is_null:
+            return verb.padded(_general(value.data))
+    return verb.padded(to_json(value.data))
 
 
 def _general(value: Number) -> str:

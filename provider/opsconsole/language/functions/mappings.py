@@ -6,99 +6,109 @@ from typing import Any
 
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.functions.collections import LIST_OF_TEXT
+from opsconsole.language.functions.collections import LIST_OF_TEXT, require_sequence
 from opsconsole.language.functions.registry import Signature, Unknowns
-from opsconsole.language.value_types import (
+from opsconsole.language.values import (
     DYNAMIC,
     STRING,
-    ListValue,
-    MapValue,
-    SetValue,
-    describe,
-    mark,
-    type_of,
-    unmark_deep,
+    Value,
+    elements,
+    list_value,
+    map_of,
+    map_value,
+    object_of,
+    strip_marks,
+    tuple_of,
+    unknown,
 )
 from opsconsole.values import UNKNOWN, holds_unknown
 
 
-def _require_mapping(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise EvaluationError(f"a map or an object is required, not {describe(type_of(value))}")
-    return value
+def _members(value: Value) -> dict[str, Value]:
+    """Return the members of a map or an object, sorted by name."""
+    if value.kind not in ("map", "object"):
+        raise EvaluationError(f"a map or an object is required, not {value.type}")
+    return {name.data: item for name, item in elements(value)}
 
 
 @Signature("keys", (DYNAMIC,), opaque=True)
-def _keys(value: Any) -> Any:
-    names = sorted(_require_mapping(value))
-    return ListValue(names, STRING) if isinstance(value, MapValue) else names
+def _keys(value: Value) -> Value:
+    names = list(_members(value))
+    if value.kind == "map":
+        return Value(LIST_OF_TEXT, names)
+    return tuple_of(Value(STRING, name) for name in names)
 
 
 @Signature("values", (DYNAMIC,), opaque=True)
-def _values(value: Any) -> Any:
-    items = [value[name] for name in sorted(_require_mapping(value))]
-    return ListValue(items, value.element) if isinstance(value, MapValue) else items
+def _values(value: Value) -> Value:
+    items = _members(value).values()
+    if value.kind == "map":
+        return list_value(items, value.type.element)
+    return tuple_of(items)
 
 
 @Signature(
     "lookup", (DYNAMIC, STRING), rest=DYNAMIC, nulls=True, opaque=True, unknowns=Unknowns.OWN
 )
-def _lookup(source: Any, key: Any, *default: Any) -> Any:
+def _lookup(source: Value, key: Any, *default: Value) -> Value:
     if len(default) > 1:
         raise EvaluationError("two or three arguments are required")
-    if source is None or key is None:
+    if source.is_null or key is None:
         raise EvaluationError("an argument must not be null")
-    if source is UNKNOWN:
-        return UNKNOWN
-    _require_mapping(source)
-    fallback = default
-    if isinstance(source, MapValue):
-        fallback = tuple(convert(value, source.element) for value in default)
+    if source.data is UNKNOWN:
+        return unknown(source.type.element)
+    members = _members(source)
+    fallback = list(default)
+    if source.kind == "map":
+        fallback = [convert(value, source.type.element) for value in default]
     if key is UNKNOWN:
-        return UNKNOWN
-    if key in source:
-        return source[key]
+        return unknown(source.type.element)
+    if key in members:
+        return members[key]
     if fallback:
         return fallback[0]
     raise EvaluationError(f"there is no key {key!r}")
 
 
 @Signature("merge", rest=DYNAMIC, nulls=True, opaque=True)
-def _merge(*parts: Any) -> Any:
-    merged: dict[str, Any] = {}
+def _merge(*parts: Value) -> Value:
+    merged: dict[str, Value] = {}
     for part in parts:
-        if part is not None:
-            merged.update(_require_mapping(part))
-    kinds = [type_of({} if part is None else part) for part in parts]
-    if kinds and isinstance(parts[0], MapValue) and all(kind == kinds[0] for kind in kinds):
-        return MapValue({name: merged[name] for name in sorted(merged)}, parts[0].element)
-    return {name: merged[name] for name in sorted(merged)}
+        if part.type != DYNAMIC and part.kind not in ("map", "object"):
+            _members(part)
+        if not part.is_null:
+            merged.update(_members(part))
+    types = [part.type for part in parts if part.type != DYNAMIC]
+    if types and parts[0].kind == "map" and all(type == types[0] for type in types):
+        return map_value(merged, types[0].element)
+    return object_of(merged)
 
 
 @Signature("zipmap", (LIST_OF_TEXT, DYNAMIC), opaque=True)
-def _zipmap(keys: ListValue, values: Any) -> Any:
-    if not isinstance(values, list) or isinstance(values, SetValue):
-        raise EvaluationError("the values must be a list or a tuple")
-    if len(keys) != len(values):
-        raise EvaluationError(f"there are {len(keys)} keys, but {len(values)} values")
-    keys, marks = unmark_deep(keys)
-    if holds_unknown(keys):
-        return mark(UNKNOWN, marks)
-    if None in keys:
+def _zipmap(keys: list[Any], values: Value) -> Value:
+    items = require_sequence(values, sets=False)
+    if len(keys) != len(items):
+        raise EvaluationError(f"there are {len(keys)} keys, but {len(items)} values")
+    found: set[str] = set()
+    names = strip_marks(keys, found)
+    marks = frozenset(found)
+    if holds_unknown(names):
+        return unknown(marks=marks)
+    if None in names:
         raise EvaluationError("a key must not be null")
-    pairs = dict(zip(keys, values, strict=True))
+    pairs = dict(zip(names, items, strict=True))
     ordered = {name: pairs[name] for name in sorted(pairs)}
-    made = MapValue(ordered, values.element) if isinstance(values, ListValue) else ordered
-    return mark(made, marks)
+    if values.kind == "list":
+        return map_value(ordered, values.type.element).mark(marks)
+    return object_of(ordered).mark(marks)
 
 
-@Signature("transpose", (("map", LIST_OF_TEXT),), unknowns=Unknowns.ANY)
-def _transpose(source: MapValue) -> MapValue:
+@Signature("transpose", (map_of(LIST_OF_TEXT),), unknowns=Unknowns.ANY)
+def _transpose(source: dict[str, list[str]]) -> Value:
     turned: dict[str, list[str]] = {}
     for key in sorted(source):
         if source[key] is None or None in source[key]:
             raise EvaluationError("neither a list nor a string may be null")
         for item in source[key]:
             turned.setdefault(item, []).append(key)
-    lists = {key: ListValue(sorted(turned[key]), STRING) for key in sorted(turned)}
-    return MapValue(lists, LIST_OF_TEXT)
+    return Value(map_of(LIST_OF_TEXT), {key: sorted(turned[key]) for key in sorted(turned)})

@@ -10,7 +10,8 @@ from typing import Any
 from opsconsole.language.failures import MAX_EXPONENT, BeyondBounds, EvaluationError
 from opsconsole.language.functions.collections import whole
 from opsconsole.language.functions.registry import Signature
-from opsconsole.language.value_types import DYNAMIC, NUMBER, Double, Number, from_float
+from opsconsole.language.numbers import Double, Number, from_float
+from opsconsole.language.values import DYNAMIC, NUMBER, STRING
 
 Signature("abs", (NUMBER,))(abs)
 Signature("max", (NUMBER,), rest=NUMBER)(lambda *numbers: max(numbers))
@@ -50,8 +51,9 @@ Signature("log", (NUMBER, NUMBER))(
 
 @Signature("parseint", (DYNAMIC, NUMBER))
 def _parseint(text: Any, base: Number) -> Number:
-    if not isinstance(text, str):
+    if text.type != STRING:
         raise EvaluationError("a string is required")
+    text = text.data
     radix = whole(base)
     if not 2 <= radix <= 62:
         raise EvaluationError("the base must be 2 to 62")

@@ -14,15 +14,19 @@ from typing import Any, Final
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.scopes import FunctionContext
-from opsconsole.language.value_types import (
+from opsconsole.language.values import (
+    BOOL,
+    COLLECTIONS,
+    DYNAMIC,
     IS_SENSITIVE,
     NO_MARKS,
+    PRIMITIVES,
     SENSITIVE,
-    Marks,
     Type,
-    mark,
-    unmark,
-    unmark_deep,
+    Value,
+    check_size,
+    of_python,
+    unknown,
 )
 from opsconsole.phrases import did_you_mean
 from opsconsole.values import UNKNOWN, holds_unknown
@@ -61,6 +65,7 @@ class Signature:
     unknowns: Unknowns = Unknowns.OUTER
     opaque: bool = False
     context: bool = False
+    returns: Type = DYNAMIC
 
     def __call__(self, implementation: Implementation) -> Implementation:
         """Enter `implementation` into the table and return it unchanged."""
@@ -114,7 +119,7 @@ def unknown_function(name: str) -> UnsupportedExpression:
     return UnsupportedExpression(f"the function {name}{hint}")
 
 
-def call(name: str, arguments: Sequence[Any], context: FunctionContext) -> Any:
+def call(name: str, arguments: Sequence[Value], context: FunctionContext) -> Value:
     """Return the result of the function `name`.
 
     Raises:
@@ -130,43 +135,59 @@ def call(name: str, arguments: Sequence[Any], context: FunctionContext) -> Any:
     required, count = len(signature.parameters), len(arguments)
     if count < required or (signature.rest is None and count > required):
         raise EvaluationError(f"{name} cannot take {count} arguments")
-    strip = unmark if signature.opaque else unmark_deep
-    plain: list[Any] = []
-    found: list[Marks] = []
+    plain: list[Value] = []
+    marks = NO_MARKS
     for argument in arguments:
-        value, marks = strip(argument)
-        plain.append(value)
-        found.append(marks)
+        marks |= argument.marks
+        if signature.opaque:
+            plain.append(argument.unmark())
+        else:
+            data, found = argument.unmark_deep()
+            plain.append(Value(argument.type, data))
+            marks |= found
     try:
-        result = _called(signature, implementation, plain, context)
-        return mark(result, NO_MARKS.union(*found))
+        result = of_python(_called(signature, implementation, plain, context))
+        check_size(result.size)
+        return result.mark(marks)
     except (EvaluationError, ValueError, ArithmeticError) as error:
         raise EvaluationError(f"{name}: {error}") from error
 
 
-def _marking(name: str, arguments: Sequence[Any]) -> Any:
+def _marking(name: str, arguments: Sequence[Value]) -> Value:
     if len(arguments) != 1:
         raise EvaluationError(f"{name} takes one argument, not {len(arguments)}")
+    value = arguments[0]
     if name == "sensitive":
-        return mark(arguments[0], IS_SENSITIVE)
-    value, marks = unmark(arguments[0])
-    return SENSITIVE in marks if name == "issensitive" else mark(value, marks - IS_SENSITIVE)
+        return value.mark(IS_SENSITIVE)
+    if name == "issensitive":
+        return Value(BOOL, SENSITIVE in value.marks)
+    return Value(value.type, value.data, value.marks - IS_SENSITIVE)
 
 
 def _called(
     signature: Signature,
     implementation: Implementation,
-    arguments: list[Any],
+    arguments: list[Value],
     context: FunctionContext,
 ) -> Any:
-    kinds = (*signature.parameters, *(signature.rest for _ in arguments))
+    kinds = (*signature.parameters, *(signature.rest or DYNAMIC for _ in arguments))
     converted = []
     for kind, argument in zip(kinds, arguments, strict=False):
-        if argument is None and not signature.nulls:
+        if argument.is_null and not signature.nulls:
             raise EvaluationError("an argument must not be null")
         converted.append(convert(argument, kind))
-    if signature.unknowns is Unknowns.OUTER and any(item is UNKNOWN for item in converted):
-        return UNKNOWN
-    if signature.unknowns is Unknowns.ANY and any(map(holds_unknown, converted)):
-        return UNKNOWN
-    return implementation(context, *converted) if signature.context else implementation(*converted)
+    data = [value.data for value in converted]
+    if signature.unknowns is Unknowns.OUTER and any(item is UNKNOWN for item in data):
+        return unknown(signature.returns)
+    if signature.unknowns is Unknowns.ANY and any(map(holds_unknown, data)):
+        return unknown(signature.returns)
+    given = [
+        value.data if _is_plain(kind) else value
+        for kind, value in zip(kinds, converted, strict=False)
+    ]
+    return implementation(context, *given) if signature.context else implementation(*given)
+
+
+def _is_plain(kind: Type) -> bool:
+    """Return whether a parameter is given as plain data, as its type says all of it."""
+    return kind in PRIMITIVES or (kind.kind in COLLECTIONS and _is_plain(kind.element))

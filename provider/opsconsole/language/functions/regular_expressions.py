@@ -14,7 +14,16 @@ from typing import Any
 
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.functions.registry import Signature
-from opsconsole.language.value_types import STRING, ListValue, Type, check_length, count_parts
+from opsconsole.language.values import (
+    STRING,
+    Type,
+    Value,
+    check_length,
+    check_size,
+    list_of,
+    object_type,
+    tuple_type,
+)
 
 _REFERENCE = re.compile(r"\$(?:\$|\{(\w+)\}|(\w+))")
 _MEMORY = 64 * 2**20
@@ -108,23 +117,28 @@ def _regex(pattern: str, text: str) -> Any:
     spans = next(expression.matches(encoded), None)
     if spans is None:
         raise EvaluationError("the pattern did not match any part of the string")
-    return _result(expression, encoded, spans)
+    found = _result(expression, encoded, spans)
+    if isinstance(found, dict):
+        return Value(object_type(dict.fromkeys(found, STRING)), found)
+    if isinstance(found, list):
+        return Value(tuple_type([STRING] * len(found)), found)
+    return found
 
 
 @Signature("regexall", (STRING, STRING))
-def _regexall(pattern: str, text: str) -> ListValue:
+def _regexall(pattern: str, text: str) -> Value:
     expression = _with_groups_of_one_kind(pattern)
     encoded = text.encode()
-    results = []
+    results: list[Any] = []
     for spans in expression.matches(encoded):
-        count_parts(1 + expression.groups)
+        check_size((len(results) + 1) * (1 + expression.groups))
         results.append(_result(expression, encoded, spans))
     element: Type = STRING
     if expression.names:
-        element = ("object", tuple((name, STRING) for name in sorted(expression.names)))
+        element = object_type(dict.fromkeys(expression.names, STRING))
     elif expression.groups:
-        element = ("tuple", (STRING,) * expression.groups)
-    return ListValue(results, element)
+        element = tuple_type([STRING] * expression.groups)
+    return Value(list_of(element), results)
 
 
 def replace_all(text: str, pattern: str, replacement: str) -> str:

@@ -9,11 +9,11 @@ from typing import Any
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.collections import LIST_OF_TEXT, whole
 from opsconsole.language.functions.registry import Signature, Unknowns
-from opsconsole.language.value_types import (
+from opsconsole.language.numbers import Number
+from opsconsole.language.values import (
     NUMBER,
     STRING,
-    ListValue,
-    Number,
+    Value,
     check_length,
     clusters,
 )
@@ -84,8 +84,8 @@ Signature("strcontains", (STRING, STRING))(str.__contains__)
 
 
 @Signature("split", (STRING, STRING))
-def _split(separator: str, text: str) -> ListValue:
-    return ListValue(text.split(separator) if separator else list(text), STRING)
+def _split(separator: str, text: str) -> Value:
+    return Value(LIST_OF_TEXT, text.split(separator) if separator else list(text))
 
 
 @Signature("join", (STRING,), rest=LIST_OF_TEXT)
@@ -93,7 +93,7 @@ def _join(separator: str, *lists: Any) -> Any:
     if not lists:
         raise EvaluationError("at least two arguments are required")
     if any(map(holds_unknown, lists)):
-        return UNKNOWN
+        return Value(STRING, UNKNOWN)
     items = [item for part in lists for item in part]
     if None in items:
         raise EvaluationError("an element is null")

@@ -12,7 +12,7 @@ from opsconsole.clock import utc_now
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.functions.registry import Signature
 from opsconsole.language.scopes import FunctionContext
-from opsconsole.language.value_types import STRING
+from opsconsole.language.values import STRING, Value
 from opsconsole.values import UNKNOWN
 
 _UNITS = {"ns": -9, "us": -6, "µs": -6, "μs": -6, "ms": -3}
@@ -78,12 +78,12 @@ def _plantimestamp(context: FunctionContext) -> str:
 
 @Signature("timestamp", context=True)
 def _timestamp(context: FunctionContext) -> Any:
-    return stamp(utc_now()) if context.applying else UNKNOWN
+    return stamp(utc_now()) if context.applying else Value(STRING, UNKNOWN)
 
 
 @Signature("uuid", context=True)
 def _uuid(context: FunctionContext) -> Any:
-    return str(uuid.uuid4()) if context.applying else UNKNOWN
+    return str(uuid.uuid4()) if context.applying else Value(STRING, UNKNOWN)
 
 
 _DATE_PARTS = {

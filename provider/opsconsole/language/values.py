@@ -1,0 +1,412 @@
+"""The values of the language: a type, plain data, and marks.
+
+The data of a value is what JSON has: None (null), UNKNOWN, str, bool, a Number, a list (of a list,
+a set or a tuple) or a dict (of a map or an object). Its type stands beside it, once, so that a null
+and an unknown value have a type like any other, at every depth.
+
+A mark (sensitive, ephemeral) sits on the smallest value that carries it: in the data of a
+collection it is a `Marked`. Whatever is computed from a marked value is marked too.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any, Final
+
+from opsconsole.diagnostics import Path
+from opsconsole.language.failures import MAX_PARTS, MAX_TEXT, BeyondBounds
+from opsconsole.language.numbers import from_float
+from opsconsole.values import UNKNOWN, holds_unknown
+
+SENSITIVE: Final = "sensitive"
+"""Never shown in plans and outputs."""
+EPHEMERAL: Final = "ephemeral"
+"""Known during one run only: it may reach provider settings, never state."""
+
+Marks = frozenset[str]
+NO_MARKS: Final[Marks] = frozenset()
+IS_SENSITIVE: Final[Marks] = frozenset((SENSITIVE,))
+
+
+class Type:
+    """The type of a value.
+
+    Attributes:
+        kind: `string`, `number`, `bool`, `dynamic`, `list`, `set`, `map`, `tuple` or `object`.
+        inner: The type of the elements of a list, a set or a map; those of a tuple; those of the
+            attributes of an object.
+        names: The names of the attributes of an object, sorted.
+    """
+
+    __slots__ = ("_hash", "inner", "kind", "names")
+
+    def __init__(self, kind: str, inner: Iterable[Type] = (), names: Iterable[str] = ()) -> None:
+        self.kind = kind
+        self.inner = tuple(inner)
+        self.names = tuple(names)
+        self._hash: int | None = None
+
+    @property
+    def element(self) -> Type:
+        """The type of the elements of a list, a set or a map; of anything else, DYNAMIC."""
+        return self.inner[0] if self.kind in COLLECTIONS else DYNAMIC
+
+    @property
+    def attributes(self) -> dict[str, Type]:
+        """The types of the attributes of an object by name."""
+        return dict(zip(self.names, self.inner, strict=True))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, Type)
+            and self.kind == other.kind
+            and hash(self) == hash(other)
+            and self.names == other.names
+            and self.inner == other.inner
+        )
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash((self.kind, self.names, self.inner))
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"Type({self})"
+
+    def __str__(self) -> str:
+        """Return it in the words of Terraform's messages: `list of string`."""
+        if self.kind in COLLECTIONS:
+            return f"{self.kind} of {self.element}"
+        return "any value" if self is DYNAMIC else self.kind
+
+
+STRING: Final = Type("string")
+NUMBER: Final = Type("number")
+BOOL: Final = Type("bool")
+DYNAMIC: Final = Type("dynamic")
+"""The type of a null or unknown value whose type is not known; as a constraint, `any`."""
+
+_SIMPLE: Final = {type.kind: type for type in (STRING, NUMBER, BOOL, DYNAMIC)}
+PRIMITIVES: Final = frozenset((STRING, NUMBER, BOOL))
+COLLECTIONS: Final = frozenset(("list", "set", "map"))
+"""The kinds of what has elements of one type."""
+
+
+def list_of(element: Type) -> Type:
+    """Return the type of lists of `element`."""
+    return Type("list", (element,))
+
+
+def set_of(element: Type) -> Type:
+    """Return the type of sets of `element`."""
+    return Type("set", (element,))
+
+
+def map_of(element: Type) -> Type:
+    """Return the type of maps of `element`."""
+    return Type("map", (element,))
+
+
+def tuple_type(elements: Iterable[Type]) -> Type:
+    """Return the type of tuples with these elements."""
+    return Type("tuple", elements)
+
+
+def object_type(attributes: Mapping[str, Type]) -> Type:
+    """Return the type of objects with these attributes."""
+    names = sorted(attributes)
+    return Type("object", (attributes[name] for name in names), names)
+
+
+def type_to_json(type: Type) -> Any:
+    """Return the form that Terraform writes into states and plans: `["list", "string"]`."""
+    if not type.inner and type.kind in _SIMPLE:
+        return type.kind
+    inner = [type_to_json(item) for item in type.inner]
+    if type.kind == "tuple":
+        return ["tuple", inner]
+    if type.kind == "object":
+        return ["object", dict(zip(type.names, inner, strict=True))]
+    return [type.kind, *inner]
+
+
+def type_from_json(written: Any) -> Type:
+    """Return a type from the form that states have.
+
+    Raises:
+        LookupError, TypeError, AttributeError, ValueError: It is not one.
+    """
+    if isinstance(written, str):
+        return _SIMPLE[written]
+    kind, inner = written
+    if kind == "tuple":
+        return tuple_type(map(type_from_json, inner))
+    if kind == "object":
+        return object_type({name: type_from_json(item) for name, item in inner.items()})
+    if kind not in COLLECTIONS:
+        raise ValueError(f"not a type: {kind!r}")
+    return Type(kind, (type_from_json(inner),))
+
+
+class Marked:
+    """Data inside of a collection that is marked."""
+
+    __slots__ = ("data", "marks")
+
+    def __init__(self, data: Any, marks: Marks) -> None:
+        self.data = data
+        self.marks = marks
+
+    def __repr__(self) -> str:
+        return f"Marked({', '.join(sorted(self.marks))})"
+
+
+class Value:
+    """A value of the language."""
+
+    __slots__ = ("_size", "data", "marks", "type")
+
+    def __init__(
+        self, type: Type, data: Any, marks: Marks = NO_MARKS, size: int | None = None
+    ) -> None:
+        self.type = type
+        self.data = data
+        self.marks = marks
+        self._size = size
+
+    def __repr__(self) -> str:
+        return f"Value({self.type}, {'…' if self.marks else repr(self.data)})"
+
+    @property
+    def size(self) -> int:
+        """How many parts it has at all depths; one that occurs several times counts each time."""
+        if self._size is None:
+            self._size = _size_of(self.data)
+        return self._size
+
+    @property
+    def kind(self) -> str:
+        """The kind of its type."""
+        return self.type.kind
+
+    @property
+    def is_null(self) -> bool:
+        """Whether it is null."""
+        return self.data is None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known as a whole; parts of it may be unknown, but not those of a set."""
+        return self.data is not UNKNOWN and not (self.kind == "set" and holds_unknown(self.data))
+
+    def mark(self, marks: Marks) -> Value:
+        """Return this value with `marks` added."""
+        return Value(self.type, self.data, self.marks | marks, self._size) if marks else self
+
+    def unmark(self) -> Value:
+        """Return this value without its own marks; parts of it may be marked."""
+        return Value(self.type, self.data, size=self._size) if self.marks else self
+
+    def unmark_deep(self) -> tuple[Any, Marks]:
+        """Return its data without marks at any depth, and all that were found."""
+        found = set(self.marks)
+        data = strip_marks(self.data, found)
+        return data, frozenset(found)
+
+
+NULL: Final = Value(DYNAMIC, None)
+
+
+def unknown(type: Type = DYNAMIC, marks: Marks = NO_MARKS) -> Value:
+    """Return an unknown value."""
+    return Value(type, UNKNOWN, marks)
+
+
+def unpack(type: Type, data: Any, marks: Marks = NO_MARKS) -> Value:
+    """Return data of a collection as a value."""
+    if isinstance(data, Marked):
+        return Value(type, data.data, data.marks | marks)
+    return Value(type, data, marks)
+
+
+def pack(value: Value) -> Any:
+    """Return a value as data of a collection."""
+    return Marked(value.data, value.marks) if value.marks else value.data
+
+
+CHARACTERS_PER_PART: Final = 16
+"""Characters of a text that count as one part."""
+
+
+def _size_of(data: Any) -> int:
+    if isinstance(data, str):
+        return len(data) // CHARACTERS_PER_PART
+    if isinstance(data, Marked):
+        return _size_of(data.data)
+    if isinstance(data, list):
+        return len(data) + sum(map(_size_of, data))
+    if isinstance(data, dict):
+        return len(data) + sum(map(_size_of, data.values()))
+    return 0
+
+
+def check_length(characters: int) -> None:
+    """Refuse a text before it is made.
+
+    Raises:
+        BeyondBounds: It would be too long.
+    """
+    if characters > MAX_TEXT:
+        raise BeyondBounds(f"a text of more than {MAX_TEXT:,} characters")
+
+
+def check_size(parts: int) -> int:
+    """Return the size of a value, unless it is too large.
+
+    Raises:
+        BeyondBounds: It is: code that writes or compares the value visits all of its parts.
+    """
+    if parts > MAX_PARTS:
+        raise BeyondBounds(f"its values hold more than {MAX_PARTS:,} elements in all")
+    return parts
+
+
+_SIZED: Final = frozenset((str, list, dict))
+
+
+def _total(items: Collection[Value]) -> int:
+    """Return the size of a collection of `items`; raises as `check_size`."""
+    return check_size(len(items) + sum(i.size for i in items if type(i.data) in _SIZED))
+
+
+def list_value(items: Iterable[Value], element: Type) -> Value:
+    """Return a list of values that are of the type `element`; raises as `check_size`."""
+    values = list(items)
+    size = _total(values)
+    return Value(list_of(element), [pack(item) for item in values], size=size)
+
+
+def map_value(items: Mapping[str, Value], element: Type) -> Value:
+    """Return a map of values that are of the type `element`; raises as `check_size`."""
+    size = _total(items.values())
+    return Value(map_of(element), {name: pack(item) for name, item in items.items()}, size=size)
+
+
+def tuple_of(items: Iterable[Value]) -> Value:
+    """Return a tuple; raises as `check_size`."""
+    values = list(items)
+    size = _total(values)
+    data = [pack(item) for item in values]
+    return Value(tuple_type(item.type for item in values), data, size=size)
+
+
+def object_of(items: Mapping[str, Value]) -> Value:
+    """Return an object; raises as `check_size`."""
+    size = _total(items.values())
+    data = {name: pack(item) for name, item in items.items()}
+    return Value(object_type({name: item.type for name, item in items.items()}), data, size=size)
+
+
+def elements(value: Value) -> Iterator[tuple[Value, Value]]:
+    """Yield key and element of a known collection, in the order of iteration.
+
+    The key of an element of a set is the element.
+    """
+    data, type = value.data, value.type
+    if isinstance(data, dict):
+        types = type.attributes if type.kind == "object" else dict.fromkeys(data, type.element)
+        for name in sorted(data):
+            yield Value(STRING, name), unpack(types[name], data[name])
+    else:
+        for place, item in enumerate(items_of(value)):
+            yield (item if type.kind == "set" else Value(NUMBER, place)), item
+
+
+def items_of(value: Value) -> list[Value]:
+    """Return the elements of a known collection, in the order of iteration."""
+    data, type = value.data, value.type
+    if isinstance(data, dict):
+        return [item for _, item in elements(value)]
+    if type.kind == "tuple":
+        return [unpack(kind, item) for kind, item in zip(type.inner, data, strict=True)]
+    kind = type.element
+    return [unpack(kind, item) for item in data]
+
+
+def is_sequence(value: Value, *, sets: bool = True) -> bool:
+    """Return whether a value is a list or a tuple, or a set where `sets`."""
+    return value.kind in ("list", "tuple") or (sets and value.kind == "set")
+
+
+def of_python(data: Any) -> Value:
+    """Return plain data as a value: lists are tuples, dicts are objects, None has no type."""
+    if isinstance(data, Value):
+        return data
+    if isinstance(data, str):
+        return Value(STRING, data)
+    if isinstance(data, bool):
+        return Value(BOOL, data)
+    if isinstance(data, int | Fraction):
+        return Value(NUMBER, data)
+    if isinstance(data, float):
+        return Value(NUMBER, from_float(data))
+    if isinstance(data, list | tuple):
+        return tuple_of(map(of_python, data))
+    if isinstance(data, dict):
+        return object_of({name: of_python(item) for name, item in data.items()})
+    return Value(DYNAMIC, data)
+
+
+def strip_marks(data: Any, found: set[str]) -> Any:
+    """Return data without marks, which are added to `found`."""
+    if isinstance(data, Marked):
+        found |= data.marks
+        return strip_marks(data.data, found)
+    if not holds_marks(data):
+        return data
+    if isinstance(data, dict):
+        return {key: strip_marks(item, found) for key, item in data.items()}
+    return [strip_marks(item, found) for item in data]
+
+
+def holds_marks(data: Any) -> bool:
+    """Return whether data holds marks at any depth."""
+    if isinstance(data, dict):
+        return any(map(holds_marks, data.values()))
+    if isinstance(data, list):
+        return any(map(holds_marks, data))
+    return isinstance(data, Marked)
+
+
+def marked_paths(data: Any, wanted: str, at: Path = ()) -> Iterator[Path]:
+    """Yield the paths in `data` with the mark `wanted`; places below such a path are not named."""
+    if isinstance(data, Marked):
+        if wanted in data.marks:
+            yield at
+        else:
+            yield from marked_paths(data.data, wanted, at)
+    elif isinstance(data, dict):
+        for key, item in data.items():
+            yield from marked_paths(item, wanted, (*at, key))
+    elif isinstance(data, list):
+        for index, item in enumerate(data):
+            yield from marked_paths(item, wanted, (*at, index))
+
+
+def clusters(text: str) -> list[str]:
+    """Return the grapheme clusters of `text`: characters as users see them."""
+    if text.isascii() and "\r" not in text:
+        return list(text)
+    # Imported late: it takes long to import, and most texts are plain.
+    import regex
+
+    return [str(cluster) for cluster in regex.findall(r"\X", text)]
+
+
+def normalised(text: str) -> str:
+    """Return `text` in form C, which all strings of the language have."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
