@@ -262,14 +262,6 @@ class PrivateState(NamedTuple):
         """Return this with what the console kept in place of what was declared."""
         return self._replace(dropped={**self.dropped, **kept}) if kept else self
 
-    def overtaking(
-        self, before: Attributes, after: Attributes, names: Iterable[str]
-    ) -> PrivateState:
-        """Return this with what state held of `names` and the console has changed."""
-        changed = {name: before[name] for name in changed_fields(before, after, names)}
-        held = {name: value for name, value in changed.items() if value is not None}
-        return self._replace(overtaken={**self.overtaken, **held}) if held else self
-
     def having_declared(self, config: Attributes, names: Iterable[str]) -> PrivateState:
         """Return this with what `config` declares for `names`."""
         return self._replace(

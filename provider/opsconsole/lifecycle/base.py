@@ -50,7 +50,7 @@ from opsconsole.lifecycle.session import Session, each
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.uncertain import replacement_refused, still_unsettled
 from opsconsole.v1.operations import naming_hint
-from opsconsole.values import UNKNOWN, Attributes, Value
+from opsconsole.values import UNKNOWN, Attributes
 
 _NOTHING_KNOWN: Attributes = {}
 _PLANNED_BY = "planned_by"
@@ -405,7 +405,7 @@ class BaseLifecycle(ABC):
         Args:
             names: The attributes that were asked for; None: all that can be set.
             current: What is known of the resource where the answer does not show it.
-            replacing: As of `written`.
+            replacing: The attributes whose last declaration is to be remembered.
         """
         values = self.values_of(answer)
         state = fill_unknown(self.definition, request.planned, current | values)
@@ -416,29 +416,13 @@ class BaseLifecycle(ABC):
         diagnostics = self.kept_otherwise(differing, state, values, creating=creating)
         if differing and not creating:
             state |= {name: values[name] for name in unsatisfied_fields(state, values, values)}
-        return Outcome(
-            state, self.private_after_write(request, state, values, replacing), diagnostics
-        )
+        declared = PrivateState.decode(request.private).having_declared(request.config, replacing)
+        private = merge(self.answered, state, declared, values)[1].encode()
+        return Outcome(state, private, diagnostics)
 
     def values_of(self, answer: Mapping[str, Any]) -> Attributes:
         """Return the values that an answer about one of them shows."""
         return values_shown(self.answered, answer)
-
-    def private_after_write(
-        self,
-        request: CreateRequest | UpdateRequest,
-        state: Attributes,
-        values: Mapping[str, Value],
-        replacing: Sequence[str] = (),
-    ) -> bytes:
-        """Return the private bytes after a write that the console answered with the resource.
-
-        Args:
-            values: What the answer shows.
-            replacing: The attributes whose last declaration is to be remembered.
-        """
-        declared = PrivateState.decode(request.private).having_declared(request.config, replacing)
-        return merge(self.answered, state, declared, values)[1].encode()
 
     def outcome_of_read(
         self, prior: Attributes, private: bytes, answer: Mapping[str, Any]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, ConsoleError, Forbidden, NotFound
@@ -87,11 +88,13 @@ class HostLifecycle(HostCreation):
             return outcome
         # The declaration may be of what state held though no apply took it: after an import, or
         # where it followed the console.
-        private_state = PrivateState.decode(outcome.private)
-        overtaken = private_state.overtaking(request.prior, outcome.state, REPLACING)
-        if overtaken is private_state:
+        changed = changed_fields(request.prior, outcome.state, REPLACING)
+        held = {name: request.prior[name] for name in changed if request.prior[name] is not None}
+        if not held:
             return outcome
-        return outcome._replace(private=overtaken.encode())
+        before = PrivateState.decode(outcome.private)
+        private_state = before._replace(overtaken={**before.overtaken, **held})
+        return outcome._replace(private=private_state.encode())
 
     def introduce(self, state: Attributes, address: str) -> None:
         """Let no creation take the id of a host in state."""

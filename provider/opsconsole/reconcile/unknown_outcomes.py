@@ -313,7 +313,8 @@ def _warnings(
     ]
     diagnostics = [
         warning(
-            summary.format(plural(len(addresses), noun)), f"{detail}\n{_list_addresses(addresses)}"
+            summary.format(plural(len(addresses), noun)),
+            "\n".join([detail, *(f"  {address}" for address in sorted(addresses))]),
         )
         for addresses, summary, noun, detail in outcomes
         if addresses
@@ -324,10 +325,6 @@ def _warnings(
         )
         diagnostics.insert(0, warning(summary, "The console does not have them any more."))
     return diagnostics
-
-
-def _list_addresses(addresses: Iterable[str]) -> str:
-    return "\n".join(f"  {address}" for address in sorted(addresses))
 
 
 def unsettled_warning(address: str) -> Diagnostic:
