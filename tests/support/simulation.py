@@ -674,8 +674,10 @@ class World:
             for file in self.folder.iterdir()
             if "-journal" in file.name or file.suffix == ".opsconsole-copy"
         ]
-        if self.place is not None and (self.place.lock or self.place.journal):
-            left.append("the lock or the journal of the shared state")
+        if self.place is not None and self.place.lock:
+            raise BrokenRule("the shared state is still locked")
+        if self.place is not None and self.place.journal:
+            left.append("the journal of the shared state")
         # The deletion of a host that cannot be read stays open; each run names it.
         if left and self.profile.hosts_readable:
             raise BrokenRule(f"left over: {left}")
