@@ -30,30 +30,28 @@ KEYS = st.none() | st.integers(0, 10**9) | st.text(st.characters(exclude_categor
         ),
     ],
 )
-def test_address_is_read_and_printed_as_terraform_does(text: str, address: Address) -> None:
+def test_address_is_read_and_printed_as_terraform_does(text, address):
     assert Address.parse(text) == address
     assert str(address) == text
 
 
 @given(NAMES, NAMES, KEYS, st.sampled_from(["", "module.m", 'module.m["k"].module.n[3]']))
-def test_what_is_printed_is_read_back(
-    type_name: str, name: str, key: str | int | None, module: str
-) -> None:
+def test_what_is_printed_is_read_back(type_name, name, key, module):
     address = Address(type_name, name, key, module)
     assert Address.parse(str(address)) == address
 
 
-def test_a_resource_is_its_instances_without_the_key() -> None:
+def test_a_resource_is_its_instances_without_the_key():
     assert str(Address.parse('module.a["x"].x.y[2]').resource) == 'module.a["x"].x.y'
 
 
-def test_dependencies_have_no_keys() -> None:
+def test_dependencies_have_no_keys():
     assert Address.parse('module.a["x"].x.y[2]').config == "module.a.x.y"
 
 
 @pytest.mark.parametrize(
     "text", ["", "web", "a.b.c", "a.b[", "a.b[x]", 'a.b["x]', "a.b[-1]", "module.a", 'a.b["\\x"]']
 )
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_what_is_no_address_is_refused(text):
     with pytest.raises(UserError, match="not a resource address"):
         Address.parse(text)

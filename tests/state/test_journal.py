@@ -61,9 +61,7 @@ def changed(name: str, *settles: str) -> Outcome:
 
 
 @given(st.lists(RECORDS, max_size=6), st.data())
-def test_records_come_back_and_a_torn_end_is_left_out(
-    records: list[Record], data: st.DataObject
-) -> None:
+def test_records_come_back_and_a_torn_end_is_left_out(records, data):
     whole = encode_records(records)
     assert decode_lines(whole, "j") == (records, len(whole))
     cut = data.draw(st.integers(0, len(whole)))
@@ -74,7 +72,7 @@ def test_records_come_back_and_a_torn_end_is_left_out(
 
 
 @given(st.lists(RECORDS, min_size=1, max_size=4), st.data())
-def test_a_flipped_byte_is_never_believed(records: list[Record], data: st.DataObject) -> None:
+def test_a_flipped_byte_is_never_believed(records, data):
     whole = bytearray(encode_records(records))
     at = data.draw(st.integers(0, len(whole) - 1))
     whole[at] ^= data.draw(st.integers(1, 255))
@@ -94,25 +92,25 @@ def lines(*groups: list[Record]) -> list[bytes]:
     return written
 
 
-def test_damage_behind_which_more_was_written_is_an_error() -> None:
+def test_damage_behind_which_more_was_written_is_an_error():
     first, second, third = lines([changed("a")], [changed("b")], [changed("c")])
     torn = b"x" + second[1:]
     with pytest.raises(UserError, match=f"damaged at byte {len(first)}, with good records"):
         decode_lines(first + torn + third, "j")
 
 
-def test_a_group_that_was_torn_in_its_middle_is_left_out() -> None:
+def test_a_group_that_was_torn_in_its_middle_is_left_out():
     first, second, third, fourth = lines([changed("a")], [changed("b"), changed("c"), changed("d")])
     torn = b"\0" * (len(second) - 1) + b"\n"
     assert decode_lines(first + torn + third + fourth, "j") == ([changed("a")], len(first))
 
 
-def test_records_of_a_newer_version_are_refused() -> None:
+def test_records_of_a_newer_version_are_refused():
     with pytest.raises(UserError, match="newer opsconsole"):
         decode_lines(frame_line(b'["novel",1]', 0), "j")
 
 
-def test_an_intent_is_open_until_something_tells_its_outcome() -> None:
+def test_an_intent_is_open_until_something_tells_its_outcome():
     records: list[Record] = [
         intent("a"),
         intent("b"),
@@ -127,7 +125,7 @@ def test_an_intent_is_open_until_something_tells_its_outcome() -> None:
 BASE = Base("run", "lineage", 1, "digest", False)
 
 
-def test_a_restart_keeps_open_intents_and_what_came_later(tmp_path: Path) -> None:
+def test_a_restart_keeps_open_intents_and_what_came_later(tmp_path):
     journal = Journal.create(tmp_path / "j")
     for record in (BASE, intent("a"), intent("b"), changed("a", "a")):
         journal.append(record)
@@ -150,9 +148,7 @@ def test_a_restart_keeps_open_intents_and_what_came_later(tmp_path: Path) -> Non
     assert names(tmp_path) == ["j"]
 
 
-def test_a_restart_under_way_is_no_lost_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_restart_under_way_is_no_lost_name(tmp_path, monkeypatch):
     journal = Journal.create(tmp_path / "j")
     journal.append(BASE)
     renamed, checked = threading.Event(), threading.Event()
@@ -176,7 +172,7 @@ def test_a_restart_under_way_is_no_lost_name(
         journal.check_name()
 
 
-async def test_callers_share_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_callers_share_one_write(tmp_path, monkeypatch):
     synced: list[int] = []
     real = os.fdatasync
 
@@ -198,7 +194,7 @@ async def test_callers_share_one_write(tmp_path: Path, monkeypatch: pytest.Monke
     assert found == [changed(str(number)) for number in range(200)]
 
 
-def test_two_runs_never_write_one_journal(tmp_path: Path) -> None:
+def test_two_runs_never_write_one_journal(tmp_path):
     journal = Journal.create(tmp_path / "j")
     for attempt in (Journal.create, Journal.resume):
         with pytest.raises(UserError, match="Another run of opsconsole is in progress"):
@@ -208,7 +204,7 @@ def test_two_runs_never_write_one_journal(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("torn", [b"", b"0123", b"deadbeef 5 0 {}\n" * 40, b"\0" * 5000])
-def test_a_resumed_journal_goes_on_behind_the_torn_end(tmp_path: Path, torn: bytes) -> None:
+def test_a_resumed_journal_goes_on_behind_the_torn_end(tmp_path, torn):
     path = tmp_path / "j"
     path.write_bytes(encode_records([changed("a")]) + torn)
     journal, records = Journal.resume(path)
@@ -235,9 +231,7 @@ class Full:
         return self.write(descriptor, data, at)
 
 
-def test_on_a_full_disk_intents_fail_and_results_are_still_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_a_full_disk_intents_fail_and_results_are_still_kept(tmp_path, monkeypatch):
     journal = Journal.create(tmp_path / "j")
     journal.append(intent("a"))
     journal.flush_now()
@@ -256,7 +250,7 @@ def test_on_a_full_disk_intents_fail_and_results_are_still_kept(
     assert Journal.resume(tmp_path / "j")[1] == [intent("a"), Outcome((big,), ("a",))]
 
 
-async def test_a_flush_right_behind_another_one_is_not_kept_waiting(tmp_path: Path) -> None:
+async def test_a_flush_right_behind_another_one_is_not_kept_waiting(tmp_path):
     journal = Journal.create(tmp_path / "journal")
     journal.append(changed("first"))
     first = asyncio.create_task(journal.flush())
@@ -276,9 +270,7 @@ async def test_a_flush_right_behind_another_one_is_not_kept_waiting(tmp_path: Pa
     assert records == [changed("first"), changed("second")]
 
 
-async def test_a_failed_flush_fails_for_everyone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_failed_flush_fails_for_everyone(tmp_path, monkeypatch):
     journal = Journal.create(tmp_path / "j")
     full = Full(0)
     monkeypatch.setattr(os, "posix_fallocate", full.posix_fallocate)
@@ -308,12 +300,12 @@ async def test_a_failed_flush_fails_for_everyone(
         "[" * 9000 + "]" * 9000,
     ],
 )
-def test_a_record_of_another_shape_is_one_error(text: str) -> None:
+def test_a_record_of_another_shape_is_one_error(text):
     with pytest.raises(UserError, match="cannot be read at byte 0"):
         decode_lines(frame_line(text.encode(), 0), "j")
 
 
-def test_damage_in_a_journal_that_was_put_in_place_whole_is_no_torn_end() -> None:
+def test_damage_in_a_journal_that_was_put_in_place_whole_is_no_torn_end():
     records = [Outcome((), (f"i{place}",)) for place in range(5)]
     data = bytearray(encode_records(records))
     data[data.index(b"i1")] ^= 1

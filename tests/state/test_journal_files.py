@@ -44,7 +44,7 @@ def local(**settings: Any) -> dict[str, Any]:
         "../../../terraform.fleet.tfstate",
     ],
 )
-def test_a_journal_is_found_where_a_state_may_lie(stack: Path, place: str) -> None:
+def test_a_journal_is_found_where_a_state_may_lie(stack, place):
     state = (stack / place).resolve()
     state.parent.mkdir(parents=True, exist_ok=True)
     assert unfolded_journals(stack) == []
@@ -54,8 +54,8 @@ def test_a_journal_is_found_where_a_state_may_lie(stack: Path, place: str) -> No
 
 @pytest.mark.parametrize("data_directory", [".terraform", "notes"])
 def test_a_journal_is_found_beside_the_state_that_init_noted(
-    stack: Path, tmp_path: Path, data_directory: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    stack, tmp_path, data_directory, monkeypatch
+):
     monkeypatch.setenv("TF_DATA_DIR", data_directory)
     spaces = tmp_path / "spaces" / "prod"
     spaces.mkdir(parents=True)
@@ -67,22 +67,20 @@ def test_a_journal_is_found_beside_the_state_that_init_noted(
     assert unfolded_journals(stack) == sorted(expected)
 
 
-def test_a_relative_path_is_relative_to_the_working_directory(stack: Path) -> None:
+def test_a_relative_path_is_relative_to_the_working_directory(stack):
     note(stack, local(path="sub/y.tfstate", workspace_dir=None))
     (stack / "sub").mkdir()
     journal_of(stack / "sub" / "y.tfstate").touch()
     assert [path.name for path in unfolded_journals(stack)] == ["y.tfstate" + JOURNAL_SUFFIX]
 
 
-def test_a_journal_is_found_beside_the_file_that_a_link_leads_to(
-    stack: Path, tmp_path: Path
-) -> None:
+def test_a_journal_is_found_beside_the_file_that_a_link_leads_to(stack, tmp_path):
     (stack / "terraform.tfstate").symlink_to(tmp_path / "kept.tfstate")
     journal_of(tmp_path / "kept.tfstate").touch()
     assert unfolded_journals(stack) == [journal_of(tmp_path / "kept.tfstate")]
 
 
-def test_another_stacks_journal_is_no_concern(stack: Path) -> None:
+def test_another_stacks_journal_is_no_concern(stack):
     journal_of(stack.parent.parent.parent / "terraform.other.tfstate").touch()
     assert unfolded_journals(stack) == []
 
@@ -90,12 +88,12 @@ def test_another_stacks_journal_is_no_concern(stack: Path) -> None:
 @pytest.mark.parametrize(
     "content", [{}, [], {"backend": None}, {"backend": {"type": "s3", "config": {"path": 5}}}]
 )
-def test_notes_of_another_kind_say_nothing(stack: Path, content: Any) -> None:
+def test_notes_of_another_kind_say_nothing(stack, content):
     note(stack, content)
     assert unfolded_journals(stack) == []
     (stack / ".terraform" / "terraform.tfstate").write_text("{")
     assert unfolded_journals(stack) == []
 
 
-def test_a_directory_that_is_not_there_has_none(tmp_path: Path) -> None:
+def test_a_directory_that_is_not_there_has_none(tmp_path):
     assert unfolded_journals(tmp_path / "nowhere") == []

@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from subprocess import Popen
 
 import pytest
 
@@ -46,9 +45,7 @@ def fill(session: Open, host: Host, count: int = 3) -> None:
             opened.state.put(f"opsconsole_host.h{number}", host(number))
 
 
-def test_state_is_rewritten_in_place_after_a_backup(
-    session: Open, state_path: Path, host: Host
-) -> None:
+def test_state_is_rewritten_in_place_after_a_backup(session, state_path, host):
     fill(session, host)
     before, number = state_path.read_bytes(), state_path.stat().st_ino
     backup = state_path.with_name("terraform.tfstate.backup")
@@ -69,9 +66,7 @@ def test_state_is_rewritten_in_place_after_a_backup(
     ]
 
 
-def test_nothing_is_written_when_nothing_changed(
-    session: Open, state_path: Path, host: Host
-) -> None:
+def test_nothing_is_written_when_nothing_changed(session, state_path, host):
     fill(session, host)
     before = state_path.stat().st_mtime_ns, state_path.read_bytes()
     with session() as opened:
@@ -79,9 +74,7 @@ def test_nothing_is_written_when_nothing_changed(
     assert (state_path.stat().st_mtime_ns, state_path.read_bytes()) == before
 
 
-def test_no_room_is_one_error_and_state_is_as_it_was(
-    session: Open, state_path: Path, host: Host
-) -> None:
+def test_no_room_is_one_error_and_state_is_as_it_was(session, state_path, host):
     fill(session, host, 3000)
     before = state_path.read_bytes()
     journal = state_path.with_name("terraform.tfstate.opsconsole-journal")
@@ -103,9 +96,7 @@ def test_no_room_is_one_error_and_state_is_as_it_was(
     assert not journal.exists()
 
 
-def test_room_for_the_copy_alone_is_one_error(
-    session: Open, state_path: Path, host: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_room_for_the_copy_alone_is_one_error(session, state_path, host, monkeypatch):
     fill(session, host)
     before, reserve = state_path.read_bytes(), os.posix_fallocate
 
@@ -149,9 +140,7 @@ def test_a_disk_that_fails_in_a_write_leaves_the_copy(
 
 
 @pytest.mark.parametrize("begun", [True, False])
-def test_what_nothing_could_keep_is_named(
-    session: Open, state_path: Path, host: Host, begun: bool
-) -> None:
+def test_what_nothing_could_keep_is_named(session, state_path, host, begun):
     fill(session, host)
     before = state_path.read_bytes()
     opened = session()
@@ -192,9 +181,7 @@ os._exit(0)
 
 
 @pytest.mark.parametrize("existing", [True, False])
-def test_a_directory_that_may_not_be_written_is_one_error(
-    session: Open, host: Host, python: Callable[..., Popen[str]], existing: bool
-) -> None:
+def test_a_directory_that_may_not_be_written_is_one_error(session, host, python, existing):
     with tempfile.TemporaryDirectory() as folder:
         state_path = Path(folder, "terraform.tfstate")
         if existing:
@@ -213,9 +200,7 @@ def test_a_directory_that_may_not_be_written_is_one_error(
         assert [path.name for path in Path(folder).iterdir()] == ["terraform.tfstate"] * existing
 
 
-def test_without_a_lock_what_another_wrote_is_not_written_over(
-    session: Open, state_path: Path, host: Host
-) -> None:
+def test_without_a_lock_what_another_wrote_is_not_written_over(session, state_path, host):
     fill(session, host)
     late = session(lock=False)
     late.state.remove("opsconsole_host.h0")
@@ -229,9 +214,7 @@ def test_without_a_lock_what_another_wrote_is_not_written_over(
         assert [str(address) for address in again.state.addresses()] == ["opsconsole_host.h2"]
 
 
-def test_a_state_file_that_was_replaced_is_not_written(
-    session: Open, state_path: Path, host: Host
-) -> None:
+def test_a_state_file_that_was_replaced_is_not_written(session, state_path, host):
     fill(session, host)
     late = session()
     late.state.remove("opsconsole_host.h0")
@@ -247,13 +230,8 @@ def test_a_state_file_that_was_replaced_is_not_written(
 @pytest.mark.parametrize("removed", ["both", "state", "journal"])
 @pytest.mark.parametrize("written", [True, False])
 async def test_what_loses_its_name_stops_the_run_and_nothing_is_lost(
-    session: Open,
-    state_path: Path,
-    host: Host,
-    working_directory: Path,
-    removed: str,
-    written: bool,
-) -> None:
+    session, state_path, host, working_directory, removed, written
+):
     fill(session, host)
     opened = session()
     made = opened.intend("opsconsole_host.new", "POST /api/v1/hosts/batch", {})
@@ -292,9 +270,7 @@ async def test_what_loses_its_name_stops_the_run_and_nothing_is_lost(
 
 
 @pytest.mark.parametrize("kind", ["device", "socket", "directory", "pipe"])
-def test_what_is_no_file_is_refused_before_anything_is_read(
-    session: Open, tmp_path: Path, kind: str
-) -> None:
+def test_what_is_no_file_is_refused_before_anything_is_read(session, tmp_path, kind):
     path = Path(os.devnull) if kind == "device" else tmp_path / "s"
     with socket.socket(socket.AF_UNIX) as bound:
         match kind:
@@ -311,9 +287,7 @@ def test_what_is_no_file_is_refused_before_anything_is_read(
             LocalBackend(tmp_path / "terraform.tfstate", journal=path)
 
 
-def test_a_file_that_is_no_journal_is_not_taken_for_one(
-    session: Open, state_path: Path, host: Host
-) -> None:
+def test_a_file_that_is_no_journal_is_not_taken_for_one(session, state_path, host):
     fill(session, host)
     before = state_path.read_bytes()
     with pytest.raises(UserError, match="is not a journal"):
@@ -321,7 +295,7 @@ def test_a_file_that_is_no_journal_is_not_taken_for_one(
     assert state_path.read_bytes() == before
 
 
-def test_directories_are_made_for_a_workspace(session: Open, tmp_path: Path, host: Host) -> None:
+def test_directories_are_made_for_a_workspace(session, tmp_path, host):
     path = local_path(tmp_path, {}, "prod")
     assert path == tmp_path / "terraform.tfstate.d" / "prod" / "terraform.tfstate"
     with session(path) as opened:
@@ -339,9 +313,7 @@ def test_directories_are_made_for_a_workspace(session: Open, tmp_path: Path, hos
         ({"workspace_dir": "spaces"}, "w", "spaces/w/terraform.tfstate"),
     ],
 )
-def test_state_is_kept_where_terraform_looks_for_it(
-    tmp_path: Path, settings: dict[str, str], workspace: str, place: str
-) -> None:
+def test_state_is_kept_where_terraform_looks_for_it(tmp_path, settings, workspace, place):
     assert local_path(tmp_path, settings, workspace) == tmp_path / place
 
 
@@ -353,9 +325,7 @@ def test_state_is_kept_where_terraform_looks_for_it(
         ({"path": "old", "workspace_dir": "w"}, "`workspace_dir` was 'terraform.tfstate.d'"),
     ],
 )
-def test_a_state_is_looked_for_where_init_noted_it(
-    tmp_path: Path, block: dict[str, str], said: str
-) -> None:
+def test_a_state_is_looked_for_where_init_noted_it(tmp_path, block, said):
     noted = {"type": "local", "config": {"path": "old", "workspace_dir": None}}
     (tmp_path / ".terraform").mkdir()
     (tmp_path / ".terraform" / "terraform.tfstate").write_text(json.dumps({"backend": noted}))
@@ -375,17 +345,13 @@ def test_a_state_is_looked_for_where_init_noted_it(
         ("", False),
     ],
 )
-def test_what_is_to_be_encrypted_is_not_written_in_clear(
-    session: Open, monkeypatch: pytest.MonkeyPatch, encryption: str, refused: bool
-) -> None:
+def test_what_is_to_be_encrypted_is_not_written_in_clear(session, monkeypatch, encryption, refused):
     monkeypatch.setenv("TF_ENCRYPTION", encryption)
     with pytest.raises(UserError, match="in clear") if refused else nullcontext():
         session().close()
 
 
-def test_the_selected_workspace_is_terraforms(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_selected_workspace_is_terraforms(tmp_path, monkeypatch):
     assert workspace_of(tmp_path) == "default"
     (tmp_path / ".terraform").mkdir()
     (tmp_path / ".terraform" / "environment").write_text("noted\n")

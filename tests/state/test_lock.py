@@ -6,7 +6,6 @@ import os
 import socket
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from subprocess import Popen
 
 import pytest
@@ -49,9 +48,7 @@ def excluded(python: Callable[..., Popen[str]]) -> bool:
     return out.strip() == "held"
 
 
-def test_two_sessions_exclude_each_other_and_name_the_holder(
-    session: Open, state_path: Path
-) -> None:
+def test_two_sessions_exclude_each_other_and_name_the_holder(session, state_path):
     first = session(operation="apply")
     with pytest.raises(UserError, match=r"locked by .+@.+, opsconsole apply, since 20.+\(ID "):
         session(operation="plan")
@@ -60,7 +57,7 @@ def test_two_sessions_exclude_each_other_and_name_the_holder(
     session(operation="plan").close()
 
 
-def test_who_holds_it_is_noted_in_terraforms_form(session: Open, state_path: Path) -> None:
+def test_who_holds_it_is_noted_in_terraforms_form(session, state_path):
     with session(operation="destroy"):
         note = info_file(state_path)
         assert note.name == ".terraform.tfstate.lock.info"
@@ -72,9 +69,7 @@ def test_who_holds_it_is_noted_in_terraforms_form(session: Open, state_path: Pat
     assert found["Path"] == str(state_path)
 
 
-def test_lock_outlives_other_descriptors_of_the_file(
-    session: Open, state_path: Path, python: Callable[..., Popen[str]], host: Host
-) -> None:
+def test_lock_outlives_other_descriptors_of_the_file(session, state_path, python, host):
     with session() as held:
         held.state.put("opsconsole_host.a", host(1))
         os.close(os.open(state_path, os.O_RDONLY))
@@ -83,9 +78,7 @@ def test_lock_outlives_other_descriptors_of_the_file(
     assert not excluded(python)
 
 
-def test_waiting_ends_with_the_holder(
-    session: Open, state_path: Path, python: Callable[..., Popen[str]]
-) -> None:
+def test_waiting_ends_with_the_holder(session, state_path, python):
     holder = python(HOLD)
     assert holder.stdout is not None
     holder.stdout.readline()
@@ -98,11 +91,11 @@ def test_waiting_ends_with_the_holder(
     assert [info.who for info in told] == ["ada@engine"]
 
 
-def test_a_lock_names_user_and_machine() -> None:
+def test_a_lock_names_user_and_machine():
     assert LockInfo.own("apply", "s").who == f"{getpass.getuser()}@{socket.gethostname()}"
 
 
-def test_waiting_ends_with_the_time(session: Open, python: Callable[..., Popen[str]]) -> None:
+def test_waiting_ends_with_the_time(session, python):
     holder = python(HOLD)
     assert holder.stdout is not None
     holder.stdout.readline()
@@ -115,9 +108,7 @@ def test_waiting_ends_with_the_time(session: Open, python: Callable[..., Popen[s
     holder.communicate("go\n", timeout=PATIENCE)
 
 
-def test_a_file_that_its_holder_removed_is_made_again(
-    session: Open, state_path: Path, python: Callable[..., Popen[str]], host: Host
-) -> None:
+def test_a_file_that_its_holder_removed_is_made_again(session, state_path, python, host):
     holder = python(HOLD, "unlink")
     assert holder.stdout is not None
     holder.stdout.readline()
@@ -129,22 +120,20 @@ def test_a_file_that_its_holder_removed_is_made_again(
     assert b"hst_0001" in state_path.read_bytes()
 
 
-def test_without_a_lock_nobody_is_asked(session: Open, state_path: Path) -> None:
+def test_without_a_lock_nobody_is_asked(session, state_path):
     with session(), session(lock=False) as other:
         assert other.state.empty
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'"x"'])
-def test_a_damaged_note_names_nobody(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_note_names_nobody(tmp_path, content):
     note = tmp_path / "note"
     note.write_bytes(content)
     assert LockInfo.read(note) is None
 
 
 @pytest.mark.parametrize("waiting", [True, False])
-def test_a_run_that_made_nothing_leaves_no_state(
-    session: Open, state_path: Path, host: Host, waiting: bool
-) -> None:
+def test_a_run_that_made_nothing_leaves_no_state(session, state_path, host, waiting):
     with session() as opened:
         opened.state.put("opsconsole_host.a", host(1))
         opened.state.remove("opsconsole_host.a")

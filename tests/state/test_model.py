@@ -79,9 +79,7 @@ def with_unknown(top: Any, resource: Any, instance: Any) -> Any:
 
 
 @given(UNKNOWN, UNKNOWN, UNKNOWN)
-def test_unknown_fields_are_kept_in_place_whatever_is_edited_beside_them(
-    top: Any, resource: Any, instance: Any
-) -> None:
+def test_unknown_fields_are_kept_in_place_whatever_is_edited_beside_them(top, resource, instance):
     value = with_unknown(top, resource, instance)
     state = State.parse(go_text(value))
     assert state.to_bytes() == go_text(value)
@@ -104,23 +102,21 @@ def test_unknown_fields_are_kept_in_place_whatever_is_edited_beside_them(
 
 @settings(deadline=None)
 @given(UNKNOWN, UNKNOWN, UNKNOWN, st.sampled_from([None, 1, 4]))
-def test_a_state_in_another_layout_is_laid_out_as_terraform_does(
-    top: Any, resource: Any, instance: Any, indent: int | None
-) -> None:
+def test_a_state_in_another_layout_is_laid_out_as_terraform_does(top, resource, instance, indent):
     value = with_unknown(top, resource, instance)
     assert State.parse(
         json.dumps(value, indent=indent, ensure_ascii=False).encode()
     ).to_bytes() == go_text(value)
 
 
-def test_numbers_stay_as_they_were_written() -> None:
+def test_numbers_stay_as_they_were_written():
     text = text_of(FOREIGN).replace(b"1e+30", b"1E+030").replace(b"1.1\n", b"1.100\n")
     assert State.parse(text).to_bytes() == text
     compact = b"".join(line.strip() for line in text.splitlines())
     assert State.parse(compact).to_bytes() == text
 
 
-def test_new_state_is_written_as_terraform_writes_it(host: Host) -> None:
+def test_new_state_is_written_as_terraform_writes_it(host):
     state = State.new("11111111-2222-3333-4444-555555555555")
     item = host(1)._replace(tainted=True, create_before_destroy=True)
     state.put('module.m["a"].opsconsole_host.web["k"]', item)
@@ -182,7 +178,7 @@ def test_new_state_is_written_as_terraform_writes_it(host: Host) -> None:
     )
 
 
-def test_resources_and_instances_are_sorted_as_core_sorts_them(host: Host) -> None:
+def test_resources_and_instances_are_sorted_as_core_sorts_them(host):
     addresses = [
         "data.a.z",
         "b.a",
@@ -200,7 +196,7 @@ def test_resources_and_instances_are_sorted_as_core_sorts_them(host: Host) -> No
     assert [str(address) for address in State.parse(state.to_bytes()).addresses()] == addresses
 
 
-def test_what_is_put_is_what_is_got(host: Host) -> None:
+def test_what_is_put_is_what_is_got(host):
     state = State.new()
     item = host(1)._replace(schema_version=2, sensitive_attributes=[[{"type": "get_attr"}]])
     state.put(WEB, item)
@@ -213,7 +209,7 @@ def test_what_is_put_is_what_is_got(host: Host) -> None:
     assert Address.parse(WEB) in state
 
 
-def test_sensitive_paths_are_read_whatever_their_steps_are(host: Host) -> None:
+def test_sensitive_paths_are_read_whatever_their_steps_are(host):
     text = {"type": "index", "value": {"value": "knowledge", "type": "string"}}
     number = {"type": "index", "value": {"value": 0, "type": "number"}}
     written = [[text], [{"type": "get_attr", "value": "tags"}, number], [{"type": "get_attr"}], "x"]
@@ -221,7 +217,7 @@ def test_sensitive_paths_are_read_whatever_their_steps_are(host: Host) -> None:
     assert item.sensitive_paths == {("knowledge",), ("tags", 0), ()}
 
 
-def test_serial_rises_only_when_content_changed(host: Host) -> None:
+def test_serial_rises_only_when_content_changed(host):
     state = State.parse(go_text(FOREIGN))
     item = state.get("random_pet.p[0]")
     assert item is not None
@@ -235,7 +231,7 @@ def test_serial_rises_only_when_content_changed(host: Host) -> None:
     assert not state.changed
 
 
-def test_last_instance_removed_takes_the_resource_along(host: Host) -> None:
+def test_last_instance_removed_takes_the_resource_along(host):
     state = State.new()
     before = state.to_bytes()
     state.put(f"{WEB}[0]", host(1))
@@ -247,7 +243,7 @@ def test_last_instance_removed_takes_the_resource_along(host: Host) -> None:
     assert state.to_bytes() == before
 
 
-def test_deposed_objects_stand_behind_the_current_one(host: Host) -> None:
+def test_deposed_objects_stand_behind_the_current_one(host):
     state = State.new()
     state.put(WEB, host(1))
     deposed = state.depose(WEB)
@@ -264,7 +260,7 @@ def test_deposed_objects_stand_behind_the_current_one(host: Host) -> None:
     assert len(state) == 1
 
 
-def test_move_keeps_everything_but_the_address() -> None:
+def test_move_keeps_everything_but_the_address():
     state = State.parse(go_text(FOREIGN))
     before = json.loads(state.image("random_pet.p[0]") or "")
     state.move("random_pet.p[0]", 'module.m.random_pet.q["k"]')
@@ -277,7 +273,7 @@ def test_move_keeps_everything_but_the_address() -> None:
         state.move('module.m.random_pet.q["k"]', 'module.m.random_pet.q["k"]')
 
 
-def test_provider_of_a_resource_can_change(host: Host) -> None:
+def test_provider_of_a_resource_can_change(host):
     state = State.parse(go_text(FOREIGN))
     item = state.get("random_pet.p[0]")
     assert item is not None
@@ -289,7 +285,7 @@ def test_provider_of_a_resource_can_change(host: Host) -> None:
     }
 
 
-def test_a_copy_is_edited_alone(host: Host) -> None:
+def test_a_copy_is_edited_alone(host):
     state = State.new()
     state.put(WEB, host(1))
     heard: list[StateChange] = []
@@ -305,7 +301,7 @@ def test_a_copy_is_edited_alone(host: Host) -> None:
     assert twin.outputs == {"o": StateOutput("x", "string")}
 
 
-def test_changes_applied_twice_are_as_good_as_once(host: Host) -> None:
+def test_changes_applied_twice_are_as_good_as_once(host):
     state = State.new("l")
     changes: list[StateChange] = []
     state.on_change = changes.append
@@ -323,7 +319,7 @@ def test_changes_applied_twice_are_as_good_as_once(host: Host) -> None:
     assert other.digest() == state.digest()
 
 
-def test_digest_speaks_of_content_alone(host: Host) -> None:
+def test_digest_speaks_of_content_alone(host):
     state = State.parse(go_text(FOREIGN))
     before = state.digest()
     other = State.parse(go_text({**FOREIGN, "serial": 9, "lineage": "x", "terraform_version": "2"}))
@@ -334,7 +330,7 @@ def test_digest_speaks_of_content_alone(host: Host) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\n"])
-def test_an_empty_file_is_a_new_state(data: bytes) -> None:
+def test_an_empty_file_is_a_new_state(data):
     state = State.parse(data)
     assert state.empty
     assert state.serial == 0
@@ -379,16 +375,14 @@ RESOURCE: dict[str, Any] = FOREIGN["resources"][0]
         ),
     ],
 )
-def test_bad_state_is_one_clear_error(data: bytes, message: str) -> None:
+def test_bad_state_is_one_clear_error(data, message):
     with pytest.raises(UserError, match=message) as caught:
         State.parse(data, "the.tfstate")
     assert "the.tfstate" in caught.value.message
 
 
 @pytest.mark.parametrize("kept", range(4))
-def test_a_write_that_was_cut_off_before_the_end_of_the_longer_text_is_no_state(
-    kept: int, host: Host
-) -> None:
+def test_a_write_that_was_cut_off_before_the_end_of_the_longer_text_is_no_state(kept, host):
     state = State.new()
     for number in range(4):
         state.put(f"opsconsole_host.h{number}", host(number))
@@ -409,19 +403,19 @@ def test_a_write_that_was_cut_off_before_the_end_of_the_longer_text_is_no_state(
         [{k: RESOURCE[k] for k in RESOURCE if k != "instances"}],
     ],
 )
-def test_states_without_instances_are_read(resources: Any, host: Host) -> None:
+def test_states_without_instances_are_read(resources, host):
     state = State.parse(broken(resources=resources))
     assert len(state) == 0
     state.put(WEB, host(1))
     assert WEB in State.parse(state.to_bytes())
 
 
-def test_layout_is_never_taken_for_meaning() -> None:
+def test_layout_is_never_taken_for_meaning():
     text = b'{\n  "version": 4,\n  "x": {\n  "resources": [\n    {\n    }\n  ]\n  }\n}'
     assert json.loads(State.parse(text).to_bytes())["x"] == {"resources": [{}]}
 
 
-def test_fields_that_are_missing_are_put_where_terraform_has_them(host: Host) -> None:
+def test_fields_that_are_missing_are_put_where_terraform_has_them(host):
     state = State.parse(b'{"version": 4}')
     state.put(WEB, host(1))
     state.raise_serial()
@@ -460,7 +454,7 @@ def spoiled(change: Callable[[dict[str, Any]], None]) -> bytes:
         lambda s: s["resources"][0]["instances"].append("x"),
     ],
 )
-def test_a_state_of_another_shape_is_one_error(change: Callable[[dict[str, Any]], None]) -> None:
+def test_a_state_of_another_shape_is_one_error(change):
     with pytest.raises(UserError) as caught:
         State.parse(spoiled(change), "s.tfstate")
     assert "s.tfstate" in str(caught.value)
@@ -474,7 +468,7 @@ def nested(depth: int) -> Any:
     return value
 
 
-def test_attributes_nested_too_deeply_to_be_written_are_one_clear_error(host: Host) -> None:
+def test_attributes_nested_too_deeply_to_be_written_are_one_clear_error(host):
     state = State.new("4a1f")
     state.put(WEB, host(1))
     before = state.to_bytes()
@@ -483,7 +477,7 @@ def test_attributes_nested_too_deeply_to_be_written_are_one_clear_error(host: Ho
     assert state.to_bytes() == before
 
 
-def test_an_object_in_another_layout_is_changed_in_a_state_that_is_not(host: Host) -> None:
+def test_an_object_in_another_layout_is_changed_in_a_state_that_is_not(host):
     state = State.new("4a1f")
     state.put(WEB, host(1))
     as_terraform = state.to_bytes()

@@ -137,7 +137,7 @@ def places(tmp_path: Path, forks: Forks, console_of: object) -> Iterator[Places]
 
 @pytest.mark.meetings
 @pytest.mark.parametrize("seed", range(2_000 if EVERYTHING else 10))
-def test_one_state_by_any_path(places: Places, seed: int) -> None:
+def test_one_state_by_any_path(places, seed):
     chosen = random.Random(seed)
     ways = chosen.sample(list(WAYS), 3)
     if seed % 5 < len(SECOND_NAMES):

@@ -62,11 +62,11 @@ def outcome(records: Sequence[Record], data: bytes, copy: bytes = b"") -> dict[s
 DONE = {A: "new", C: "host-3"}
 
 
-def test_changes_are_applied_to_the_state_the_run_began_from(story: Story) -> None:
+def test_changes_are_applied_to_the_state_the_run_began_from(story):
     assert outcome(story.change().records, story.before) == DONE
 
 
-def test_changes_are_applied_again_to_a_state_that_has_them(story: Story) -> None:
+def test_changes_are_applied_again_to_a_state_that_has_them(story):
     written = story.change().write()
     assert outcome(story.records, written) == DONE
     assert not after(story.records, written).changed
@@ -77,7 +77,7 @@ def test_changes_are_applied_again_to_a_state_that_has_them(story: Story) -> Non
 
 
 @pytest.mark.parametrize("cut", [0, 1, 300, 700])
-def test_a_write_cut_in_two_is_mended_from_the_copy(story: Story, cut: int) -> None:
+def test_a_write_cut_in_two_is_mended_from_the_copy(story, cut):
     copy = story.change().write()
     # The run goes on while it writes; what it does then is in no copy.
     story.change(tags=["late:1"])
@@ -91,7 +91,7 @@ def test_a_write_cut_in_two_is_mended_from_the_copy(story: Story, cut: int) -> N
     assert state.raise_serial() >= 2
 
 
-def test_a_mixture_that_reads_well_is_not_believed(story: Story) -> None:
+def test_a_mixture_that_reads_well_is_not_believed(story):
     """Hosts of equal length: half of the new state and half of the old one is a valid state."""
     copy = story.change().write()
     mixed = json.loads(copy)
@@ -101,24 +101,24 @@ def test_a_mixture_that_reads_well_is_not_believed(story: Story) -> None:
     assert outcome(story.records, torn, copy) == DONE
 
 
-def test_a_cut_state_without_its_copy_is_an_error(story: Story) -> None:
+def test_a_cut_state_without_its_copy_is_an_error(story):
     written = story.change().write()
     for copy in (b"", State.new("lineage").to_bytes()):
         with pytest.raises(UserError, match=r"state s was damaged, and there is no copy of it"):
             after(story.records, written[:500], copy)
 
 
-def test_damage_that_no_write_of_ours_made_is_an_error(story: Story) -> None:
+def test_damage_that_no_write_of_ours_made_is_an_error(story):
     with pytest.raises(UserError, match="cannot be read"):
         after(story.change().records, b"{", story.before)
 
 
-def test_a_state_that_is_gone_is_an_error(story: Story) -> None:
+def test_a_state_that_is_gone_is_an_error(story):
     with pytest.raises(UserError, match="is gone, but a journal"):
         after(story.change().records, b"")
 
 
-def test_a_foreign_lineage_is_an_error(story: Story) -> None:
+def test_a_foreign_lineage_is_an_error(story):
     other = State.parse(story.before)
     other.lineage = "other"
     with pytest.raises(UserError, match="lineage lineage, not other"):
@@ -162,9 +162,7 @@ EDITS: dict[str, tuple[Callable[[State, Host], None], dict[str, str]]] = {
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_a_state_that_another_engine_wrote_loses_and_doubles_nothing(
-    story: Story, host: Host, edit: str
-) -> None:
+def test_a_state_that_another_engine_wrote_loses_and_doubles_nothing(story, host, edit):
     act, expected = EDITS[edit]
     data = moved_on(story, lambda state: act(state, host))
     story.change()
@@ -177,16 +175,14 @@ def test_a_state_that_another_engine_wrote_loses_and_doubles_nothing(
     assert after(recovered.records, data).digest() == recovered.state.digest()
 
 
-def test_a_replacement_is_not_forgotten_when_the_old_one_was_removed(
-    story: Story, host: Host
-) -> None:
+def test_a_replacement_is_not_forgotten_when_the_old_one_was_removed(story, host):
     data = moved_on(story, lambda state: state.remove(A))
     story.state.put(A, host(5))
     story.records.append(Outcome(tuple(story.pending)))
     assert outcome(story.records, data) == {A: "host-5", B: "host-2"}
 
 
-def test_two_journals_are_one_where_a_run_wrote_both(story: Story) -> None:
+def test_two_journals_are_one_where_a_run_wrote_both(story):
     """What is only here, where runs store their journals, was settled elsewhere or never sent."""
     a, b = (Intent(name, f"opsconsole_agent.{name}", "POST", {}, "now") for name in "ab")
     other = Base("other", "lineage", 1, story.state.digest(), False)
@@ -202,7 +198,7 @@ def test_two_journals_are_one_where_a_run_wrote_both(story: Story) -> None:
     assert recover([other, b], [], story.before, b"", "s", keeps_journal=True).intents == []
 
 
-def test_a_journal_without_its_first_record_is_refused_and_names_some(story: Story) -> None:
+def test_a_journal_without_its_first_record_is_refused_and_names_some(story):
     for place in range(30):
         story.state.put(f"opsconsole_host.h{place}", story.host(place))
     story.records.append(Outcome(tuple(story.pending)))
@@ -211,9 +207,7 @@ def test_a_journal_without_its_first_record_is_refused_and_names_some(story: Sto
     assert caught.value.remedy
 
 
-def test_a_journal_that_knows_the_outcome_of_an_unsettled_create_is_believed(
-    story: Story, host: Host
-) -> None:
+def test_a_journal_that_knows_the_outcome_of_an_unsettled_create_is_believed(story, host):
     """A run on another machine found the call open, and put an id made of it into the state."""
     unsettled = host(4)._replace(attributes={"id": "outcome-unknown/run-1", "name": "c"})
     data = moved_on(story, lambda state: state.put(C, unsettled))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,7 +60,7 @@ def stored(place: Any) -> State:
     return State.parse(place.run("state", "pull").encode())
 
 
-def test_state_is_pushed_and_terraform_goes_on_with_it(place: Any, host: Host) -> None:
+def test_state_is_pushed_and_terraform_goes_on_with_it(place, host):
     with opened(place) as session:
         assert session.state.empty
         session.state.set_output("o", StateOutput("x", "string"))
@@ -79,7 +78,7 @@ def test_state_is_pushed_and_terraform_goes_on_with_it(place: Any, host: Host) -
     assert read_state(RemoteBackend(place.directory, "pg", "show")).lineage == lineage
 
 
-async def test_every_checkpoint_is_pushed_and_its_serial_followed(place: Any, host: Host) -> None:
+async def test_every_checkpoint_is_pushed_and_its_serial_followed(place, host):
     with opened(place) as session:
         serials = []
         for number in range(3):
@@ -92,9 +91,7 @@ async def test_every_checkpoint_is_pushed_and_its_serial_followed(place: Any, ho
 
 
 @pytest.mark.parametrize("how", ["apply", "foreign"])
-def test_what_another_pushed_meanwhile_is_not_written_over(
-    place: Any, host: Host, how: str
-) -> None:
+def test_what_another_pushed_meanwhile_is_not_written_over(place, host, how):
     place.run("apply", "-auto-approve")
     session = opened(place)
     session.state.put(WEB, host(1))
@@ -122,7 +119,7 @@ def test_what_another_pushed_meanwhile_is_not_written_over(
     ]
 
 
-async def test_a_crash_before_the_push_is_folded_in(place: Any, host: Host) -> None:
+async def test_a_crash_before_the_push_is_folded_in(place, host):
     session = opened(place)
     session.state.put(WEB, host(1))
     await session.flush()
@@ -134,13 +131,13 @@ async def test_a_crash_before_the_push_is_folded_in(place: Any, host: Host) -> N
     assert WEB in stored(place)
 
 
-def test_native_runs_in_one_directory_exclude_each_other(place: Any) -> None:
+def test_native_runs_in_one_directory_exclude_each_other(place):
     with opened(place), pytest.raises(UserError, match=r"locked by .+, opsconsole apply"):
         opened(place)
     opened(place).close()
 
 
-def test_a_lock_of_the_backend_is_respected(place: Any, host: Host) -> None:
+def test_a_lock_of_the_backend_is_respected(place, host):
     place.declare(
         terraform={"backend": {"pg": backend_block(place)}},
         resource={
@@ -167,9 +164,7 @@ def backend_block(place: Any) -> Any:
     return json.loads((place.directory / "main.tf.json").read_text())["terraform"]["backend"]["pg"]
 
 
-def test_a_directory_that_is_not_initialised_says_so(
-    terraform: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_directory_that_is_not_initialised_says_so(terraform, tmp_path, monkeypatch):
     monkeypatch.setenv("TF_CLI_CONFIG_FILE", os.devnull)
     (tmp_path / "main.tf.json").write_text('{"terraform": {"backend": {"pg": {}}}}')
     with pytest.raises(UserError, match=r"is not initialised.*Run `terraform init` in"):
@@ -178,9 +173,7 @@ def test_a_directory_that_is_not_initialised_says_so(
         read_state(RemoteBackend(tmp_path, "pg", "show"))
 
 
-def test_without_terraform_a_remote_backend_is_one_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_terraform_a_remote_backend_is_one_error(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="no terraform or tofu is installed"):
         backend_for(tmp_path, {"consul": {}}, "plan")

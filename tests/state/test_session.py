@@ -35,9 +35,7 @@ def ids(state: State) -> dict[str, str]:
     return {address: item.attributes["id"] for address, item in found.items() if item}
 
 
-async def test_state_is_written_while_changes_go_on(
-    session: Open, state_path: Path, host: Host
-) -> None:
+async def test_state_is_written_while_changes_go_on(session, state_path, host):
     with session() as opened:
         for number in range(50):
             opened.state.put(f"opsconsole_host.h{number}", host(number))
@@ -47,9 +45,7 @@ async def test_state_is_written_while_changes_go_on(
     assert stored(state_path).serial == 50
 
 
-async def test_open_intents_wait_until_the_user_tells(
-    session: Open, state_path: Path, host: Host
-) -> None:
+async def test_open_intents_wait_until_the_user_tells(session, state_path, host):
     with session() as opened:
         lost = opened.intend("opsconsole_agent.a", "POST /api/v1/agents", {"name": "a"})
         refused = opened.intend("opsconsole_agent.b", "POST /api/v1/agents", {"name": "b"})
@@ -72,9 +68,7 @@ async def test_open_intents_wait_until_the_user_tells(
     assert not journal_of(state_path).exists()
 
 
-async def test_the_journal_does_not_outgrow_the_state(
-    session: Open, state_path: Path, host: Host
-) -> None:
+async def test_the_journal_does_not_outgrow_the_state(session, state_path, host):
     journal, sizes = journal_of(state_path), [0]
     with session() as opened:
         for number in range(1_500):
@@ -87,7 +81,7 @@ async def test_the_journal_does_not_outgrow_the_state(
     assert max(sizes) <= len(stored(state_path).to_bytes())
 
 
-def test_closing_twice_is_harmless(session: Open, host: Host, state_path: Path) -> None:
+def test_closing_twice_is_harmless(session, host, state_path):
     opened = session()
     opened.state.set_output("o", StateOutput("x", "string"))
     opened.close()
@@ -100,8 +94,8 @@ def test_closing_twice_is_harmless(session: Open, host: Host, state_path: Path) 
     "failure", [OSError(30, "Read-only file system"), MemoryError(), RuntimeError("no thread")]
 )
 async def test_whatever_keeps_it_from_being_saved_is_one_error_that_names_it(
-    session: Open, state_path: Path, host: Host, monkeypatch: pytest.MonkeyPatch, failure: Exception
-) -> None:
+    session, state_path, host, monkeypatch, failure
+):
     opened = session()
     opened.intend(WEB, "POST /api/v1/hosts/batch", {})
     await opened.flush()
@@ -122,8 +116,8 @@ async def test_whatever_keeps_it_from_being_saved_is_one_error_that_names_it(
 
 
 def test_a_journal_that_cannot_be_removed_for_good_is_the_only_error(
-    session: Open, state_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    session, state_path, monkeypatch
+):
     opened = session()
     opened.begin()
     real = os.fsync
@@ -139,9 +133,7 @@ def test_a_journal_that_cannot_be_removed_for_good_is_the_only_error(
     assert not info_file(state_path).exists()
 
 
-def test_an_error_inside_does_not_keep_state_from_being_written(
-    session: Open, host: Host, state_path: Path
-) -> None:
+def test_an_error_inside_does_not_keep_state_from_being_written(session, host, state_path):
     with pytest.raises(ZeroDivisionError), session() as opened:
         opened.state.put(WEB, host(1))
         _ = 1 / 0
@@ -149,7 +141,7 @@ def test_an_error_inside_does_not_keep_state_from_being_written(
 
 
 @pytest.mark.parametrize("content", [b"{", b'{"version": 5}'])
-def test_bad_state_is_refused_and_unlocked(session: Open, state_path: Path, content: bytes) -> None:
+def test_bad_state_is_refused_and_unlocked(session, state_path, content):
     state_path.write_bytes(content)
     for _ in range(2):
         with pytest.raises(UserError, match=r"cannot be read|newer"):
@@ -200,9 +192,7 @@ async def written(clock: Clock, path: Path, host: Host, changes: int) -> int:
     return sum(count for _, count in backend.writes)
 
 
-async def test_the_cost_of_writing_state_is_linear(
-    clock: Clock, tmp_path: Path, host: Host
-) -> None:
+async def test_the_cost_of_writing_state_is_linear(clock, tmp_path, host):
     small = await written(clock, tmp_path / "small", host, 2_000)
     large = await written(clock, tmp_path / "large", host, 8_000)
     assert small <= 5 * 2_000
@@ -210,9 +200,7 @@ async def test_the_cost_of_writing_state_is_linear(
     assert large <= 6 * small
 
 
-async def test_small_states_are_written_every_500_changes_or_5_seconds(
-    clock: Clock, state_path: Path, host: Host
-) -> None:
+async def test_small_states_are_written_every_500_changes_or_5_seconds(clock, state_path, host):
     backend = Counting(state_path, clock, each=0.0)
     with open_state(backend, Cadence()) as opened:
         for number in range(2_000):
@@ -240,13 +228,11 @@ async def test_small_states_are_written_every_500_changes_or_5_seconds(
         (1, 7.0, 0.7, True),
     ],
 )
-def test_when_a_write_is_due(changes: int, since: float, cost: float, due: bool) -> None:
+def test_when_a_write_is_due(changes, since, cost, due):
     assert Cadence().due(changes, since, cost) is due
 
 
-async def test_a_cancelled_checkpoint_ends_before_the_next_begins(
-    session: Open, state_path: Path, host: Host
-) -> None:
+async def test_a_cancelled_checkpoint_ends_before_the_next_begins(session, state_path, host):
     with session() as opened:
         for number in range(300):
             opened.state.put(f"opsconsole_host.h{number}", host(number))
@@ -261,8 +247,8 @@ async def test_a_cancelled_checkpoint_ends_before_the_next_begins(
 
 
 async def test_a_write_whose_turn_comes_after_the_end_is_not_made(
-    session: Open, state_path: Path, host: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    session, state_path, host, monkeypatch
+):
     gate = asyncio.Event()
 
     async def late(work: Callable[..., None], *arguments: object) -> None:
@@ -285,8 +271,8 @@ async def test_a_write_whose_turn_comes_after_the_end_is_not_made(
 
 
 async def test_what_is_recorded_after_the_end_is_written_nowhere(
-    session: Open, state_path: Path, host: Host, tmp_path: Path
-) -> None:
+    session, state_path, host, tmp_path
+):
     opened = session()
     opened.state.put(WEB, host(1))
     opened.record()
@@ -300,7 +286,7 @@ async def test_what_is_recorded_after_the_end_is_written_nowhere(
         assert other.read() == b""
 
 
-async def test_a_flush_that_fails_refuses_the_calls_of_every_caller(tmp_path: Path) -> None:
+async def test_a_flush_that_fails_refuses_the_calls_of_every_caller(tmp_path):
     place = Place()
     opened = open_state(InMemory(place, Run(tmp_path), embeds_journal=True))
     flushes = []

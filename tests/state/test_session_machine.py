@@ -378,6 +378,6 @@ class Sessions(RuleBasedStateMachine):
 @pytest.mark.parametrize(
     "embeds_journal", [None, False, True], ids=["a file", "two objects", "one document"]
 )
-def test_a_session_loses_nothing(embeds_journal: bool | None) -> None:
+def test_a_session_loses_nothing(embeds_journal):
     machine = type("Machine", (Sessions,), {"embeds_journal": embeds_journal})
     run_state_machine_as_test(machine, settings=settings(**STEPS))

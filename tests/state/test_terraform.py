@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from subprocess import Popen
 from typing import Any
 
@@ -32,7 +31,7 @@ def shown(terraform: Any) -> Any:
     return found
 
 
-def test_a_state_of_terraforms_comes_back_byte_by_byte(terraform: Any, state_path: Path) -> None:
+def test_a_state_of_terraforms_comes_back_byte_by_byte(terraform, state_path):
     terraform.declare(resource=DATA, output=OUTPUT)
     terraform.run("apply", "-auto-approve")
     data = state_path.read_bytes()
@@ -50,9 +49,7 @@ def test_a_state_of_terraforms_comes_back_byte_by_byte(terraform: Any, state_pat
     assert state.to_bytes() == data
 
 
-def test_a_state_that_was_rewritten_is_read_by_terraform_unchanged(
-    terraform: Any, session: Open, state_path: Path
-) -> None:
+def test_a_state_that_was_rewritten_is_read_by_terraform_unchanged(terraform, session, state_path):
     terraform.declare(resource=DATA, output=OUTPUT)
     terraform.run("apply", "-auto-approve")
     before, listed = shown(terraform), terraform.run("state", "list")
@@ -78,7 +75,7 @@ def test_a_state_that_was_rewritten_is_read_by_terraform_unchanged(
     assert after.to_bytes() == state_path.read_bytes()
 
 
-def test_taint_deposed_and_moved_objects_are_terraforms_own(terraform: Any, session: Open) -> None:
+def test_taint_deposed_and_moved_objects_are_terraforms_own(terraform, session):
     terraform.declare(resource=DATA)
     terraform.run("apply", "-auto-approve")
     with session() as opened:
@@ -93,9 +90,7 @@ def test_taint_deposed_and_moved_objects_are_terraforms_own(terraform: Any, sess
 
 
 @pytest.mark.parametrize("command", ["plan", "apply -auto-approve"])
-def test_terraform_is_refused_while_we_hold_the_lock(
-    terraform: Any, session: Open, command: str
-) -> None:
+def test_terraform_is_refused_while_we_hold_the_lock(terraform, session, command):
     terraform.declare(resource=DATA)
     with session(operation="apply"):
         said = terraform.run(*command.split(), "-no-color", code=1)
@@ -111,9 +106,7 @@ def waits_for_the_lock(running: Popen[str]) -> bool:
     return any("Acquiring state lock" in line for line in running.stdout)
 
 
-def test_we_are_refused_or_wait_while_terraform_holds_the_lock(
-    terraform: Any, session: Open, state_path: Path
-) -> None:
+def test_we_are_refused_or_wait_while_terraform_holds_the_lock(terraform, session, state_path):
     terraform.declare(resource=SLOW)
     running: Popen[str] = terraform.start("apply", "-auto-approve")
     info = state_path.with_name(".terraform.tfstate.lock.info")
@@ -129,13 +122,7 @@ def test_we_are_refused_or_wait_while_terraform_holds_the_lock(
 
 
 @pytest.mark.parametrize("existing", [True, False])
-def test_a_terraform_that_waits_loses_nothing(
-    terraform: Any,
-    session: Open,
-    state_path: Path,
-    host: Callable[..., InstanceObject],
-    existing: bool,
-) -> None:
+def test_a_terraform_that_waits_loses_nothing(terraform, session, state_path, host, existing):
     if existing:
         terraform.declare(resource={"terraform_data": {"old": {"input": "x"}}})
         terraform.run("apply", "-auto-approve")
@@ -163,18 +150,14 @@ def test_a_terraform_that_waits_loses_nothing(
     assert item.attributes["id"] == "kept"
 
 
-def test_an_empty_run_leaves_nothing_that_terraform_minds(
-    terraform: Any, session: Open, state_path: Path
-) -> None:
+def test_an_empty_run_leaves_nothing_that_terraform_minds(terraform, session, state_path):
     session().close()
     terraform.declare(resource=DATA)
     terraform.run("apply", "-auto-approve")
     assert len(State.parse(state_path.read_bytes())) == 4
 
 
-def test_a_waiter_outlives_a_run_that_wrote_nothing(
-    terraform: Any, session: Open, state_path: Path
-) -> None:
+def test_a_waiter_outlives_a_run_that_wrote_nothing(terraform, session, state_path):
     terraform.declare(resource=DATA)
     opened = session()
     running: Popen[str] = terraform.start("apply", "-auto-approve", "-lock-timeout=120s")
