@@ -396,7 +396,7 @@ def _agent_fields(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_unset(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `body` without what the entries of its credential_config leave unset."""
+    """Return `body` without unset fields in the entries of its credential_config."""
     entries = body.get("credential_config")
     if entries is None:
         return dict(body)

@@ -254,7 +254,7 @@ class AgentPluginLifecycle(SingleCreation):
         return Outcome(planned, private_state.encode(), (*found, *_warn_archived(answer)))
 
     async def _read_back(self, request: CreateRequest, outcome: Outcome) -> Outcome:
-        """Fill what was attached from the agent's list, which decides whether it was."""
+        """Fill the attachment from the agent's list, which decides whether it exists."""
         planned = outcome.state
         if planned is None:
             return outcome

@@ -147,7 +147,7 @@ in full were a quarter of it. The list stays as it is: people's states refer to 
 def mismatch(
     definition: ResourceDefinition, sent: Mapping[str, Any], answer: Mapping[str, Any]
 ) -> UnexpectedAnswer | None:
-    """Return why `answer` is not the answer to the create of `sent`, or None where it is.
+    """Return why `answer` is not the answer to the create of `sent`; None: it is.
 
     The console may store a name otherwise than it was sent (trimmed, in lower case, in another
     normal form of Unicode); what it does not show says nothing.
@@ -183,7 +183,7 @@ def plain_name(name: str) -> str:
 
 
 class PrivateState(NamedTuple):
-    """What is remembered of a resource beside its state: the private bytes, of both engines.
+    """The facts remembered of a resource beside its state: the private bytes, of both engines.
 
     A console's null and a value that was never seen are different things, and a declaration that
     changed is another thing than a console that changed a value: state alone tells neither apart.
@@ -259,7 +259,7 @@ class PrivateState(NamedTuple):
         return self if observed == self.observed else self._replace(observed=observed)
 
     def dropping(self, kept: Mapping[str, Value]) -> PrivateState:
-        """Return this with what the console kept in place of what was declared."""
+        """Return this with the console's values in place of declared ones."""
         return self._replace(dropped={**self.dropped, **kept}) if kept else self
 
     def having_declared(self, config: Attributes, names: Iterable[str]) -> PrivateState:
@@ -303,7 +303,7 @@ def merge(
     resource: nothing follows from what is absent there.
 
     Args:
-        values: What the answer shows.
+        values: The values that the answer shows.
     """
     whole = all(a.name in values or prior.get(a.name) is None for a in attributes if a.required)
     state = dict(prior)

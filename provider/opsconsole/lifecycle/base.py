@@ -1,4 +1,4 @@
-"""What the lifecycles of all resources share: they turn what a step raises into diagnostics.
+"""The common part of all lifecycles: it turns exceptions of a step into diagnostics.
 
 Each step of a subclass handles one request and may raise; what it raises becomes that one
 resource's diagnostics. What the console takes in bulk is overridden whole.
@@ -72,7 +72,7 @@ class BaseLifecycle(ABC):
         self.session = session
 
     async def plan(self, requests: Sequence[PlanRequest]) -> list[PlanOutcome]:
-        """Plan what would be done; read what a plan needs, write nothing."""
+        """Plan a change. Reads are allowed, writes are not."""
         return await each(requests, self._judged_plan, self.session.limit)
 
     async def read(self, requests: Sequence[ReadRequest]) -> list[Outcome]:
@@ -172,7 +172,7 @@ class BaseLifecycle(ABC):
         return [SettledCreate(CreateOutcome.UNKNOWN) for _ in lost]
 
     def name(self, values: Attributes | None, address: str = "") -> str:
-        """Return how messages call a resource: its title, its label and its id, what is known."""
+        """Return a resource's name in messages: its title, its label and its id, if known."""
         title = self.definition.title
         values = values or {}
         label = values.get(self.definition.label)
@@ -289,7 +289,7 @@ class BaseLifecycle(ABC):
         """Return the outcome of a step that ended with an error: state stays as it is.
 
         Args:
-            verb: What was attempted.
+            verb: The attempted action.
         """
         prior = request.prior
         known = request.planned if isinstance(request, CreateRequest) else request.prior
@@ -343,7 +343,7 @@ class BaseLifecycle(ABC):
 
     @abstractmethod
     def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
-        """Say what the removal of one resource leaves behind, or why it is refused."""
+        """Return what the removal of one resource leaves behind, or why it is refused."""
 
     @abstractmethod
     async def _read(self, request: ReadRequest) -> Outcome:
@@ -404,7 +404,7 @@ class BaseLifecycle(ABC):
 
         Args:
             names: The attributes that were asked for; None: all that can be set.
-            current: What is known of the resource where the answer does not show it.
+            current: The known values of fields that the answer does not show.
             replacing: The attributes whose last declaration is to be remembered.
         """
         values = self.values_of(answer)

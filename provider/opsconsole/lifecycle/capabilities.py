@@ -32,7 +32,7 @@ class Capability:
         reach: How far it goes under the settings.
         operation: `METHOD /path` that it rests on, or empty.
         documented: Whether the document shows this operation.
-        note: What it does, or what is done instead.
+        note: Its effect, or the substitute.
         lifted_by: The settings that would lift its limit; empty: there is none to lift.
     """
 

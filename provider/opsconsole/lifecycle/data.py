@@ -28,7 +28,7 @@ async def read_data(
     """Return the value of one data source, or why it has none.
 
     Args:
-        steps: Those of the resource that it shows.
+        steps: The lifecycle of the resource that it shows.
     """
     try:
         return await _READERS.get(source.name, _all)(steps, source, config)

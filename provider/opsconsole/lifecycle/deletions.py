@@ -54,7 +54,7 @@ class DeletionCount:
     def judge_plan(
         self, definition: ResourceDefinition, request: PlanRequest, outcome: PlanOutcome, name: str
     ) -> Diagnostic | None:
-        """Count what a plan deletes; return why that is too much."""
+        """Count the deletions of a plan; return why they are too many."""
         if self._most is None:
             return None
         if isinstance(request, PlanCreation):

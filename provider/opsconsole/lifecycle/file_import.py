@@ -142,7 +142,7 @@ class FileImport:
         dry_run: Have the rows judged only.
         ends_at_failure: Send nothing after a request in which a row failed.
         report: Gets each row's verdict as it comes.
-        counts: What the console counted, over all answers.
+        counts: The console's counts, over all answers.
         imported_all_the_same: Whether a dry run was not honoured.
         problem: Why the rest was not sent.
         failed: Whether a row was not taken.
@@ -164,7 +164,7 @@ class FileImport:
     judged: int = 0
 
     async def run(self, rows: Rows) -> None:
-        """Import the rows; the verdict on each is reported, whatever happens to the others."""
+        """Import the rows; the verdict on each is reported, also if others fail."""
         total = len(rows.names)
         done = 0
         try:
@@ -292,7 +292,7 @@ class FileImport:
         """Report the verdicts of some rows.
 
         Args:
-            passed: Whether the counts alone say that all were created, whatever the words.
+            passed: Whether the counts alone say that all were created.
         """
         reported = []
         for number, (name, item) in enumerate(zip(rows.names, found, strict=True), start + 1):

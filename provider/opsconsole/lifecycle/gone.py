@@ -48,7 +48,7 @@ def missing(
 
     Args:
         how: What showed that it is missing.
-        problem: The answer that showed it, where it was one of its own.
+        problem: The answer that showed it, if it had one of its own.
     """
     definition = steps.definition
     summary = f"The {steps.name(request.prior)} is {_UNSEEN}"
@@ -103,7 +103,7 @@ def unchecked_by_list(
     """Return the outcome of reading what a list does not show and may leave out: state keeps it.
 
     Args:
-        listed: What the list is of: "the agent's plugins".
+        listed: The name of the list: "the agent's plugins".
     """
     reason, detail = explain_gap(listed, listing)
     return request.leave_unchecked(
@@ -114,7 +114,7 @@ def unchecked_by_list(
 def refused_read(
     steps: BaseLifecycle, request: ReadRequest, reason: str, problem: ApiError
 ) -> Outcome:
-    """Return the outcome of reading what the console refuses to show: state keeps it."""
+    """Return the outcome of a refused read: state keeps the object."""
     return request.leave_unchecked(
         reason, refusal(f"The {steps.name(request.prior)}", reason, problem), cause=problem.cause
     )

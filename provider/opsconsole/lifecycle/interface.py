@@ -54,7 +54,7 @@ class PlanCreation(NamedTuple):
 
 
 class PlanChange(NamedTuple):
-    """Ask what a declaration would do to one resource in state.
+    """Ask for the plan of one resource in state under a declaration.
 
     Attributes:
         prior: The value in state after refresh.
@@ -109,7 +109,7 @@ class PlanOutcome(NamedTuple):
 
 
 class ReadRequest(NamedTuple):
-    """Ask what the console holds for one resource in state."""
+    """Ask for the console's values of one resource in state."""
 
     prior: Attributes
     private: bytes = b""
@@ -216,7 +216,7 @@ NOT_PERMITTED = "the console does not allow this key the call that reads it"
 
 
 class Seen(Enum):
-    """What a read showed of one resource."""
+    """The result of reading one resource."""
 
     PRESENT = "present"
     GONE = "gone"
@@ -231,8 +231,8 @@ class Outcome(NamedTuple):
     Attributes:
         state: The value to keep in state; None: nothing is kept.
         private: The bytes to keep beside it.
-        diagnostics: What the user reads. With an error and a state, a create is tainted.
-        seen: For a read: what was seen.
+        diagnostics: Shown to the user. With an error and a state, a create is tainted.
+        seen: For a read: its result.
         reason: Why it is UNCHECKED, in one sentence; without the words of `cause`. Of what is
             PRESENT: why the console refused to show some of `unobserved`.
         cause: The error that `reason` speaks of, where there is one.
@@ -271,7 +271,7 @@ class Outcome(NamedTuple):
 
 
 class SettledCreate(NamedTuple):
-    """The result of settling a create whose answer was lost; `outcome` holds what was created."""
+    """The result of settling a create whose answer was lost; `outcome` holds the object."""
 
     result: CreateOutcome
     outcome: Outcome | None = None
@@ -312,7 +312,7 @@ class Proposal:
 
 
 def propose_creation(definition: ResourceDefinition, config: Attributes) -> Attributes:
-    """Return what is planned for a resource that does not exist yet."""
+    """Return the planned values of a resource that does not exist yet."""
     planned = definition.empty()
     for attribute in definition:
         declared = config.get(attribute.name) if attribute.settable else None
@@ -330,7 +330,7 @@ def propose_change(
     private_state: PrivateState,
     has: Callable[[str], bool],
 ) -> Proposal:
-    """Return what a declaration asks of a resource that exists.
+    """Return the planned values of an existing resource under a declaration.
 
     Args:
         has: Tells whether the console has an operation.
@@ -354,7 +354,7 @@ def propose_change(
 
 
 def mark_unknown(definition: ResourceDefinition, planned: Attributes, changed: list[str]) -> None:
-    """Mark unknown what the console may change along with `changed`."""
+    """Mark fields unknown that the console may change along with `changed`."""
     for attribute in definition:
         follows = any(name in attribute.follows for name in changed)
         if attribute.read_only and (attribute.volatile or follows):
@@ -375,7 +375,7 @@ def creation_fields(
     """Return the fields that the request for a creation holds: those that are set, no others.
 
     Args:
-        org_id: The org of what names none.
+        org_id: The org of resources that name none.
     """
     fields = {
         attribute.name: values[attribute.name]

@@ -42,7 +42,7 @@ class Lifecycle:
 
     Attributes:
         client: Makes its calls, and counts them.
-        session: What the run knows; a run that is to read again makes a new lifecycle.
+        session: The knowledge of the run; to read again, make a new lifecycle.
         resources: The steps of each resource by Terraform type name.
     """
 
@@ -66,7 +66,7 @@ class Lifecycle:
         self.client.stop()
 
     async def close(self) -> None:
-        """Give up what is still being read, and let go of connections.
+        """Cancel pending reads, and release connections.
 
         No call is made afterwards.
         """

@@ -102,7 +102,7 @@ class BeforeWrite(Protocol):
         """Return once it is durable that these writes are about to be sent.
 
         Args:
-            verb: What is done to the resources; a plugin is attached by a `create`.
+            verb: The action on the resources; a plugin is attached by a `create`.
             dry_run_statuses: What a dry run called each row of an import, by address.
 
         Raises:
@@ -119,7 +119,7 @@ class Session:
     """One run against one console.
 
     Attributes:
-        gone: Type to the ids of what was deleted or found gone.
+        gone: Type to the ids that were deleted or found gone.
         ended_host_deletes: Ids of hosts whose deletion was tried, with whatever outcome.
         released: Agents that left management in this run, by id.
         agents: Every agent that this run has met, by id.
@@ -149,7 +149,7 @@ class Session:
         answered_beside: Type and id of objects to what the console last answered of each to a write
             of another resource.
         adopted_hosts: Ids of hosts that creations of this run have taken under management.
-        deletes_begun: How many deletions have begun, of whatever resource.
+        deletes_begun: How many deletions have begun, of any resource.
         deleting_hosts: Ids of hosts whose deletion is under way.
         host_names: The names of hosts in plans, where the engine does not judge them as a whole.
         deletions: Counts deletions, where the engine does not judge plans as a whole.
@@ -247,7 +247,7 @@ class Session:
         return await self._specialties.ask("", lambda: self.console.list_all("specialty_search"))
 
     async def stop(self) -> None:
-        """Give up what is still being read; an answer that came stays."""
+        """Cancel pending reads; received answers stay."""
         await self._plugins.stop()
         await self._specialties.stop()
 
@@ -256,7 +256,7 @@ class Session:
         return self._plugins.answers()
 
     def listed_specialties(self) -> Listing | None:
-        """Return what the search showed, where this run has searched."""
+        """Return the result of the search, if this run has searched."""
         return self._specialties.answers().get("")
 
     def specialties_changed(self) -> None:
@@ -394,7 +394,7 @@ class Session:
         return sum(self.console.calls.values()), self.deletes_begun, self._quiet_seconds
 
     def note_delete(self) -> None:
-        """Note that a deletion begins, of whatever resource."""
+        """Note that a deletion of any resource begins."""
         self.deletes_begun += 1
         self._quiet_seconds = 0
 

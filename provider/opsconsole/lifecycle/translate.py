@@ -25,7 +25,7 @@ def diagnose(
 
     Args:
         problem: The error. Any unexpected error becomes one diagnostic; its traceback is logged.
-        doing: What was attempted, as it follows "Cannot": `create the host "web-1"`.
+        doing: The attempted action, as it follows "Cannot": `create the host "web-1"`.
         definition: The resource at hand, by which fields find their attributes.
     """
     if isinstance(problem, ApiError):

@@ -1,4 +1,4 @@
-"""Writes whose answer is lost: what became of them, and what is kept of those that stay unknown.
+"""Writes whose answer is lost: how they are settled, and what is kept if they stay unknown.
 
 What settles a write, and what a write that stays unknown leaves:
 
@@ -69,7 +69,7 @@ def sent_now(dry_run_status: str) -> dict[str, Any]:
     """Return the record of a create whose outcome is unknown from now on.
 
     Args:
-        dry_run_status: What a dry run called it before it was sent, or empty.
+        dry_run_status: The status from a dry run before it was sent, or empty.
     """
     return {_STATUS: dry_run_status, SENT: int(time.time())}
 

@@ -46,7 +46,7 @@ class Worker:
     Attributes:
         lifecycles: A lifecycle by the key of its provider configuration.
         session: The state to record in.
-        config_of: Evaluates a change's declaration with what is known by now.
+        config_of: Evaluates a change's declaration with the values known by now.
         provider_in_state: Writes the key of a provider configuration as state does.
         values: What instances hold by now, by address; kept up to date.
         deposed: Address to the key under which its old object waits for its deletion.
@@ -175,7 +175,7 @@ class Worker:
         requests: Sequence[WriteRequest],
         dry_run_statuses: Mapping[str, str] = _NOTHING,
     ) -> None:
-        """Make durable what is about to be written, before it is sent.
+        """Make the intent of a write durable, before it is sent.
 
         Raises:
             UserError: it cannot be made durable, so nothing may be sent.
@@ -234,7 +234,7 @@ class Worker:
         ]
 
     def _keep(self, step: Step, outcome: Outcome) -> None:
-        """Put what a step left into state."""
+        """Put the outcome of a step into state."""
         change, state = step.change, self.session.state
         address, deposed = instance_and_key(change.address)
         if step.kind is StepKind.DELETE:

@@ -46,7 +46,7 @@ class Targets:
             wanted: Addresses of resources or instances; none: everything is wanted.
             known: Addresses of all instances in state.
             destroy: Whether dependants come along instead of dependencies.
-            held_by: Configuration address to those that depend on it in state.
+            held_by: Configuration address to its dependents in state.
 
         Raises:
             UserError: a target is not an address, or names nothing.
@@ -132,7 +132,7 @@ def _reach(start: str, edges: dict[str, set[str]]) -> set[str]:
 
 @dataclass
 class Cascade:
-    """The owners that a plan deletes, and what is deleted with them.
+    """The owners that a plan deletes, and the instances deleted with them.
 
     Attributes:
         going: Each to the address of the change that deletes it, or takes it along.

@@ -265,7 +265,7 @@ class PlanOptions:
         targets: Addresses of `-target`; empty: everything.
         replace: Addresses of `-replace`.
         refresh: Whether state is refreshed first.
-        preflight: Whether the plan says what a dry run of new hosts said.
+        preflight: Whether the plan has the result of a dry run of new hosts.
     """
 
     mode: str = "normal"
@@ -280,7 +280,7 @@ UNKNOWN_KEY: Final = "\0unknown"
 
 
 def checksum(plan: Plan) -> str:
-    """Return a checksum of what a plan would do, to be demanded when it is applied.
+    """Return a checksum of a plan's changes, to be demanded when it is applied.
 
     The same changes on the same state make the same checksum, whenever they are planned; what the
     console changes by itself is left out.

@@ -52,7 +52,7 @@ class PlanInput:
         address: Full address, key included.
         block: The block that declares it.
         config: The declared values, null where omitted, UNKNOWN where not known yet.
-        sensitive: Paths of what is sensitive in them.
+        sensitive: Paths of their sensitive values.
         known: What state holds.
         dependencies: Configuration addresses of all that it depends on, sorted.
         create_first: Whether a replacement creates before it deletes.

@@ -61,11 +61,11 @@ class Applied:
     Attributes:
         done: Steps that were carried out.
         failed: Steps that failed.
-        skipped: Address of what was not tried to the address that failed.
+        skipped: Address of a skipped instance to the address that failed.
         not_started: The steps that an interrupt left undone.
         unsettled: Addresses of creations whose outcome stays unknown; nothing was tried there.
         diagnostics: Every diagnostic.
-        rerouted: What a console rerouted.
+        rerouted: Hosts that a console rerouted.
         seconds: How long it took.
     """
 
@@ -86,7 +86,7 @@ class Applied:
 
     @property
     def counts(self) -> Counts:
-        """The counts of what was done, as Terraform counts it."""
+        """The counts of changes, as Terraform counts them."""
         kinds = [step.kind for step in self.done]
         adopted = sum(step.change.action is Action.ADOPT for step in self.done)
         return Counts(
@@ -175,14 +175,14 @@ class Execution:
         self.applied = Applied()
 
     def stop(self) -> None:
-        """Begin nothing more; `run` returns once what is in flight has finished."""
+        """Begin nothing more; `run` returns once steps in flight have finished."""
         self._stopping = True
 
     async def run(self) -> Applied:
-        """Carry out the steps; return their outcome. Cancelled, it drops what is in flight.
+        """Carry out the steps; return their outcome. Cancelled, it drops steps in flight.
 
         Raises:
-            UserError: what was done cannot be made durable; nothing further is begun.
+            UserError: Changes cannot be made durable; nothing further is begun.
         """
         begun = time.monotonic()
         self._listener.begin(len(self._schedule.steps))

@@ -24,7 +24,7 @@ from opsconsole.state import config_address
 
 
 class StepKind(Enum):
-    """What a step does; a replacement has two."""
+    """The kind of a step; a replacement has two steps."""
 
     DELETE = "delete"
     CREATE = "create"
@@ -45,7 +45,7 @@ class Step:
 
     @property
     def is_up(self) -> bool:
-        """Whether it brings its instance to what is declared."""
+        """Whether it brings its instance to the declared values."""
         return self.kind is not StepKind.DELETE
 
 
@@ -166,7 +166,7 @@ class _Edges:
         yield _union(self.graph, _outside_of_cycles(self.soft, graph), by_name)
 
     def add_up(self, number: int, step: Step) -> None:
-        """Wait for what the instance depends on, and for its own deletion before."""
+        """Wait for the dependencies of the instance, and for its own deletion before."""
         for dependency in step.change.depends_on:
             self._wait(number, (dependency, "up"))
         own = self._numbers.get((step.change.address, StepKind.DELETE))
@@ -343,7 +343,7 @@ class Schedule:
             yield self._ready.popleft()
 
     def finish(self, number: int) -> None:
-        """Note that a step is over, with whatever outcome; waiting steps may become ready."""
+        """Note that a step is over, with any outcome; waiting steps may become ready."""
         self._open.discard(number)
         self._release(number)
 

@@ -93,7 +93,7 @@ class Workspace:
         self.graph = build_graph(self.program)
 
     def sensitive_paths(self, address: str) -> Iterable[AttributePath]:
-        """Return the paths of what state calls sensitive in an object."""
+        """Return the sensitive paths of an object in state."""
         found = self.state.get(address)
         return found.sensitive_paths if found is not None else ()
 
@@ -187,7 +187,7 @@ class Planner:
         return self._result(tuple(_in_order(changes, console_of)), known, prior.imports, walk)
 
     def _targets(self, prior: Prior) -> Targets:
-        """Return what is planned; report moves that the targets leave out."""
+        """Return the changes; report moves that the targets leave out."""
         options, graph = self._options, self._workspace.graph
         destroy = options.mode == "destroy"
         targets = Targets(
@@ -399,7 +399,7 @@ def _data_in(state: State) -> Iterator[tuple[str, Attributes]]:
 def _keep_refreshed(
     known: Mapping[str, PriorInstance], changes: Sequence[Change]
 ) -> list[Refreshed]:
-    """Return what is to be kept of the refresh, and of instances that stay as they are.
+    """Return the part of the refresh to keep, and the instances that stay as they are.
 
     An instance without a change has no other chance to have written what it depends on, and in
     which order it would be replaced.

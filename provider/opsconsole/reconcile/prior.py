@@ -1,4 +1,4 @@
-"""What a plan begins with: the instances of a state under the addresses that a program gives them.
+"""The beginning of a plan: the instances of a state under the addresses of a program.
 
 `moved` blocks give other addresses, and so does core where a resource gets a `count` or loses it. A
 chain of blocks is followed whatever their order. A move never goes to an address that holds an
@@ -39,7 +39,7 @@ class PriorInstance:
         type_name: Terraform type name.
         held: The object as state holds it, or as an import names it.
         before: Its value before the refresh.
-        read: What the refresh showed; None where it was not refreshed.
+        read: The result of the refresh; None: it was not refreshed.
         previous_address: Its address before a `moved` block, or empty.
     """
 
@@ -100,7 +100,7 @@ def read_prior(state: State) -> dict[str, PriorInstance]:
     """Return the managed instances of a state, by address.
 
     Raises:
-        UserError: state holds what is not of this provider, or of a newer schema.
+        UserError: State holds an object of another provider, or of a newer schema.
     """
     found = {}
     for address in state.addresses():
@@ -369,7 +369,7 @@ def carry_out_moves(state: State, moved: Iterable[tuple[str, str]]) -> None:
 
 
 def still_declared(program: Program, declared: Collection[str]) -> Iterator[Diagnostic]:
-    """Yield an error for each block that moves or removes what the program still declares.
+    """Yield an error for each block that moves or removes a declared resource.
 
     Args:
         declared: The addresses of all instances, as far as they are known.

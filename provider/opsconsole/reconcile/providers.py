@@ -135,7 +135,7 @@ class Providers:
 
     @property
     def waiting(self) -> HeldBack:
-        """What the consoles' limits on requests have the run wait for: the longest wait."""
+        """How long the consoles' limits on requests have the run wait: the longest wait."""
         found = [lifecycle.client.waiting for lifecycle in self.opened.values()]
         return max(found, key=lambda item: item.seconds, default=HeldBack(0, 0.0))
 
@@ -216,7 +216,7 @@ async def take_imports(
 async def named_by_import(
     providers: Providers, provider: str, address: str, type_name: str, import_id: str
 ) -> tuple[PriorInstance | None, Sequence[Diagnostic]]:
-    """Return what an import id names, before it is read."""
+    """Return the object of an import id, before it is read."""
     outcome = await providers.of(provider).resources[type_name].import_state(import_id)
     if outcome.state is None:
         return None, outcome.diagnostics

@@ -167,7 +167,7 @@ async def settle_all(
     """Settle what earlier runs left unknown, and plan nothing; return diagnostics.
 
     Raises:
-        UserError: The console cannot be asked, or what was found cannot be made durable.
+        UserError: The console cannot be asked, or the result cannot be made durable.
         Stopped: The run was told to stop.
     """
     providers = workspace.providers()
@@ -298,17 +298,17 @@ class Applier:
         self._stopping = False
 
     def stop(self) -> None:
-        """Begin nothing more; what is in flight is finished and kept."""
+        """Begin nothing more; steps in flight are finished and kept."""
         self._stopping = True
         self._providers.stop()
         if self._execution is not None:
             self._execution.stop()
 
     async def run(self) -> Applied:
-        """Apply the plan; what succeeded is in state, whatever happens.
+        """Apply the plan; successful changes are in state in any case.
 
         Raises:
-            UserError: what was done cannot be made durable, or an output cannot be evaluated.
+            UserError: Changes cannot be made durable, or an output cannot be evaluated.
         """
         try:
             self._catch_up()
@@ -348,7 +348,7 @@ class Applier:
 
     @property
     def waiting(self) -> HeldBack:
-        """What the consoles' limits on requests have the run wait for."""
+        """How long the consoles' limits on requests have the run wait."""
         return self._providers.waiting
 
     def _make_execution(self, lifecycles: Mapping[str, Lifecycle]) -> Execution:
@@ -369,7 +369,7 @@ class Applier:
         return Execution(ordered, worker, self._listener, limit)
 
     def _catch_up(self) -> None:
-        """Bring state to what the plan saw: moves, what the refresh showed, data sources."""
+        """Bring state to the plan's view: moves, the refresh, data sources."""
         state = self._session.state
         carry_out_moves(state, self._plan.moved)
         for item in self._plan.refreshed:
@@ -412,7 +412,7 @@ class Applier:
         return [diagnostic]
 
     def _value(self, address: str) -> Attributes | None:
-        """Return what an instance holds by now; None where that is not known."""
+        """Return an instance's current values; None: they are not known."""
         if address in self._values:
             held = self._values[address]
         else:
@@ -434,7 +434,7 @@ class Applier:
         return without_ignored(block, values, step.change.before)
 
     def _take_answers(self) -> None:
-        """Keep what the answers to writes have shown of other resources than they were about."""
+        """Keep the values of other resources that answers to writes have shown."""
         answers = {
             (self._providers.console_of(key), *identity): (lifecycle, answer)
             for key, lifecycle in self._providers.opened.items()
@@ -452,7 +452,7 @@ class Applier:
                 self._session.state.put(item.address, kept)
 
     async def _read_rerouted(self, rerouted: Collection[Identity]) -> list[Diagnostic]:
-        """Read again what a deletion rerouted, and keep what changed."""
+        """Read rerouted hosts again, and keep their changes."""
         known = read_prior(self._session.state) if rerouted else {}
         wanted = [item for item in known.values() if self._providers.identity_of(item) in rerouted]
         if not wanted:

@@ -55,7 +55,7 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class SavedPlan:
-    """What a plan file holds.
+    """The content of a plan file.
 
     Attributes:
         plan: The plan, without its diagnostics.
@@ -146,7 +146,7 @@ def read_plan(path: Path) -> SavedPlan:
 
 
 def _unpack(data: bytes) -> bytes:
-    """Return what was compressed, up to a bound: a few bytes may stand for gigabytes."""
+    """Decompress, up to a bound: a few bytes may stand for gigabytes."""
     packed = zlib.decompressobj()
     try:
         text = packed.decompress(data, MAX_BYTES)
@@ -364,7 +364,7 @@ def check_state(saved: SavedPlan, state: State) -> None:
 
 
 async def console_moved(workspace: Workspace, plan: Plan, on_stop: OnStop) -> list[Diagnostic]:
-    """Read again what a plan touches; return what differs from what the plan saw.
+    """Read the plan's instances again; return differences from the plan's view.
 
     Values that the console may change on any write count for nothing. What goes with its host is
     not read: the host is.

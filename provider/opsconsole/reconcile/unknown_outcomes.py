@@ -47,7 +47,7 @@ async def settle_unknown(session: StateSession, providers: Providers) -> list[Di
     """Settle what can be settled of the unknown outcomes of earlier runs; return diagnostics.
 
     Raises:
-        UserError: The console cannot be asked, or what was found cannot be made durable.
+        UserError: The console cannot be asked, or the result cannot be made durable.
         Stopped: The run was told to stop.
     """
     diagnostics = await _settle_calls(session, providers)
@@ -101,7 +101,7 @@ class _Lost:
         create: The create, as the console can settle it.
         held: What state is to hold of it, but for its value.
         call: The call that an interrupted run left; None: it is in state, under a sentinel.
-        arrives: Whether it may still take effect, whatever the console answers now.
+        arrives: Whether it may still take effect, also if the console does not show it now.
     """
 
     create: LostCreate
@@ -233,7 +233,7 @@ def _keep_settled(session: StateSession, lost: _Lost, found: SettledCreate) -> l
 async def _settle_writes(
     session: StateSession, providers: Providers, calls: Sequence[Intent]
 ) -> tuple[list[Diagnostic], list[Intent]]:
-    """Remove from state what a read shows to be deleted.
+    """Remove deleted objects from state.
 
     Returns:
         The diagnostics, and the calls that are settled.
@@ -282,7 +282,7 @@ def _warnings(
     unread: Mapping[str, str],
     updated: Sequence[str],
 ) -> list[Diagnostic]:
-    """Report the outcomes of deletes and updates; `along` counts what was deleted with them."""
+    """Report the outcomes of deletes and updates; `along` counts objects deleted with them."""
     beside = f", and {along:,} that went with them" if along else ""
     why = next(iter(unread.values()), "")
     outcomes: list[tuple[Collection[str], str, str, str]] = [

@@ -173,7 +173,7 @@ class Walk:
         )
 
     async def remove(self, *, destroy: bool) -> None:
-        """Remove what is in state and not declared.
+        """Remove instances that are in state and not declared.
 
         Args:
             destroy: Whether everything goes, declared or not.

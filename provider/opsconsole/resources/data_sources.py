@@ -1,4 +1,4 @@
-"""The definitions of the data sources, drawn from those of the resources."""
+"""The definitions of the data sources, derived from the resources."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class Body(BaseModel):
 
 
 class FieldError(Body):
-    """What is wrong with one input."""
+    """The problem of one input."""
 
     title = "field error"
     field: _Word
@@ -132,7 +132,7 @@ class ErrorBody(Body):
     details: Annotated[dict[str, Any], AfterValidator(_short), _lenient({})] = {}
 
     def problem(self, status: int) -> Problem:
-        """Return what the error says, beside the status that it came with."""
+        """Return the error's content, beside its status."""
         errors = tuple((one.field, one.message) for one in self.errors[:_MOST_ENTRIES])
         return Problem(
             status, self.code, self.message, self.request_id, self.field, errors, self.details
@@ -165,7 +165,7 @@ class ImportResult(Body):
     Attributes:
         dry_run: Only `True` means that nothing was imported.
         stopped: Whether the console stopped at a row that failed.
-        counts: `created`, `updated`, `skipped`, `failed`, those that the answer holds.
+        counts: `created`, `updated`, `skipped`, `failed`, as far as the answer holds them.
         results: The verdicts in the order of the answer. The base of their `index`, and whether
             rows after a stop are listed, are not shown.
     """

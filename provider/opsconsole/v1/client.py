@@ -1,6 +1,6 @@
 """The core of every call: authentication, requests in flight, retries, redirects, counting.
 
-What is called, and what answers must hold, is `console`'s; bytes on the wire are `transport`'s.
+`console` knows the operations and the shape of answers; `transport` the bytes on the wire.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Client:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close every connection, those of abandoned requests too."""
+        """Close every connection, also of abandoned requests."""
         abandoned = tuple(self._abandoned)
         for request in abandoned:
             request.cancel()
@@ -206,7 +206,7 @@ class Client:
     ) -> Reply:
         """Send one request, once, and return its answer, an error too, without known secrets.
 
-        `shaped` tells what the answer means.
+        `shaped` interprets the answer.
 
         Raises:
             ConsoleError: no whole answer came.
@@ -234,7 +234,7 @@ class Client:
         *,
         repeatable: bool,
     ) -> None:
-        """Wait until a call is to be tried again; raise why it failed where it is not."""
+        """Wait until a call is to be tried again; else raise its failure."""
         delay = self._breaker.next_delay(failed, tried, repeatable=repeatable)
         if delay is not None and asked is not None and asked > LONGEST_OBEYED:
             failed.remedy = f"The console asks to wait {asked:.0f} seconds, which is too long."
@@ -341,7 +341,7 @@ class Client:
                 self._abandon(request)
 
     def _note(self, operation: Operation, reply: Reply, sent: float) -> None:
-        """Tell the limiter what an answer says of the console's load."""
+        """Tell the limiter about the console's load, by an answer."""
         limiter = self._shared_limiter()
         if _log.isEnabledFor(logging.DEBUG):
             spent = 1000 * (limiter.clock() - sent)

@@ -223,7 +223,7 @@ class Gap(Enum):
 
     @property
     def remedy(self) -> str:
-        """What an operator who knows this console can do about it."""
+        """The remedy of an operator who knows this console."""
         return _REMEDIES[self]
 
 
@@ -247,7 +247,7 @@ _REMEDIES = {
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a list call showed.
+    """The result of a list call.
 
     Attributes:
         entries: The entries as answered, each with a string `id`, none twice.

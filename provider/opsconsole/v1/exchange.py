@@ -1,4 +1,4 @@
-"""One exchange with the console: the address of what is asked, and what its HTTP answer means.
+"""One exchange with the console: the address of a request, and the meaning of its HTTP answer.
 
 An answer is a JSON object, or the error that it means (the document: Errors).
 The document does not bound the depth and the numbers of a body, so they have bounds here; the size
@@ -121,15 +121,15 @@ _MOST_DIGITS = 40
 
 
 class WrongShape(ValueError):
-    """What an answer holds instead of the documented shape."""
+    """The content of an answer that lacks the documented shape."""
 
 
 class NotJson(ValueError):
-    """What a body is instead of a JSON object that can be used."""
+    """A description of a body that is no usable JSON object."""
 
 
 def json_object(content: bytes) -> dict[str, Any]:
-    """Return the JSON object that a body holds (What the service does 4).
+    """Return the JSON object of a body (What the service does 4).
 
     Raises:
         NotJson: it holds none, or one that exceeds a bound.

@@ -147,7 +147,7 @@ class Settings:
 
 
 def _with_environment(values: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return `values`, and what the environment says of settings that they leave unset."""
+    """Return `values`, with unset settings taken from the environment."""
     filled = {name: value for name, value in values.items() if value is not None and value != ""}
     has_credentials = not filled.keys().isdisjoint(_CREDENTIALS)
     for name, variable in ENVIRONMENT.items():
