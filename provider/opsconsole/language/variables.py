@@ -157,8 +157,13 @@ def read_backend_options(options: Iterable[str]) -> dict[str, Any]:
                 f"-backend-config={option} is neither NAME=VALUE nor a file of settings.",
                 "Check the path.",
             )
-        settings |= {name.strip(): value} if sign else read_values(Path(option))
+        settings |= {name.strip(): value} if sign else _plain(read_values(Path(option)))
     return settings
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values of a file as plain data."""
+    return {name: to_wire(of_python(value).unmark_deep()[0]) for name, value in values.items()}
 
 
 def _read_tfvars(path: Path) -> dict[str, Any]:
