@@ -120,7 +120,7 @@ def _lifecycle(value: Json, origin: Origin, address: str, mode: str) -> Lifecycl
     declared = [name for name in body if name != COMMENT]
     if declared and mode == "data":
         raise UserError(f"{where}: {declared[0]} has no meaning for a data source.", "Remove it.")
-    ignored, ignore_all = _ignored(body.get("ignore_changes", []), where)
+    ignored, ignore_all = _read_ignore_changes(body.get("ignore_changes", []), where)
     triggers = texts(body.get("replace_triggered_by", []), f"{where}: replace_triggered_by")
     return LifecycleBlock(
         prevent_destroy=flag(body.get("prevent_destroy", False), f"{where}.prevent_destroy"),
@@ -138,7 +138,7 @@ def _lifecycle(value: Json, origin: Origin, address: str, mode: str) -> Lifecycl
 _PATH: Final = re.compile(r"[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*|\[\d+\]|\[\"[^\"]*\"\])*")
 
 
-def _ignored(value: Json, where: str) -> tuple[tuple[AttributePath, ...], bool]:
+def _read_ignore_changes(value: Json, where: str) -> tuple[tuple[AttributePath, ...], bool]:
     if value == "all":
         return (), True
     paths: list[AttributePath] = []

@@ -56,16 +56,16 @@ class Constraint:
         Raises:
             EvaluationError: The value does not fit.
         """
-        return convert(self._filled(value), self.type)
+        return convert(self._apply_defaults(value), self.type)
 
-    def _filled(self, value: Value) -> Value:
+    def _apply_defaults(self, value: Value) -> Value:
         if not isinstance(value.data, list | dict) or not value.is_known:
             return value
         if isinstance(value.data, list):
             return self._filled_sequence(value)
         pairs = {key.data: item for key, item in elements(value)}
         if self.inner is not None:
-            pairs = {name: self.inner._filled(item) for name, item in pairs.items()}
+            pairs = {name: self.inner._apply_defaults(item) for name, item in pairs.items()}
             return object_of(pairs).mark(value.marks)
         if self.attributes:
             for name, default in self.optional:
@@ -73,7 +73,7 @@ class Constraint:
                     pairs[name] = default
             for name, constraint in self.attributes:
                 if name in pairs:
-                    pairs[name] = constraint._filled(pairs[name])
+                    pairs[name] = constraint._apply_defaults(pairs[name])
             return object_of(pairs).mark(value.marks)
         return value
 
@@ -82,7 +82,7 @@ class Constraint:
         inner = self.items if self.inner is None else (self.inner,) * len(items)
         if not inner or len(inner) != len(items):
             return value
-        filled = (of._filled(item) for of, item in zip(inner, items, strict=True))
+        filled = (of._apply_defaults(item) for of, item in zip(inner, items, strict=True))
         return tuple_of(filled).mark(value.marks)
 
 

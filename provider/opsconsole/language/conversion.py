@@ -125,20 +125,20 @@ def convert(value: Value, wanted: Type) -> Value:
         return value
     if value.data is None or value.data is UNKNOWN:
         if not _is_possible(value.type, wanted):
-            raise _required(wanted.kind, value)
+            raise _type_error(wanted.kind, value)
         return Value(_complete(wanted, value.type), value.data, value.marks)
     if wanted in PRIMITIVES:
         return Value(wanted, _to_primitive(value, wanted), value.marks)
     if wanted.kind in ("list", "set", "tuple"):
         if not is_sequence(value, sets=wanted.kind != "tuple"):
-            raise _required(wanted.kind, value)
+            raise _type_error(wanted.kind, value)
         return (_to_tuple if wanted.kind == "tuple" else _to_list_or_set)(value, wanted)
     if not isinstance(value.data, dict):
-        raise _required(wanted.kind, value)
+        raise _type_error(wanted.kind, value)
     return (_to_map if wanted.kind == "map" else _to_object)(value, wanted)
 
 
-def _required(what: str | Type, value: Value) -> EvaluationError:
+def _type_error(what: str | Type, value: Value) -> EvaluationError:
     return EvaluationError(f"{what} required, but this is {value.type}")
 
 
@@ -169,7 +169,7 @@ def _complete(wanted: Type, source: Type) -> Type:
 def _to_primitive(value: Value, wanted: Type) -> Any:
     data = value.data
     if value.type not in PRIMITIVES or {value.type, wanted} == {NUMBER, BOOL}:
-        raise _required(wanted, value)
+        raise _type_error(wanted, value)
     if wanted is STRING:
         return to_text(data)
     if wanted is NUMBER:
@@ -198,7 +198,7 @@ def _convert_elements(
     """Return the elements of `value` as a collection `wanted`, which may be of any, takes them."""
     element = wanted.element if wanted.element is not DYNAMIC else value.type.element
     if not items and not _is_possible(value.type.element, element):
-        raise _required(wanted.kind, value)
+        raise _type_error(wanted.kind, value)
     converted = [convert(item, element) for item in items]
     types = dict.fromkeys(item.type for item in converted)
     if types.keys() <= {element}:
@@ -364,13 +364,15 @@ def declared(attribute: Attribute, value: Value) -> Value:
         EvaluationError: The value does not fit.
     """
     if attribute.attributes:
-        value = _completed(value, attribute)
+        value = _fill_attributes(value, attribute)
     return convert(value, attribute_type(attribute))
 
 
-def _completed(value: Value, attribute: Attribute) -> Value:
+def _fill_attributes(value: Value, attribute: Attribute) -> Value:
     if isinstance(value.data, list) and attribute.kind is Kind.OBJECT_LIST:
-        return tuple_of(_completed(item, attribute) for item in items_of(value)).mark(value.marks)
+        return tuple_of(_fill_attributes(item, attribute) for item in items_of(value)).mark(
+            value.marks
+        )
     if not isinstance(value.data, dict):
         return value
     pairs = {key.data: item for key, item in elements(value)}
@@ -414,13 +416,13 @@ def from_wire(data: Any, type: Type) -> Any:
 def attribute_value(data: Any, attribute: Attribute) -> Value:
     """Return a wire value of `attribute` as a value of the language, marked if it is sensitive."""
     type = attribute_type(attribute)
-    made = _nested(data, attribute) if attribute.attributes else from_wire(data, type)
+    made = _fill_nested(data, attribute) if attribute.attributes else from_wire(data, type)
     return Value(type, made, IS_SENSITIVE if attribute.sensitive else NO_MARKS)
 
 
-def _nested(data: Any, attribute: Attribute) -> Any:
+def _fill_nested(data: Any, attribute: Attribute) -> Any:
     if isinstance(data, list):
-        return [_nested(item, attribute) for item in data]
+        return [_fill_nested(item, attribute) for item in data]
     if not isinstance(data, dict):
         return data
     parts = {item.name: attribute_value(data.get(item.name), item) for item in attribute.attributes}

@@ -101,7 +101,7 @@ def build_graph(program: Program) -> Graph:
     for key in program.providers:
         finder.of_provider(key)
     raise_any(list(finder.problems.values()))
-    return Graph(direct, _ordered(program, direct), outputs, tuple(imports))
+    return Graph(direct, _order_blocks(program, direct), outputs, tuple(imports))
 
 
 def named_resources(block: Block) -> frozenset[str]:
@@ -296,7 +296,7 @@ def _missing(
     )
 
 
-def _ordered(program: Program, direct: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _order_blocks(program: Program, direct: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     rank = {address: index for index, address in enumerate(program.blocks)}
     addresses = tuple(program.blocks)
     missing = {address: len(dependencies) for address, dependencies in direct.items()}

@@ -232,7 +232,7 @@ class NameResolver:
         return self._of_instance(block, instance.address, steps[1:])
 
     def _of_instance(self, block: Block, address: str, steps: tuple[Step, ...]) -> Value:
-        values, definition = self._held(address), block.definition
+        values, definition = self._lookup_instance(address), block.definition
         if not steps:
             return self._object(block, address, values)
         name = steps[0]
@@ -252,7 +252,7 @@ class NameResolver:
                 value = _marked_below(value, path[1:])
         return value
 
-    def _held(self, address: str) -> Attributes | None:
+    def _lookup_instance(self, address: str) -> Attributes | None:
         """Return what an instance holds; None is counted, as nothing made of it may be kept."""
         values = self._lookup(address)
         if values is None or values is UNKNOWN:
@@ -279,7 +279,7 @@ class NameResolver:
         if known is not None:
             return known
         values = {
-            key: self._object(block, instance.address, self._held(instance.address))
+            key: self._object(block, instance.address, self._lookup_instance(instance.address))
             for key, instance in instances.items()
         }
         result = _of_instances(block, values)

@@ -153,7 +153,7 @@ class Parser:
         """Read all of the text as one expression."""
         node = self._expression()
         if self._peek():
-            raise self._unexpected()
+            raise self._unexpected_error()
         return node
 
     def arguments(self) -> Iterator[tuple[str, Node]]:
@@ -167,7 +167,7 @@ class Parser:
                 raise EvaluationError("`name = value` is required")
             yield name, self._expression()
             if self._peek() not in ("\n", ""):
-                raise self._unexpected()
+                raise self._unexpected_error()
 
     # Templates
 
@@ -220,7 +220,7 @@ class Parser:
             raise EvaluationError("a bracket is not closed")
         if isinstance(part, _Directive) and part.node is None:
             raise EvaluationError(f"%{{ {part.keyword} }} has {token!r} behind its keyword")
-        raise self._unexpected()
+        raise self._unexpected_error()
 
     def _heredoc(self) -> Node:
         match = _HEREDOC.match(self.text, self.at)
@@ -284,7 +284,7 @@ class Parser:
                 raise EvaluationError(f"{token} is not a number")
             return Literal(Value(NUMBER, number))
         if kind == "name":
-            return self._named()
+            return self._read_named()
         if token not in ('"', "(", "[", "{"):
             raise EvaluationError(
                 f"this is not an expression: it has {token!r} in the place of a value"
@@ -305,7 +305,7 @@ class Parser:
             return self._until("]", self._tuple)
         return self._until("}", self._object)
 
-    def _named(self) -> Node:
+    def _read_named(self) -> Node:
         """Read a constant, a call, or the root of a reference."""
         name = self._name()
         while self._accept("::"):
@@ -335,7 +335,7 @@ class Parser:
                 self._expect("]")
                 return Splat(node, self._steps(Reference((ITEM,))))
             else:
-                node = _stepped(node, self._until("]", self._expression))
+                node = _make_step(node, self._until("]", self._expression))
 
     def _step(self, source: Node) -> Node:
         """Read what follows a dot: a name, or an index as Terraform 0.11 wrote it."""
@@ -344,7 +344,7 @@ class Parser:
             if match[2]:
                 raise EvaluationError("an index behind a dot is followed by another")
             self.at = match.end()
-            return _stepped(source, Literal(Value(NUMBER, int(match[1]))))
+            return _make_step(source, Literal(Value(NUMBER, int(match[1]))))
         name = self._name()
         if isinstance(source, Reference):
             return Reference((*source.steps, name))
@@ -394,7 +394,7 @@ class Parser:
         while self._skip_lines() and self._peek() != "}":
             operands += [self._key(), self._expression()]
             if not self._accept(",") and self._peek() not in ("\n", "}"):
-                raise self._unexpected()
+                raise self._unexpected_error()
         return Object(*operands)
 
     def _key(self) -> Node:
@@ -483,7 +483,7 @@ class Parser:
             pass
         return bool(self._peek())
 
-    def _unexpected(self) -> EvaluationError:
+    def _unexpected_error(self) -> EvaluationError:
         return EvaluationError(f"{self._peek()!r} is not part of an expression")
 
 
@@ -552,7 +552,7 @@ def _text(text: str) -> Literal:
     return Literal(Value(STRING, normalised(text)))
 
 
-def _stepped(source: Node, key: Node) -> Node:
+def _make_step(source: Node, key: Node) -> Node:
     """Return `source[key]`: of a reference, a further step where the key is written out."""
     written = key.value.data if isinstance(key, Literal) else None
     if isinstance(source, Reference) and isinstance(written, str):

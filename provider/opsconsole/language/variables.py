@@ -198,14 +198,14 @@ def _value(variable: Variable, given: VariableValue | None) -> Any:
                 f"Give one: -var {variable.name}=VALUE, {PREFIX}{variable.name} in the "
                 "environment, or a terraform.tfvars file.",
             )
-        return _fitted(variable, variable.default, "its default")
+        return _convert_to_variable(variable, variable.default, "its default")
     value = given.value
     if given.textual and not variable.textual:
-        value = _parsed(variable, given)
-    return _fitted(variable, value, given.source)
+        value = _parse_argument(variable, given)
+    return _convert_to_variable(variable, value, given.source)
 
 
-def _parsed(variable: Variable, given: VariableValue) -> Any:
+def _parse_argument(variable: Variable, given: VariableValue) -> Any:
     """Read a text as an expression, which a value of a collection type is written as."""
     try:
         return parse_expression(given.value).evaluate(LITERALS)
@@ -216,7 +216,7 @@ def _parsed(variable: Variable, given: VariableValue) -> Any:
         ) from error
 
 
-def _fitted(variable: Variable, value: Any, source: str) -> Any:
+def _convert_to_variable(variable: Variable, value: Any, source: str) -> Any:
     try:
         fitted = variable.constraint.apply(of_python(value))
         if fitted.is_null and not variable.nullable and variable.optional:

@@ -48,7 +48,7 @@ class Address:
         Raises:
             UserError: It is not an address of a resource or of one of its instances.
         """
-        return _parsed(text)
+        return _read_address(text)
 
     @property
     def resource(self) -> Address:
@@ -74,7 +74,7 @@ def print_key(key: InstanceKey) -> str:
     return f"[{key}]" if isinstance(key, int) else f"[{quote(key)}]"
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     short, long, simple, template = match.groups()
     if template:
         return str(template[0])
@@ -89,7 +89,7 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _parsed(text: str) -> Address:
+def _read_address(text: str) -> Address:
     """Read an address; one that is written is asked for several times in a row."""
     return _Reader(text).address()
 
@@ -145,7 +145,7 @@ class _Reader:
                 raise self._error()
             return int(number)
         try:
-            return _ESCAPE.sub(_unescaped, quoted)
+            return _ESCAPE.sub(_unescape, quoted)
         except ValueError as error:
             raise self._error() from error
 

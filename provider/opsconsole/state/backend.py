@@ -205,10 +205,10 @@ class LocalBackend(Backend):
             UserError: Another holds it, it is no file, it has another name beside which another
                 run would look for the journal, or it cannot be opened.
         """
-        with self._translated("look at"):
+        with self._translate_errors("look at"):
             self._check_place()
         if self._locking.lock:
-            with self._translated("lock"):
+            with self._translate_errors("lock"):
                 self._descriptor = lock_file(
                     self.path, self._operation, self._open_for_writing, self._locking
                 )
@@ -219,7 +219,7 @@ class LocalBackend(Backend):
         Raises:
             UserError: It cannot be read.
         """
-        with self._translated("read"):
+        with self._translate_errors("read"):
             if self._descriptor >= 0:
                 return self._read_open(self._descriptor)
             try:
@@ -234,7 +234,7 @@ class LocalBackend(Backend):
         Raises:
             UserError: It cannot be written; the state, and the backup before it, are as they were.
         """
-        with self._translated("read"):
+        with self._translate_errors("read"):
             self._check_untouched()
             before = read_all(self._descriptor)
         if before:
@@ -249,10 +249,10 @@ class LocalBackend(Backend):
             UserError: Another wrote it meanwhile, or there is no room, and it is as it was; or the
                 disk failed, and the next run takes the copy.
         """
-        with self._translated("read"):
+        with self._translate_errors("read"):
             self._check_untouched()
             size = os.fstat(self._descriptor).st_size
-        with self._translated("write"):
+        with self._translate_errors("write"):
             os.close(put_in_place(self._copy, data))
             sync_directory(self.path.parent)
             try:
@@ -353,7 +353,7 @@ class LocalBackend(Backend):
         )
 
     @contextlib.contextmanager
-    def _translated(self, action: str) -> Iterator[None]:
+    def _translate_errors(self, action: str) -> Iterator[None]:
         """Turn an error of the system into a UserError. The state is unchanged."""
         try:
             yield
@@ -361,7 +361,7 @@ class LocalBackend(Backend):
             raise file_error(action, self.path, error, _AS_IT_WAS) from error
 
     def _open_for_writing(self) -> int:
-        with self._translated("open"):
+        with self._translate_errors("open"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
@@ -418,10 +418,10 @@ def is_mount_point(path: Path) -> bool:
     except OSError:
         return False
     wanted = os.fsencode(path)
-    return any(_unescaped(line.split(b" ")[4]) == wanted for line in lines)
+    return any(_unescape(line.split(b" ")[4]) == wanted for line in lines)
 
 
-def _unescaped(name: bytes) -> bytes:
+def _unescape(name: bytes) -> bytes:
     """Return a name of the mount table, where spaces and the like are octal numbers."""
     return re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), name)
 

@@ -87,7 +87,7 @@ def encode(value: Any, *, sort: bool = False) -> bytes:
     Args:
         sort: Sort the keys of every object, as core does for attributes.
     """
-    return escape_as_go(_ENCODER.encode(_sorted(value) if sort else value))
+    return escape_as_go(_ENCODER.encode(_sort(value) if sort else value))
 
 
 def escape_as_go(text: bytes) -> bytes:
@@ -97,13 +97,13 @@ def escape_as_go(text: bytes) -> bytes:
     return text
 
 
-def _sorted(value: Any) -> Any:
+def _sort(value: Any) -> Any:
     if isinstance(value, dict):
         # Core writes a value of dynamic type in this order, and everything else sorted.
         names = value if list(value) == ["value", "type"] else sorted(value)
-        return {name: _sorted(value[name]) for name in names}
+        return {name: _sort(value[name]) for name in names}
     if isinstance(value, list | tuple):
-        return [_sorted(item) for item in value]
+        return [_sort(item) for item in value]
     return value
 
 

@@ -182,10 +182,10 @@ class Journal:
             # A flush that is done may not have run its callback, and awaiting it does not run it.
             if self._flushing is None or self._flushing.done():
                 self._flushing = asyncio.ensure_future(asyncio.to_thread(self.flush_now))
-                self._flushing.add_done_callback(self._flushed)
+                self._flushing.add_done_callback(self._end_flush)
             await asyncio.shield(self._flushing)
 
-    def _flushed(self, done: asyncio.Future[None]) -> None:
+    def _end_flush(self, done: asyncio.Future[None]) -> None:
         if self._flushing is done:
             self._flushing = None
         if not done.cancelled():

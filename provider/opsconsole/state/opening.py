@@ -82,16 +82,16 @@ def merged_settings(
     if noted is None:
         return wanted
     if noted[0] != kind:
-        raise _moved(directory, noted[0], kind, "")
+        raise _moved_error(directory, noted[0], kind, "")
     for name in _PLACE.get(kind, ()):
         before, now = noted[1].get(name) or _DEFAULTS.get(name), wanted.get(name)
         if before is not None and now is not None and before != now:
-            raise _moved(directory, kind, kind, f": `{name}` was {before!r}, and is {now!r}")
+            raise _moved_error(directory, kind, kind, f": `{name}` was {before!r}, and is {now!r}")
     kept = {name: value for name, value in noted[1].items() if value is not None}
     return {**kept, **wanted}
 
 
-def _moved(directory: Path, before: str, now: str, how: str) -> UserError:
+def _moved_error(directory: Path, before: str, now: str, how: str) -> UserError:
     what = f"from {before} to {now}" if before != now else f"within {now}"
     engine = engine_of(directory).command
     return UserError(
@@ -284,11 +284,11 @@ def read_stored(backend: Backend) -> tuple[State, bytes]:
     for _ in range(_READ_TRIES - 1):
         found = _read_all(backend)
         try:
-            return _recovered(backend, *found), _digest(found)
+            return _recover(backend, *found), _digest(found)
         except UserError:
             time.sleep(0.05)
     found = _read_all(backend)
-    return _recovered(backend, *found), _digest(found)
+    return _recover(backend, *found), _digest(found)
 
 
 def is_as_stored(backend: Backend, digest: bytes) -> bool:
@@ -331,7 +331,7 @@ def _read_all(backend: Backend) -> tuple[bytes, bytes, bytes]:
     return (read_file(backend.journal), *backend.read_with_journal())
 
 
-def _recovered(backend: Backend, here: bytes, data: bytes, stored: bytes) -> State:
+def _recover(backend: Backend, here: bytes, data: bytes, stored: bytes) -> State:
     local = decode_lines(here.rstrip(b"\0"), str(backend.journal))[0]
     there = decode_lines(stored, backend.name)[0]
     if not local and not there:

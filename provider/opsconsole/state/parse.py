@@ -79,15 +79,17 @@ def _parts(text: bytes, source: str) -> Parts:
     _check_version(found, source)
     outputs = found.get("outputs") or {}
     if not isinstance(outputs, dict) or not all(isinstance(o, dict) for o in outputs.values()):
-        raise _damaged(source, "its outputs are not objects by name")
+        raise _damaged_error(source, "its outputs are not objects by name")
     lineage, serial = found.get("lineage", ""), found.get("serial", 0)
     if not isinstance(lineage, str) or type(serial) is not int or serial < 0:
-        raise _damaged(source, "its serial is not a positive number, or its lineage is not text")
+        raise _damaged_error(
+            source, "its serial is not a positive number, or its lineage is not text"
+        )
     resources: dict[ResourceKey, Resource] = {}
     for item in _items(fields.get("resources", b"null")):
         key, resource = _resource(_fields(item), source)
         if resources.setdefault(key, resource) is not resource:
-            raise _damaged(source, f"{_named(key)} appears twice")
+            raise _damaged_error(source, f"{_resource_name(key)} appears twice")
     texts = fields_of(fields["outputs"]) if outputs else {}
     return Parts(
         dict(fields), {name: bytes(raw) for name, raw in texts.items()}, resources, lineage, serial
@@ -131,7 +133,7 @@ def _check_version(fields: dict[str, Any], source: str) -> None:
     )
 
 
-def _damaged(source: str, why: str) -> UserError:
+def _damaged_error(source: str, why: str) -> UserError:
     return UserError(f"The state {source} is damaged: {why}.", "Nothing was changed.")
 
 
@@ -139,19 +141,21 @@ def _resource(fields: dict[str, Any], source: str) -> tuple[ResourceKey, Resourc
     names = [decode(fields.get(name, b'""')) for name in ("module", "mode", "type", "name")]
     provider = decode(fields.get("provider", b'""'))
     if not all(isinstance(name, str) for name in (*names, provider)):
-        raise _damaged(source, "a resource's type or name is not text")
+        raise _damaged_error(source, "a resource's type or name is not text")
     module, mode, type_name, name = names
     if not is_name(type_name) or not is_name(name):
-        raise _damaged(source, f"{type_name!r}, {name!r} are not the type and name of a resource")
+        raise _damaged_error(
+            source, f"{type_name!r}, {name!r} are not the type and name of a resource"
+        )
     if mode not in ("managed", "data"):
-        raise _damaged(source, f"{type_name}.{name} has the unknown mode {mode!r}")
+        raise _damaged_error(source, f"{type_name}.{name} has the unknown mode {mode!r}")
     key = (sys.intern(module), sys.intern(mode), sys.intern(type_name), name)
     resource = Resource(sys.intern(provider), {**fields, "instances": None})
     for item in _items(fields.get("instances", b"null")):
         text = bytes(item)
         object_key = _object_key(decode(text), key, source)
         if object_key in resource.objects:
-            raise _damaged(source, f"an instance of {_named(key)} appears twice")
+            raise _damaged_error(source, f"an instance of {_resource_name(key)} appears twice")
         resource.objects[object_key] = text
     return key, resource
 
@@ -172,19 +176,25 @@ def _object_key(found: Any, owner: ResourceKey, source: str) -> ObjectKey:
         raise ValueError("its resources are not laid out as state version 4")
     for name, kinds in _SHAPES.items():
         if name in found and not isinstance(found[name], kinds):
-            raise _damaged(source, f"{name} of an instance of {_named(owner)} has a wrong type")
+            raise _damaged_error(
+                source, f"{name} of an instance of {_resource_name(owner)} has a wrong type"
+            )
     if not all(isinstance(item, str) for item in found.get("dependencies") or ()):
-        raise _damaged(source, f"a dependency of {_named(owner)} is not text")
+        raise _damaged_error(source, f"a dependency of {_resource_name(owner)} is not text")
     key = found.get("index_key")
     if isinstance(key, float) and key.is_integer():
         key = int(key)
     if isinstance(key, bool) or not (key is None or isinstance(key, (str, int))):
-        raise _damaged(source, f"{_named(owner)} has an instance with the key {key!r}")
+        raise _damaged_error(
+            source, f"{_resource_name(owner)} has an instance with the key {key!r}"
+        )
     if found.get("status", "") not in ("", "tainted"):
-        raise _damaged(source, f"{_named(owner)} has the unknown status {found['status']!r}")
+        raise _damaged_error(
+            source, f"{_resource_name(owner)} has the unknown status {found['status']!r}"
+        )
     return key, str(found.get("deposed") or "")
 
 
-def _named(key: ResourceKey) -> str:
+def _resource_name(key: ResourceKey) -> str:
     module, mode, type_name, name = key
     return str(Address(type_name, name, None, module, mode))

@@ -119,7 +119,7 @@ class RemoteBackend(Backend):
         before = self._stored
         self.read()
         if before is not None and self._stored != before:
-            raise self._moved(before)
+            raise self._moved_error(before)
         arguments = ["-lock=true" if self._locking.lock else "-lock=false"]
         if self._locking.timeout:
             arguments.append(f"-lock-timeout={int(self._locking.timeout * 1000)}ms")
@@ -128,7 +128,7 @@ class RemoteBackend(Backend):
         found = State.parse(self.read(), self.name)
         mine = State.parse(pushed, "to push")
         if found.serial not in (meta.serial, meta.serial + 1) or not _same(found, mine):
-            raise self._moved(meta)
+            raise self._moved_error(meta)
         return SnapshotMeta(found.lineage, found.serial)
 
     def close(self) -> None:
@@ -169,7 +169,7 @@ class RemoteBackend(Backend):
     def _init(self) -> str:
         return f"Run `{Path(self._binary).name} init` in {self._directory} first."
 
-    def _moved(self, before: SnapshotMeta) -> UserError:
+    def _moved_error(self, before: SnapshotMeta) -> UserError:
         now = self._stored or SnapshotMeta("", 0)
         what = f"serial {now.serial}, not {before.serial}"
         if now.lineage != before.lineage:

@@ -233,7 +233,7 @@ class StateSession:
         except Exception as error:
             # Their calls wait for this flush, so they are not made: nobody has to ask later.
             self._refused |= self._unsent
-            self._refusal = self._explained(error)
+            self._refusal = self._to_user_error(error)
             self.record(self._unsent)
             self._unsent.clear()
             raise self._refusal from error
@@ -370,7 +370,7 @@ class StateSession:
         try:
             save()
         except Exception as error:
-            problem = self._unsaved(self._explained(error))
+            problem = self._name_unsaved(self._to_user_error(error))
             raise problem from error
         finally:
             try:
@@ -378,7 +378,7 @@ class StateSession:
             except Exception as error:
                 if problem is None:
                     raise
-                problem.message += f" {self._explained(error).message}"
+                problem.message += f" {self._to_user_error(error).message}"
 
     def _open_journal(self) -> Journal:
         """Create the journal at the first change, so that a run without changes leaves no file.
@@ -461,7 +461,7 @@ class StateSession:
             journal.remove()
             self._journal = None
 
-    def _explained(self, error: Exception) -> UserError:
+    def _to_user_error(self, error: Exception) -> UserError:
         """Return any failure to save the state or its journal as an error for the user."""
         if isinstance(error, UserError):
             return error
@@ -471,7 +471,7 @@ class StateSession:
             f"Cannot write the state {self._backend.name}: {type(error).__name__}: {error}."
         )
 
-    def _unsaved(self, error: UserError) -> UserError:
+    def _name_unsaved(self, error: UserError) -> UserError:
         """Say what neither state nor journal holds, and keep the whole state in another file."""
         journal = self._journal
         is_kept = journal is None or self._backend.keeps_journal or _passes(journal.check_name)

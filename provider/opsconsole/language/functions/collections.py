@@ -316,7 +316,7 @@ def _range(*numbers: Number) -> Value:
     return Value(list_of(NUMBER), items)
 
 
-def _reduced(step: Callable[[set[str], set[str]], set[str]], *sets: Value) -> Value:
+def _combine_sets(step: Callable[[set[str], set[str]], set[str]], *sets: Value) -> Value:
     common = unify([value.type for value in sets])
     if common is None:
         raise EvaluationError("the sets must have elements of one type")
@@ -329,10 +329,10 @@ def _reduced(step: Callable[[set[str], set[str]], set[str]], *sets: Value) -> Va
 
 for _name, _step in (("setunion", set.union), ("setintersection", set.intersection)):
     Signature(_name, (SET_OF_ANY,), rest=SET_OF_ANY, unknowns=Unknowns.ANY)(
-        partial(_reduced, _step)
+        partial(_combine_sets, _step)
     )
 Signature("setsubtract", (SET_OF_ANY, SET_OF_ANY), unknowns=Unknowns.ANY)(
-    partial(_reduced, set.difference)
+    partial(_combine_sets, set.difference)
 )
 
 

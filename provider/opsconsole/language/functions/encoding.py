@@ -130,16 +130,16 @@ def _uuidv5(namespace: str, name: str) -> str:
     return str(uuid.uuid5(space, name))
 
 
-def _hashed(algorithm: str, content: bytes) -> bytes:
+def _hash(algorithm: str, content: bytes) -> bytes:
     return hashlib.new(algorithm, content, usedforsecurity=False).digest()
 
 
 def _hex_digest(algorithm: str, content: bytes) -> str:
-    return _hashed(algorithm, content).hex()
+    return _hash(algorithm, content).hex()
 
 
 def _base64_digest(algorithm: str, content: bytes) -> str:
-    return base64_text(_hashed(algorithm, content))
+    return base64_text(_hash(algorithm, content))
 
 
 DIGESTS: Final[Mapping[str, Callable[[bytes], str]]] = {

@@ -49,7 +49,7 @@ class _Verb:
     precision: int | None
     mode: str
 
-    def padded(self, text: str) -> str:
+    def pad(self, text: str) -> str:
         """Pad with zeros or spaces up to the width, counted as users see characters."""
         missing = max(self.width - len(clusters(text)), 0)
         filling = ("0" if "0" in self.flags else " ") * missing
@@ -145,7 +145,7 @@ def _one(verb: _Verb, value: Any) -> str:
         text = convert(value, STRING).data
         if verb.precision:
             text = "".join(clusters(text)[: verb.precision])
-        return verb.padded(to_json(text) if verb.mode == "q" else text)
+        return verb.pad(to_json(text) if verb.mode == "q" else text)
     if verb.mode in "bdoxX":
         return _integer(verb, whole(convert(value, NUMBER).data, large=True))
     if verb.mode in "eEfgG":
@@ -156,10 +156,10 @@ def _one(verb: _Verb, value: Any) -> str:
 def _as_is(verb: _Verb, value: Value) -> str:
     if "#" not in verb.flags:
         if value.type == STRING and not value.is_null:
-            return verb.padded(value.data)
+            return verb.pad(value.data)
         if value.type == NUMBER and not value.is_null:
-            return verb.padded(_general(value.data))
-    return verb.padded(to_json(value.data))
+            return verb.pad(_general(value.data))
+    return verb.pad(to_json(value.data))
 
 
 def _general(value: Number) -> str:
@@ -184,7 +184,7 @@ def _integer(verb: _Verb, number: int) -> str:
     digits = format(abs(number), verb.mode)
     if "#" in verb.flags:
         digits = {"b": "0b", "o": "0", "x": "0x", "X": "0X"}.get(verb.mode, "") + digits
-    return _signed(verb, digits, negative=number < 0)
+    return _add_sign(verb, digits, negative=number < 0)
 
 
 def _floating(verb: _Verb, number: Number) -> str:
@@ -193,11 +193,11 @@ def _floating(verb: _Verb, number: Number) -> str:
     if verb.mode in "eEgG":
         size = -number if number < 0 else number
         text = _general(size) if verb.mode in "gG" else _scientific(size, verb.precision)
-        return _signed(verb, text.upper() if verb.mode.isupper() else text, negative=number < 0)
+        return _add_sign(verb, text.upper() if verb.mode.isupper() else text, negative=number < 0)
     places = 6 if verb.precision is None else verb.precision
     scaled = str(round(abs(Fraction(number)) * 10**places)).rjust(places + 1, "0")
     digits = f"{scaled[:-places]}.{scaled[-places:]}" if places else scaled
-    return _signed(verb, digits, negative=number < 0)
+    return _add_sign(verb, digits, negative=number < 0)
 
 
 def _scientific(size: Number, precision: int | None) -> str:
@@ -209,7 +209,7 @@ def _scientific(size: Number, precision: int | None) -> str:
     return f"{mantissa}e{exponent[0]}{exponent[1:].rjust(2, '0')}"
 
 
-def _signed(verb: _Verb, digits: str, *, negative: bool) -> str:
+def _add_sign(verb: _Verb, digits: str, *, negative: bool) -> str:
     sign = "-" if negative else "+" if "+" in verb.flags else " " if " " in verb.flags else ""
     missing = max(verb.width - len(sign) - len(digits), 0)
     if "-" in verb.flags:

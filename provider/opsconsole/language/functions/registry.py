@@ -146,7 +146,7 @@ def call(name: str, arguments: Sequence[Value], context: FunctionContext) -> Val
             plain.append(Value(argument.type, data))
             marks |= found
     try:
-        result = of_python(_called(signature, implementation, plain, context))
+        result = of_python(_invoke(signature, implementation, plain, context))
         check_size(result.size)
         return result.mark(marks)
     except (EvaluationError, ValueError, ArithmeticError) as error:
@@ -164,7 +164,7 @@ def _marking(name: str, arguments: Sequence[Value]) -> Value:
     return Value(value.type, value.data, value.marks - IS_SENSITIVE)
 
 
-def _called(
+def _invoke(
     signature: Signature,
     implementation: Implementation,
     arguments: list[Value],

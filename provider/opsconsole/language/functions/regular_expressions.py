@@ -150,7 +150,7 @@ def replace_all(text: str, pattern: str, replacement: str) -> str:
     last = length = 0
     for spans in expression.matches(encoded):
         start, end = spans[0]
-        added = [encoded[last:start], *_expanded(template, expression, encoded, spans)]
+        added = [encoded[last:start], *_expand(template, expression, encoded, spans)]
         pieces += added
         length += sum(map(len, added))
         check_length(length)
@@ -171,7 +171,7 @@ def _template(replacement: str) -> list[bytes | str]:
     return [*pieces, replacement[last:].encode()]
 
 
-def _expanded(
+def _expand(
     template: list[bytes | str], pattern: Pattern, text: bytes, spans: list[tuple[int, int]]
 ) -> Iterator[bytes]:
     for piece in template:

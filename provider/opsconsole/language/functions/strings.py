@@ -24,15 +24,15 @@ _SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
 )
 
 
-def _cased(text: str, case: str) -> str:
+def _change_case(text: str, case: str) -> str:
     """Change case rune by rune, as Go does: what would become two letters stays."""
     return "".join(
         changed if len(changed := getattr(letter, case)()) == 1 else letter for letter in text
     )
 
 
-Signature("upper", (STRING,))(partial(_cased, case="upper"))
-Signature("lower", (STRING,))(partial(_cased, case="lower"))
+Signature("upper", (STRING,))(partial(_change_case, case="upper"))
+Signature("lower", (STRING,))(partial(_change_case, case="lower"))
 
 
 @Signature("title", (STRING,))
@@ -40,7 +40,7 @@ def _title(text: str) -> str:
     letters = []
     before = " "
     for letter in text:
-        letters.append(_cased(letter, "title") if _separates(before) else letter)
+        letters.append(_change_case(letter, "title") if _separates(before) else letter)
         before = letter
     return "".join(letters)
 

@@ -26,7 +26,7 @@ def stamp(moment: datetime) -> str:
     return moment.replace(microsecond=0).isoformat().replace("+00:00", "Z")
 
 
-def _parsed(text: str) -> datetime:
+def _parse_time(text: str) -> datetime:
     if not _STAMP.fullmatch(text):
         raise EvaluationError(f'"{text}" is not an RFC 3339 time')
     if text.startswith("0000"):
@@ -60,14 +60,14 @@ def _duration(text: str) -> timedelta:
 @Signature("timeadd", (STRING, STRING))
 def _timeadd(moment: str, duration: str) -> str:
     try:
-        return stamp(_parsed(moment) + _duration(duration))
+        return stamp(_parse_time(moment) + _duration(duration))
     except OverflowError as error:
         raise UnsupportedExpression("a time outside of the years 1 to 9999") from error
 
 
 @Signature("timecmp", (STRING, STRING))
 def _timecmp(left: str, right: str) -> int:
-    first, second = _parsed(left), _parsed(right)
+    first, second = _parse_time(left), _parse_time(right)
     return (first > second) - (first < second)
 
 
@@ -106,7 +106,7 @@ _DATE_TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+|'")
 
 @Signature("formatdate", (STRING, STRING))
 def _formatdate(pattern: str, moment: str) -> str:
-    time = _parsed(moment)
+    time = _parse_time(moment)
     pieces = []
     for match in _DATE_TOKEN.finditer(pattern):
         if match[0] == "'":

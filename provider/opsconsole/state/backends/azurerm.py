@@ -80,7 +80,7 @@ class AzurermBackend(ObjectBackend):
             done = blob.upload_blob(
                 data,
                 overwrite=True,
-                metadata=_noted(self._info) if self._info else None,
+                metadata=_lock_metadata(self._info) if self._info else None,
                 content_settings=_JSON,
                 **self._under_lease(),
                 **condition,
@@ -113,7 +113,7 @@ class AzurermBackend(ObjectBackend):
                 raise self._held_by(self._holder()) from error
             raise
         self._info = info
-        blob.set_blob_metadata(_noted(info), lease=info.id)
+        blob.set_blob_metadata(_lock_metadata(info), lease=info.id)
 
     def _release(self, info: LockInfo) -> None:
         try:
@@ -157,7 +157,7 @@ class AzurermBackend(ObjectBackend):
 
     def _workspaces(self) -> set[str]:
         start = f"{self._base}env:"
-        container = self._connected().get_container_client(self._container)
+        container = self._use_client().get_container_client(self._container)
         listed = container.list_blob_names(name_starts_with=start)
         names = {name.removeprefix(start) for name in listed}
         return {name for name in names if "/" not in name}
@@ -199,12 +199,12 @@ class AzurermBackend(ObjectBackend):
         return BlobLeaseClient(self._blob(self._object), lease_id=lock_id)
 
     def _blob(self, name: str) -> Any:
-        return self._connected().get_blob_client(self._container, name)
+        return self._use_client().get_blob_client(self._container, name)
 
     def _connect(self) -> Any:
         return service(self._settings, self._account)
 
-    def _explained(self, error: AzureError) -> tuple[str, str]:
+    def _explain(self, error: AzureError) -> tuple[str, str]:
         first = str(getattr(error, "message", None) or error).splitlines()
         said = one_line(first[0] if first else type(error).__name__)
         if isinstance(error, (ServiceRequestError, ServiceResponseError)):
@@ -236,6 +236,6 @@ def _code(error: HttpResponseError) -> str:
     return str(getattr(found, "value", found) or "")
 
 
-def _noted(info: LockInfo) -> dict[str, str]:
+def _lock_metadata(info: LockInfo) -> dict[str, str]:
     """Return the metadata that says who holds the lease."""
     return {_META: base64.b64encode(info.to_json()).decode()}

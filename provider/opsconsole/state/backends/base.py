@@ -284,7 +284,7 @@ class SharedBackend(Backend, ABC):
     def _connect(self) -> Any:
         raise NotImplementedError
 
-    def _connected(self) -> Any:
+    def _use_client(self) -> Any:
         if self._client is None:
             self._client = self._connect()
         return self._client
@@ -314,16 +314,16 @@ class SharedBackend(Backend, ABC):
         try:
             yield
         except self._errors as error:
-            raise self._translated(action, error) from error
+            raise self._translate_error(action, error) from error
         finally:
             if not self._open and self._info is None:
                 self._disconnect()
 
-    def _translated(self, action: str, error: Exception) -> UserError:
-        said, remedy = self._explained(error)
+    def _translate_error(self, action: str, error: Exception) -> UserError:
+        said, remedy = self._explain(error)
         return UserError(f"Cannot {action} the state {self.name}: {said}.", remedy)
 
-    def _explained(self, error: Any) -> tuple[str, str]:
+    def _explain(self, error: Any) -> tuple[str, str]:
         """Return what one of `_errors` says, without the full stop, and the remedy."""
         raise NotImplementedError
 

@@ -93,7 +93,7 @@ class GcsBackend(ObjectBackend):
         return _holder(*self._get(self._lock_name))
 
     def _workspaces(self) -> set[str]:
-        listed = self._connected().list_blobs(
+        listed = self._use_client().list_blobs(
             self._bucket_name, prefix=self._folder, delimiter="/", timeout=_TIMEOUT
         )
         found = {item.name.removeprefix(self._folder) for item in listed}
@@ -117,7 +117,9 @@ class GcsBackend(ObjectBackend):
         if not self._bucket_seen:
             with contextlib.suppress(exceptions.Forbidden):
                 try:
-                    next(iter(self._connected().list_blobs(self._bucket_name, max_results=1)), None)
+                    next(
+                        iter(self._use_client().list_blobs(self._bucket_name, max_results=1)), None
+                    )
                 except exceptions.NotFound:
                     return False
             self._bucket_seen = True
@@ -142,13 +144,13 @@ class GcsBackend(ObjectBackend):
     def _blob(self, name: str, kms: str | None = None) -> Any:
         """Return an object of the bucket; who holds the lock is not encrypted by a user's key."""
         secret = self._secret if name != self._lock_name else None
-        bucket = self._connected().bucket(self._bucket_name)
+        bucket = self._use_client().bucket(self._bucket_name)
         return bucket.blob(name, encryption_key=secret, kms_key_name=kms)
 
     def _connect(self) -> Any:
         return _client(self._settings)
 
-    def _explained(self, error: Exception) -> tuple[str, str]:
+    def _explain(self, error: Exception) -> tuple[str, str]:
         if isinstance(error, (GoogleAuthError, exceptions.Unauthorized, exceptions.Forbidden)):
             remedy = _LOG_IN
         elif not isinstance(error, exceptions.GoogleAPICallError):

@@ -120,7 +120,7 @@ class HttpBackend(SharedBackend):
             why = f"the server refused the write ({answer.status_code})"
             raise self._losing(LockLost(self.name, why))
         if answer.status_code not in (200, 201, 204):
-            raise self._refused("write", answer)
+            raise self._refused_error("write", answer)
         self._seen = _digest(data)
 
     def _lock(self, info: LockInfo) -> None:
@@ -131,7 +131,7 @@ class HttpBackend(SharedBackend):
             if holder is None or holder.id != info.id:
                 raise self._held_by(holder)
         elif not answer.is_success:
-            raise self._refused("lock", answer)
+            raise self._refused_error("lock", answer)
         self._info, self._lost = info, None
 
     def _release(self, info: LockInfo) -> None:
@@ -150,7 +150,7 @@ class HttpBackend(SharedBackend):
             if holder is not None and holder.id and holder.id != info.id:
                 raise self._losing(self._lost_to(holder))
         elif not answer.is_success:
-            raise self._refused("check the lock of", answer)
+            raise self._refused_error("check the lock of", answer)
         elif not self._request(*self._lock_request, info.to_json()).is_success:
             self._request(*self._unlock_request, info.to_json())
             raise self._losing(self._lost_to(None))
@@ -177,7 +177,7 @@ class HttpBackend(SharedBackend):
     def _unlock(self, body: bytes) -> None:
         answer = self._request(*self._unlock_request, body)
         if not answer.is_success:
-            raise self._refused("unlock", answer)
+            raise self._refused_error("unlock", answer)
 
     def _losing(self, loss: LockLost) -> LockLost:
         self._lost = loss
@@ -188,7 +188,7 @@ class HttpBackend(SharedBackend):
         if answer.status_code in (204, 404):
             return b""
         if answer.status_code != 200:
-            raise self._refused("read", answer)
+            raise self._refused_error("read", answer)
         expected = answer.headers.get("Content-MD5")
         if expected and expected != _digest(answer.content):
             raise UserError(
@@ -214,7 +214,7 @@ class HttpBackend(SharedBackend):
         while True:
             left -= 1
             try:
-                answer: httpx.Response = self._connected().request(
+                answer: httpx.Response = self._use_client().request(
                     method, url, content=body, headers=headers, timeout=_TIMEOUT if quick else 600.0
                 )
             except httpx.HTTPError as error:
@@ -262,7 +262,7 @@ class HttpBackend(SharedBackend):
             ) from error
         return context
 
-    def _refused(self, action: str, answer: httpx.Response) -> UserError:
+    def _refused_error(self, action: str, answer: httpx.Response) -> UserError:
         status = answer.status_code
         return UserError(
             f"Cannot {action} the state {self.name}: the server answered {status}"

@@ -349,14 +349,14 @@ class PgBackend(SharedBackend):
             self._conninfo, autocommit=True, connect_timeout=15, keepalives_idle=30, **defaults
         )
 
-    def _translated(self, action: str, error: Exception) -> UserError:
+    def _translate_error(self, action: str, error: Exception) -> UserError:
         if self._keys and self._first is not None and self._first.closed:
             return LockLost(
                 self.name, f"PostgreSQL ended the session that held it ({_message_of(error)})"
             )
-        return super()._translated(action, error)
+        return super()._translate_error(action, error)
 
-    def _explained(self, error: psycopg.Error) -> tuple[str, str]:
+    def _explain(self, error: psycopg.Error) -> tuple[str, str]:
         message = _message_of(error)
         if isinstance(error, _FORBIDDEN):
             made = sql.SQL(_COMPANIONS).format(**self._names()).as_string(None)

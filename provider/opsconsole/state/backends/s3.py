@@ -202,11 +202,11 @@ class S3Backend(ObjectBackend):
 
     @property
     def _s3(self) -> Any:
-        return self._connected()[0]
+        return self._use_client()[0]
 
     @property
     def _db(self) -> Any:
-        return self._connected()[1]
+        return self._use_client()[1]
 
     def _connect(self) -> Any:
         return clients(self._settings)
@@ -242,7 +242,7 @@ class S3Backend(ObjectBackend):
         item: dict[str, Any] = found.get("Item") or {}
         return item
 
-    def _explained(self, error: ClientError | BotoCoreError) -> tuple[str, str]:
+    def _explain(self, error: ClientError | BotoCoreError) -> tuple[str, str]:
         if isinstance(error, (NoCredentialsError, SSOError)):
             return one_line(error), _LOG_IN
         if isinstance(error, BotoCoreError):
