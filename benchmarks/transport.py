@@ -89,17 +89,17 @@ def _serve(pipe: Connection) -> None:
 async def _httpx_default(url: str, in_flight: int) -> AsyncIterator[Call]:
     limits = httpx.Limits(max_connections=in_flight, max_keepalive_connections=in_flight)
     async with httpx.AsyncClient(limits=limits, trust_env=False) as client:
-        yield _asked(client, url)
+        yield _make_call(client, url)
 
 
 @asynccontextmanager
 async def _httpx_aiohttp(url: str, in_flight: int) -> AsyncIterator[Call]:
     transport = AiohttpTransport(limits=httpx.Limits(max_connections=in_flight))
     async with httpx.AsyncClient(transport=transport, trust_env=False) as client:
-        yield _asked(client, url)
+        yield _make_call(client, url)
 
 
-def _asked(client: httpx.AsyncClient, url: str) -> Call:
+def _make_call(client: httpx.AsyncClient, url: str) -> Call:
     headers = {"Authorization": f"Bearer {KEY}"}
 
     async def call() -> object:
@@ -156,7 +156,7 @@ async def _measure(name: str, url: str, in_flight: int, requests: int) -> Row:
         return Row(name, in_flight, rate, 1000 * (_cpu_seconds() - cpu) / requests)
 
 
-def _best(rounds: list[Row]) -> Row:
+def _best_row(rounds: list[Row]) -> Row:
     first = rounds[0]
     rate = max(row.requests_per_second for row in rounds)
     return Row(first.transport, first.in_flight, rate, min(row.cpu_milliseconds for row in rounds))
@@ -184,7 +184,7 @@ def rows(requests: int = REQUESTS) -> list[Row]:
                 for name in _TRANSPORTS if number < ROUNDS_OF_ALL else (OURS, BARE):
                     row = asyncio.run(_measure(name, url, in_flight, requests))
                     measured[name].append(row)
-            found += map(_best, measured.values())
+            found += map(_best_row, measured.values())
         return found
     finally:
         ours.close()

@@ -48,6 +48,11 @@ FEWER = (
 SURVIVORS = ROOT / "scripts" / "survivors.txt"
 """A line for each fault that may survive: its name, a tab, the reason."""
 PROCESSES = 2
+SURVIVING = (
+    *(pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED),
+    *(pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR),
+)
+"""Exit codes of pytest with which no test has failed."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +168,7 @@ class Planter:
         return self._wait(0)
 
     def _judge(self, mutant: Mutant, tests: int, since: float, code: int) -> None:
-        survives = code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+        survives = code in SURVIVING
         self.survivors += [mutant] * survives
         line = getattr(mutant.mutation.node, "lineno", 0)
         print(

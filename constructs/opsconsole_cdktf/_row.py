@@ -65,7 +65,7 @@ class Row(BaseModel):
     def _keep_bounds(cls, value: Any, info: ValidationInfo) -> Any:
         bounds = cls.BOUNDS.get(info.field_name or "", UNBOUNDED)
         for item in value if isinstance(value, list) else [value]:
-            broken = None if is_token(item) else bounds.broken(item)
+            broken = None if is_token(item) else bounds.check(item)
             if broken is not None:
                 raise ValueError(f"{broken.found}: {broken.wanted}")
         return value

@@ -78,7 +78,7 @@ def check_value(kind: Kind, bounds: Bounds, value: Any) -> Any:
         return _text_map(value)
     if not _is_literal(kind, value):
         raise wrong_type(kind, value)
-    if bounds is not UNBOUNDED and (broken := bounds.broken(value)):
+    if bounds is not UNBOUNDED and (broken := bounds.check(value)):
         hint = f", did you mean {broken.closest!r}?" if broken.closest else ""
         raise ValueError(f"{broken.found}: {broken.wanted}{hint}")
     return int(value) if kind is Kind.WHOLE else value

@@ -43,7 +43,7 @@ class Bounds(NamedTuple):
     hint: str = ""
     whole: bool = False
 
-    def broken(self, value: Any) -> Broken | None:
+    def check(self, value: Any) -> Broken | None:
         """Say how a literal string or number breaks the bounds, or None."""
         if isinstance(value, str):
             return self._text(value)

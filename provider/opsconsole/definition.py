@@ -180,7 +180,7 @@ class Attribute:
                 yield from self._item_problems(item, here)
 
     def _item_problems(self, item: Value, path: Path) -> Iterator[Diagnostic]:
-        broken = self.bounds._replace(whole=self.kind is Kind.INTEGER).broken(item)
+        broken = self.bounds._replace(whole=self.kind is Kind.INTEGER).check(item)
         if broken is not None:
             yield error(f"{self.name} {broken.found}", f"{broken.wanted}.".capitalize(), path)
         elif self.notation and isinstance(item, str) and not self.notation.fits(item):

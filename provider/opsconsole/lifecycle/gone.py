@@ -61,8 +61,8 @@ def missing(
     along = f", with those of its {' and '.join(below)} that state holds" if below else ""
     detail = f"{how} It is removed from state{along}."
     if documented_for(definition, "create") is None:
-        for name in ("key", "id"):
-            steps.session.gone_adopted[str(request.prior.get(name))] = request.prior
+        keys = (request.prior.get(name) for name in ("key", "id"))
+        steps.session.gone_adopted |= dict.fromkeys(map(str, filter(None, keys)), request.prior)
     else:
         detail += (
             " If it is only hidden from this key, the next apply creates it again: "
