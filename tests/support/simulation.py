@@ -13,6 +13,7 @@ import contextlib
 import gc
 import hashlib
 import io
+import itertools
 import json
 import os
 import random
@@ -24,7 +25,7 @@ import tempfile
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -185,15 +186,30 @@ class Run:
     points: int
 
 
+class NumberedTask(asyncio.Task[Any]):
+    """A task whose place in a set follows from its number: addresses differ by process."""
+
+    def __init__(self, number: int, work: Coroutine[Any, Any, Any], **options: Any) -> None:
+        self._number = number  # Before the constructor puts the task into a set.
+        super().__init__(work, **options)
+
+    def __hash__(self) -> int:
+        return self._number
+
+
 class WorldLoop(VirtualLoop):
     """The loop of one process of a world."""
 
     def __init__(self, world: World) -> None:
         super().__init__(world.clock, world.delay)
+        self.set_task_factory(self._make_task)
         self.set_exception_handler(lambda *_: None)
         self.world = world
         if world.process is not None:
             world.process.loop = self
+
+    def _make_task(self, _loop: object, work: Any, **options: Any) -> NumberedTask:
+        return NumberedTask(next(self.world.task_numbers), work, loop=self, **options)
 
     def close(self) -> None:
         """End every task first: a dead process must not wake up in another's time."""
@@ -260,6 +276,7 @@ class World:
         self.log: list[tuple[Any, ...]] = []
         self.story: list[str] = []
         self.requests = self.runs = self.points = 0
+        self.task_numbers = itertools.count()
         self.profile = CONSOLES[self.random.choice(("default",) * 8 + tuple(CONSOLES))]
         self.place = Place(point=self._point) if self.random.random() < 0.3 else None
         self.embeds_journal = self.random.random() < 0.5
