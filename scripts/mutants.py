@@ -33,7 +33,7 @@ from scripts.mutations import Mutation, mutations
 ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = ROOT / "provider" / "opsconsole"
 LOG = ROOT / "build" / "mutants.log"
-ROOMS = ("lifecycle", "state", "reconcile", "drift", "v1", "language")
+ROOMS = ("resources", "lifecycle", "state", "reconcile", "drift", "v1", "language")
 FOLDERS = ("lifecycle", "v1", "state", "drift", "native", "language", "simulation")
 _ELSEWHERE = (
     *("state/test_places.py", "native/test_stopping.py", "language/test_synthesis.py"),

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 from scripts.cdktn_twin import ROOT
 from scripts.generate.layout import TEMPLATES
 
-from opsconsole.lifecycle.capabilities import Reach, capabilities
 from opsconsole.resources import PROVIDER
+from opsconsole.resources.capabilities import Reach, capabilities
 from opsconsole.v1.operations import DOCUMENTED
 from opsconsole.v1.settings import ENVIRONMENT, Settings
 

@@ -27,7 +27,7 @@ from fault_engines import command
 from opsconsole.definition import Attribute
 from opsconsole.emulator import ControlError, Emulator, profiles, serve
 from opsconsole.resources import RESOURCES
-from opsconsole.resources.agent_plugin import PLUGIN_FIELDS
+from opsconsole.resources.agent_plugin.definition import PLUGIN_FIELDS
 from sampling import EVERYTHING, sample
 
 WAYS = ("apply", "import", "import block", "adopt")

@@ -23,8 +23,8 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
 )
 from opsconsole.lifecycle.interface import ReadRequest as Read
-from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.resources import RESOURCES
+from opsconsole.resources.lifecycles import Lifecycle
 from opsconsole.v1.settings import Settings
 
 

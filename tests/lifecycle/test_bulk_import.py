@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.lifecycle.host_row import all_created, verdicts
+from opsconsole.resources.host.rows import all_created, verdicts
 from opsconsole.v1.bodies import ImportResult
 
 

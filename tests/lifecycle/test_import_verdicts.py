@@ -8,9 +8,9 @@ import pytest
 
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.answers import is_sentinel
-from opsconsole.lifecycle.host_settling import settle_host_creates
 from opsconsole.lifecycle.interface import CreateOutcome, LostCreate
 from opsconsole.resources import HOST
+from opsconsole.resources.host.settling import settle_host_creates
 from outcomes import errors
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from opsconsole.errors import AnswerLost
 from opsconsole.lifecycle import session
-from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.lifecycle.session import SingleFlight
+from opsconsole.resources.lifecycles import Lifecycle
 from opsconsole.v1.settings import Settings
 from patience import until
 from virtual_time import VirtualLoop

@@ -7,8 +7,8 @@ import pytest
 
 from engines import Run
 from opsconsole.definition import STEPS
-from opsconsole.lifecycle.capabilities import Reach, capabilities
 from opsconsole.resources import RESOURCES
+from opsconsole.resources.capabilities import Reach, capabilities
 from opsconsole.v1.operations import lifting
 from opsconsole.v1.settings import Settings
 

@@ -30,7 +30,7 @@ with serve("strict") as console:
 Path("files.json").write_text(json.dumps(files))
 """
 LINES = {
-    "provider/opsconsole/resources/host.py": (
+    "provider/opsconsole/resources/host/definition.py": (
         '        declarable("public_ip",',
         '        declarable("rack", "Where the host stands."),\n',
     ),

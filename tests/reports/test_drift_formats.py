@@ -31,7 +31,7 @@ from opsconsole.reports.drift_document import DriftDocument
 from opsconsole.reports.drift_report import CheckOutcome, judge, percent
 from opsconsole.reports.formats import FORMATS
 from opsconsole.reports.html import page
-from opsconsole.resources.host import HOST
+from opsconsole.resources.host.definition import HOST
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "drift-report-1.schema.json"
 HOSTILE = Finding(

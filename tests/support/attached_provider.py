@@ -28,8 +28,8 @@ from h2.settings import SettingCodes
 
 from engines import Terraform
 from opsconsole.address import DEFAULT_HOSTS, SOURCE
-from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.redaction import Redaction
+from opsconsole.resources.lifecycles import Lifecycle
 from opsconsole.terraform.servicer import Connect, Servicer
 from opsconsole.terraform.serving import plugin_handlers
 from opsconsole.terraform.transport import STREAMS_AT_ONCE, Activity, BoundedCodec, Handlers

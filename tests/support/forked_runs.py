@@ -24,7 +24,8 @@ SECONDS = 600
 COMMANDS = """
 import importlib, pkgutil, sys
 
-for package in ("cli", "language", "lifecycle", "reconcile", "reports", "standin", "state", "v1"):
+packages = "cli language lifecycle reconcile reports resources resources.host standin state v1"
+for package in packages.split():
     found = importlib.import_module(f"opsconsole.{package}")
     for module in pkgutil.iter_modules(found.__path__, f"{found.__name__}."):
         importlib.import_module(module.name)

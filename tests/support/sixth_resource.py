@@ -32,9 +32,9 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
     propose_creation,
 )
-from opsconsole.lifecycle.lifecycle import LIFECYCLES
 from opsconsole.lifecycle.uncertain import create_once
 from opsconsole.resources import RESOURCES
+from opsconsole.resources.lifecycles import LIFECYCLES
 from opsconsole.v1.exchange import Operation
 from opsconsole.v1.operations import NAMEABLE, OPERATIONS
 
@@ -70,7 +70,7 @@ _CREATE = Operation("schedule_create", "POST", _ALL, repeatable=False, section="
 _READ = Operation("schedule_get", "GET", _ONE, repeatable=True, section="Schedules")
 _UPDATE = Operation("schedule_update", "POST", _ONE, repeatable=True, section="Schedules")
 _DELETE = Operation("schedule_delete", "DELETE", _ONE, repeatable=True, section="Schedules")
-_LIST = Operation("schedule_list", "", "", repeatable=True, nameable=True)
+_LIST = Operation("schedule_list", "", "", repeatable=True, nameable=True, lists="schedules")
 
 
 class ScheduleLifecycle(SingleCreation):

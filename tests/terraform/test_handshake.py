@@ -61,7 +61,7 @@ async def test_the_line_and_the_socket(start, connect):
 
 def test_nothing_heavy_is_imported_before_the_handshake() -> None:
     # How long a start takes is measured by `make bench`; this is what makes it short.
-    heavy = ("httpx", "aiohttp", "grpclib", "google.protobuf", "opsconsole.lifecycle.lifecycle")
+    heavy = ("httpx", "aiohttp", "grpclib", "google.protobuf", "opsconsole.resources.lifecycles")
     code = "import sys; import opsconsole.terraform.main; print(*sys.modules)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not set(heavy).intersection(shown.stdout.split())
@@ -85,10 +85,10 @@ def test_pydantic_is_no_part_of_the_providers_start() -> None:
     """It takes a while to load, and the first answer of a console is early enough."""
     code = (
         "import sys; import opsconsole.terraform.main, opsconsole.terraform.serving, "
-        "opsconsole.lifecycle.lifecycle; print(*sys.modules)"
+        "opsconsole.resources.lifecycles; print(*sys.modules)"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "opsconsole.lifecycle.lifecycle" in shown.stdout.split()
+    assert "opsconsole.resources.lifecycles" in shown.stdout.split()
     assert "pydantic" not in shown.stdout.split()
 
 

@@ -40,7 +40,7 @@ def test_a_read_that_comes_to_be_documented_is_said_everywhere(tmp_path):
         '_nameable("host_get", "{id}"),',
         '_nameable("host_get", "{id}", "GET /api/v1/hosts/{id}"),',
     )
-    host = package / "resources" / "host.py"
+    host = package / "resources" / "host" / "definition.py"
     before, _, rest = host.read_text("utf-8").partition("HOW_HOSTS_ARE_READ = (")
     host.write_text(before + 'HOW_HOSTS_ARE_READ = ""' + rest.partition("\n)")[2], "utf-8")
     program = {

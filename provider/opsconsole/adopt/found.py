@@ -14,9 +14,7 @@ from typing import Final, NamedTuple
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.unmanaged import read_inventory
 from opsconsole.errors import ConsoleError, UserError
-from opsconsole.lifecycle.file_import import FileImport, ReportedRow, Rows
 from opsconsole.lifecycle.interface import Outcome, ReadRequest, Seen
-from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.resources import (
     AGENT,
     AGENT_PLUGIN,
@@ -24,6 +22,8 @@ from opsconsole.resources import (
     RESOURCES,
     SPECIALTY,
 )
+from opsconsole.resources.host.file_import import FileImport, ReportedRow, Rows
+from opsconsole.resources.lifecycles import Lifecycle
 from opsconsole.v1.operations import OPERATIONS
 from opsconsole.values import Attributes
 

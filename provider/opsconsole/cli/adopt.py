@@ -27,11 +27,11 @@ from opsconsole.cli.hosts_import import read_rows
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.drift.stack import state_objects
 from opsconsole.errors import UserError
-from opsconsole.lifecycle.file_import import Rows
-from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.named_files import write_named
 from opsconsole.phrases import plural
 from opsconsole.resources import HOST, RESOURCES
+from opsconsole.resources.host.file_import import Rows
+from opsconsole.resources.lifecycles import Lifecycle
 from opsconsole.state import read_state
 from opsconsole.terraform_binary import engine_of
 from opsconsole.v1.operations import OPERATIONS, documented_for, lifting

@@ -22,11 +22,11 @@ from opsconsole.clock import utc_now
 from opsconsole.errors import ApiError, BadRequest, ConsoleError, Forbidden, OpsconsoleError
 from opsconsole.language import find_node
 from opsconsole.lifecycle.answers import values_shown
-from opsconsole.lifecycle.session import HOST_GET
 from opsconsole.phrases import plural
 from opsconsole.quoting import printable
 from opsconsole.reports.text import Pen, wrap_lines
 from opsconsole.resources import HOST
+from opsconsole.resources.host.reading import HOST_GET
 from opsconsole.terraform_binary import real_terraform
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console

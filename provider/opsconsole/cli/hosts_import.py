@@ -21,7 +21,12 @@ from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.cli.standard_streams import use_colour, write_or_stderr
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.errors import Stopped, UserError
-from opsconsole.lifecycle.file_import import (
+from opsconsole.named_files import read_named
+from opsconsole.phrases import did_you_mean, plural
+from opsconsole.quoting import printable
+from opsconsole.reports.text import Pen
+from opsconsole.resources import HOST
+from opsconsole.resources.host.file_import import (
     CsvRows,
     FileImport,
     JsonRows,
@@ -29,12 +34,7 @@ from opsconsole.lifecycle.file_import import (
     ReportedRow,
     Rows,
 )
-from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.named_files import read_named
-from opsconsole.phrases import did_you_mean, plural
-from opsconsole.quoting import printable
-from opsconsole.reports.text import Pen
-from opsconsole.resources import HOST
+from opsconsole.resources.lifecycles import Lifecycle
 from opsconsole.v1.settings import Settings
 
 _ON_ERROR: Final = ("stop", "continue")

@@ -21,7 +21,6 @@ from opsconsole.clock import timestamp, utc_now
 from opsconsole.diagnostics import Diagnostic, Mistakes, Severity, are_temporary, has_error
 from opsconsole.errors import TRY_LATER, UserError
 from opsconsole.language import Program, find_mistakes
-from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.named_files import write_named
 from opsconsole.reconcile.changes import Plan, PlanOptions, checksum
 from opsconsole.reconcile.planner import Planner, Workspace
@@ -29,6 +28,7 @@ from opsconsole.reconcile.prior import present_addresses
 from opsconsole.reconcile.runs import guard_objection, make_plan
 from opsconsole.reports import diagnostics_text, plan_text
 from opsconsole.reports.plan_report import to_report
+from opsconsole.resources.lifecycles import Lifecycle
 from opsconsole.state import State, StateSession, workspace_of
 from opsconsole.v1.settings import Settings
 

@@ -17,7 +17,7 @@ from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift import COUNTED, unmanaged_kinds
 from opsconsole.drift.baseline import Baseline
 from opsconsole.drift.buckets import Neighbours, ObjectRead, classify, explain_unread, not_read
-from opsconsole.drift.consoles import Consoles, method_of, why_unread
+from opsconsole.drift.consoles import Consoles
 from opsconsole.drift.report import (
     BaselineProblem,
     DriftReport,
@@ -44,11 +44,11 @@ from opsconsole.drift.unmanaged import (
 )
 from opsconsole.errors import Stopped
 from opsconsole.lifecycle.interface import Outcome, Seen
-from opsconsole.lifecycle.session import Session
 from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.reconcile.providers import OnStop, refresh
 from opsconsole.reconcile.unknown_outcomes import unsettled_warning
 from opsconsole.resources import HOST, RESOURCES
+from opsconsole.resources.host.reading import describe_reading, why_unread
 from opsconsole.v1.operations import documented_for, reads_whole
 
 
@@ -130,7 +130,7 @@ async def _check(stacks: Sequence[Stack], options: CheckOptions, consoles: Conso
         tuple(sorted(findings, key=lambda finding: finding.stack)),
         timestamp(now),
         options.read_only,
-        method_of(_sessions_with_hosts(objects, consoles), read_only=options.read_only),
+        _describe_host_reads(objects, consoles),
         (
             *diagnostics,
             *unlisted,
@@ -310,7 +310,13 @@ def _is_seen(read: ObjectRead) -> bool:
     return read.outcome.seen is Seen.PRESENT and not read.is_unread
 
 
-def _sessions_with_hosts(objects: Iterable[ObjectRead], consoles: Consoles) -> list[Session]:
+def _describe_host_reads(objects: Iterable[ObjectRead], consoles: Consoles) -> str:
+    """Say how hosts were read, in a sentence for each way."""
     keys = (read.console for read in objects if read.item.known.type_name == HOST.type_name)
     found = (consoles.lifecycles.get(key) for key in dict.fromkeys(keys))
-    return [lifecycle.session for lifecycle in found if lifecycle is not None]
+    told = (
+        describe_reading(lifecycle.session, read_only=consoles.read_only)
+        for lifecycle in found
+        if lifecycle is not None
+    )
+    return " ".join(dict.fromkeys(told))

@@ -15,9 +15,8 @@ from opsconsole.address import LOCAL_NAME
 from opsconsole.drift.stack import Stack
 from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import Evaluator
-from opsconsole.lifecycle.lifecycle import Lifecycle
-from opsconsole.lifecycle.session import Session
 from opsconsole.reconcile.providers import Providers, provider_key_of
+from opsconsole.resources.lifecycles import Lifecycle
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 
@@ -145,30 +144,3 @@ def for_checking(settings: Settings, *, read_only: bool) -> Settings:
         if declared.startswith("GET ")
     }
     return replace(settings, host_read="none", extra_endpoints=readable)
-
-
-def method_of(sessions: Iterable[Session], *, read_only: bool) -> str:
-    """Say how hosts were read in the sessions that have some: a sentence for each way."""
-    return " ".join(dict.fromkeys(_hosts_read(session, read_only) for session in sessions))
-
-
-def why_unread(session: Session, *, read_only: bool) -> str:
-    """Return why no host can be read in a session; empty: hosts can be."""
-    if session.can_read_hosts:
-        return ""
-    if session.host_reading_refused:
-        return "the console refuses an empty update, by which hosts are read"
-    why = "nothing but GET is allowed" if read_only else 'the setting host_read is "none"'
-    return f"{why}, and extra_endpoints names no GET as host_get"
-
-
-def _hosts_read(session: Session, read_only: bool) -> str:
-    operation = session.host_read_operation
-    if operation is None:
-        return f"Hosts were not read: {why_unread(session, read_only=read_only)}."
-    if operation.name == "host_update":
-        return (
-            f"Hosts were read by an empty update ({operation}), which changes no field; some "
-            "consoles move updated_at."
-        )
-    return f"Hosts were read by {operation} ({operation.name})."

@@ -17,9 +17,9 @@ from opsconsole.drift.buckets import text_of
 from opsconsole.drift.report import Bucket, Finding
 from opsconsole.drift.stack import StateObject
 from opsconsole.errors import ConsoleError
-from opsconsole.lifecycle.gone import explain_gap
 from opsconsole.lifecycle.session import Session
 from opsconsole.resources import AGENT, AGENT_PLUGIN, RESOURCES, SPECIALTY
+from opsconsole.resources.missing import explain_gap
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import OPERATIONS
 

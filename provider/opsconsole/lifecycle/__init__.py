@@ -1,5 +1,5 @@
-"""What each resource does through the console's API: one set of steps for both engines.
+"""What the steps of all resources share, for both engines.
 
-What passes between an engine and a lifecycle is in `interface`; nothing here knows Terraform's
-protocol, state files or programs.
+What passes between an engine and a lifecycle is in `interface`; nothing here knows a resource,
+Terraform's protocol, state files or programs.
 """

@@ -13,24 +13,17 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from opsconsole.diagnostics import Diagnostic, warning
-from opsconsole.errors import ApiError, BadRequest, UnexpectedAnswer
+from opsconsole.errors import ApiError
 from opsconsole.lifecycle.deletions import DeletionCount
-from opsconsole.lifecycle.host_names import PlannedHostNames
 from opsconsole.lifecycle.interface import WriteRequest
-from opsconsole.resources import AGENT, HOST
 from opsconsole.terraform_binary import engine_of
 from opsconsole.v1.console import Console, Listing
-from opsconsole.v1.exchange import Operation
-from opsconsole.v1.operations import naming_hint
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 
 _PATIENCE = 3
 """Seconds without a request after which Terraform is taken to begin no further deletion."""
-HOST_GET = naming_hint("host_get", "an operation that reads a host")
-_REFUSALS = 2
-"""Hosts whose empty update must be refused before reading by it counts as impossible."""
+_HOST, _AGENT = "opsconsole_host", "opsconsole_agent"
 
 
 Item = TypeVar("Item")
@@ -151,7 +144,6 @@ class Session:
         adopted_hosts: Ids of hosts that creations of this run have taken under management.
         deletes_begun: How many deletions have begun, of any resource.
         deleting_hosts: Ids of hosts whose deletion is under way.
-        host_names: The names of hosts in plans, where the engine does not judge them as a whole.
         deletions: Counts deletions, where the engine does not judge plans as a whole.
     """
 
@@ -162,7 +154,6 @@ class Session:
     answered_beside: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     adopted_hosts: set[str] = field(default_factory=set)
     deleting_hosts: set[str] = field(default_factory=set)
-    host_names: PlannedHostNames = field(default_factory=PlannedHostNames)
     released: dict[str, KnownAgent] = field(default_factory=dict)
     agents: dict[str, KnownAgent] = field(default_factory=dict)
     plugin_sets: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -209,17 +200,17 @@ class Session:
 
     def release_host(self, host_id: str) -> None:
         """Note that nothing holds a host any more."""
-        self.holders.pop((HOST.type_name, host_id), None)
+        self.holders.pop((_HOST, host_id), None)
 
     @property
     def gone_hosts(self) -> set[str]:
         """Ids of hosts that were deleted or found gone."""
-        return self.gone[HOST.type_name]
+        return self.gone[_HOST]
 
     @property
     def gone_agents(self) -> set[str]:
         """Ids of agents that were found gone, or whose host is."""
-        return self.gone[AGENT.type_name]
+        return self.gone[_AGENT]
 
     async def plugins(self, agent_id: str) -> Listing:
         """Return the agent's plugins, read once in a run unless a write came between.
@@ -263,63 +254,6 @@ class Session:
         """Note a write to a specialty: the next caller searches again."""
         self._specialties.forget("")
 
-    async def read_host(self, host_id: str) -> Mapping[str, Any]:
-        """Read one host: by `host_get`, or by an empty update, which changes nothing.
-
-        The document: POST /api/v1/hosts/{id}: "only the fields present in the body change".
-        """
-        if self.console.has("host_get"):
-            return await self.console.one("host_get", host_id)
-        try:
-            answer = await self.console.one("host_update", host_id, body={})
-        except UnexpectedAnswer as problem:
-            if not problem.without_body:
-                raise
-            raise UnexpectedAnswer(
-                "the console answers the empty update, by which hosts are read, with an empty body "
-                f"(status {problem.status}).",
-                f'Set host_read = "none". {HOST_GET}',
-                operation=problem.operation,
-                status=problem.status,
-            ) from None
-        self.host_read_accepted = True
-        return answer
-
-    @property
-    def can_read_hosts(self) -> bool:
-        """Whether the settings, and what the console has answered so far, let hosts be read."""
-        return self.host_read_operation is not None
-
-    @property
-    def host_read_operation(self) -> Operation | None:
-        """By what hosts are read; None: neither settings nor the console's answers allow it."""
-        if self.console.has("host_get"):
-            return self.console.operation("host_get")
-        allowed = self.settings.host_read != "none" and not self.host_reading_refused
-        return self.console.operation("host_update") if allowed else None
-
-    def note_refused_read(self, host_id: str, problem: BadRequest) -> tuple[Diagnostic, ...]:
-        """Note that the console refused an empty update of a host.
-
-        One refusal may be that host's own. The second of another host, while no empty update was
-        accepted, turns host reading off for the process. Returns the one warning of that, the
-        first time.
-        """
-        self.unreadable_hosts.add(host_id)
-        if self.host_reading_refused or self.host_read_accepted:
-            return ()
-        if len(self.unreadable_hosts) < _REFUSALS:
-            return ()
-        self.host_reading_refused = True
-        return (
-            warning(
-                "Hosts cannot be read: the console refuses an empty update",
-                f"Their state is kept as it was, and nothing is reported about them. {HOST_GET} "
-                'host_read = "none" says so without a request.',
-                cause=problem.cause,
-            ),
-        )
-
     def named_in(self, problem: ApiError) -> list[str]:
         """Return what this run calls the agents and hosts that the details of an error name."""
         named = problem.problem.texts
@@ -327,7 +261,7 @@ class Session:
         hosts = [
             holder if holder == host_id else f"{holder}: {host_id}"
             for host_id in named
-            if (holder := self.holders.get((HOST.type_name, host_id))) is not None
+            if (holder := self.holders.get((_HOST, host_id))) is not None
         ]
         return sorted(agents) + sorted(hosts)
 

@@ -2,7 +2,7 @@
 
 What settles a write, and what a write that stays unknown leaves:
 
-    create of a host    a dry run of its row (`host_settling`)    state, under a sentinel id
+    create of a host    a dry run of its row (`host.settling`)    state, under a sentinel id
     other creates       a list of all, where there is one         state, under a sentinel id
     update              one read that shows what was asked        an error
     delete              one read: 404, or the object              an error; it stays in state

@@ -23,10 +23,10 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
     WriteRequest,
 )
-from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.changes import Change
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.resources import RESOURCES
+from opsconsole.resources.lifecycles import Lifecycle
 from opsconsole.state import InstanceObject, StateSession, instance_and_key, paths_to_state
 from opsconsole.v1.operations import documented_for
 from opsconsole.values import Attributes, holds_unknown, unknown_names

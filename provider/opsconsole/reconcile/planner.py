@@ -15,7 +15,6 @@ from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.language import Evaluator, Graph, Program, build_graph
 from opsconsole.lifecycle.deletions import is_counted, too_many
 from opsconsole.lifecycle.interface import Seen
-from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.cascade import (
     Targets,
     note_cascades,
@@ -60,6 +59,7 @@ from opsconsole.reconcile.same_names import declared_twice, move_notes
 from opsconsole.reconcile.unknown_outcomes import unsettled_warning
 from opsconsole.reconcile.walk import Walk, left_alone
 from opsconsole.resources import DATA_SOURCES, RESOURCES
+from opsconsole.resources.lifecycles import Lifecycle
 from opsconsole.state import State
 from opsconsole.v1.operations import documented_for, lifting
 from opsconsole.values import Attributes

@@ -17,11 +17,11 @@ from opsconsole.errors import ConfigurationError, OpsconsoleError, Stopped, User
 from opsconsole.language import Evaluator, Program
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import ReadRequest, Seen
-from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.reconcile.cascade import Targets
 from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reconcile.prior import Identity, Prior, PriorInstance
 from opsconsole.resources import RESOURCES, owners_above
+from opsconsole.resources.lifecycles import Lifecycle
 from opsconsole.state import InstanceObject
 from opsconsole.v1.limiter import HeldBack
 from opsconsole.v1.settings import Settings

@@ -15,7 +15,6 @@ from opsconsole.errors import UserError
 from opsconsole.language import Block
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, ReadRequest
-from opsconsole.lifecycle.lifecycle import Lifecycle
 from opsconsole.phrases import near_address
 from opsconsole.reconcile.batches import Worker
 from opsconsole.reconcile.changes import (
@@ -46,6 +45,7 @@ from opsconsole.reconcile.providers import (
 )
 from opsconsole.reconcile.unknown_outcomes import settle_unknown, still_unknown, unsettled_warning
 from opsconsole.resources import DATA_SOURCES, RESOURCES
+from opsconsole.resources.lifecycles import Lifecycle
 from opsconsole.state import Address, InstanceObject, StateSession, config_address, instance_and_key
 from opsconsole.v1.limiter import HeldBack
 from opsconsole.values import Attributes, holds_unknown, unknown_names

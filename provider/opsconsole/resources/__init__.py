@@ -1,6 +1,7 @@
 """The definitions of everything that can be declared or read, and their registry.
 
-The order matters where it is shown: a resource comes after those that it refers to.
+The order matters where it is shown: a resource comes after those that it refers to. The steps stand
+beside each definition, and are imported when first asked for (`lifecycles`).
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from functools import cache
 from typing import Final
 
 from opsconsole.definition import Attribute, ResourceDefinition
-from opsconsole.resources.agent import AGENT
-from opsconsole.resources.agent_plugin import AGENT_PLUGIN
-from opsconsole.resources.blacklisted_command import BLACKLISTED_COMMAND
+from opsconsole.provider_settings import PROVIDER
+from opsconsole.resources.agent.definition import AGENT
+from opsconsole.resources.agent_plugin.definition import AGENT_PLUGIN
+from opsconsole.resources.blacklisted_command.definition import BLACKLISTED_COMMAND
 from opsconsole.resources.data_sources import DATA_SOURCES
-from opsconsole.resources.host import HOST
-from opsconsole.resources.provider import PROVIDER
-from opsconsole.resources.specialty import SPECIALTY
+from opsconsole.resources.host.definition import HOST
+from opsconsole.resources.specialty.definition import SPECIALTY
 
 RESOURCES: Final[Mapping[str, ResourceDefinition]] = {
     definition.type_name: definition

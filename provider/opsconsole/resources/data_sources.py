@@ -13,11 +13,11 @@ from opsconsole.definition import (
     Kind,
     ResourceDefinition,
 )
-from opsconsole.resources.agent import AGENT
-from opsconsole.resources.agent_plugin import AGENT_PLUGIN, PLUGIN_FIELDS
-from opsconsole.resources.blacklisted_command import BLACKLISTED_COMMAND
-from opsconsole.resources.host import HOST, HOW_HOSTS_ARE_READ
-from opsconsole.resources.specialty import SPECIALTY
+from opsconsole.resources.agent.definition import AGENT
+from opsconsole.resources.agent_plugin.definition import AGENT_PLUGIN, PLUGIN_FIELDS
+from opsconsole.resources.blacklisted_command.definition import BLACKLISTED_COMMAND
+from opsconsole.resources.host.definition import HOST, HOW_HOSTS_ARE_READ
+from opsconsole.resources.specialty.definition import SPECIALTY
 
 SELECTORS = ("id", "key", "name")
 """The attributes of which one selects a specialty."""

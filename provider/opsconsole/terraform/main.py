@@ -24,8 +24,8 @@ from opsconsole.terraform.handshake import (
 )
 
 if TYPE_CHECKING:
-    from opsconsole.lifecycle.lifecycle import Lifecycle
     from opsconsole.redaction import Redaction
+    from opsconsole.resources.lifecycles import Lifecycle
     from opsconsole.terraform.serving import Service
     from opsconsole.values import Attributes
 
@@ -46,7 +46,7 @@ async def connect(config: Attributes) -> Lifecycle:
     from opsconsole.v1.settings import Settings
 
     settings = Settings.from_values(config, os.environ)
-    from opsconsole.lifecycle.lifecycle import Lifecycle
+    from opsconsole.resources.lifecycles import Lifecycle
 
     lifecycle = Lifecycle(settings)
     lifecycle.session.command_run = _command_run()

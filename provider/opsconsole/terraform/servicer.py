@@ -51,7 +51,7 @@ from opsconsole.values import Attributes, holds_unknown, unknown_names
 
 if TYPE_CHECKING:
     from opsconsole.lifecycle.base import BaseLifecycle
-    from opsconsole.lifecycle.lifecycle import Lifecycle
+    from opsconsole.resources.lifecycles import Lifecycle
 
 Connect = Callable[[Attributes], Awaitable["Lifecycle"]]
 """Makes a lifecycle of the provider's settings; raises OpsconsoleError where they are wrong."""

@@ -12,7 +12,6 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from opsconsole.errors import ConfigurationError
-from opsconsole.resources import RESOURCES
 from opsconsole.v1.client import Client
 from opsconsole.v1.exchange import Operation, WrongShape, can_be_id
 from opsconsole.v1.operations import OPERATIONS
@@ -198,16 +197,12 @@ def resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]
 
 def _query_of(list_query: Mapping[str, str], operation: str) -> dict[str, str]:
     found: dict[str, str] = {}
-    kinds = {
-        way.operation: definition.plural.replace(" ", "_")
-        for definition in RESOURCES.values()
-        for way in definition.ways["list"]
-    }
+    kinds = {item.lists for item in OPERATIONS.values() if item.lists}
     for name, value in list_query.items():
         kind, dot, parameter = name.partition(".")
-        if not (dot and parameter and kind in kinds.values()):
+        if not (dot and parameter and kind in kinds):
             found[name] = value
-        elif kind == kinds[operation]:
+        elif kind == OPERATIONS[operation].lists:
             found[parameter] = value
     return found
 

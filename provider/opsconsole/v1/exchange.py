@@ -55,6 +55,7 @@ class Operation:
         repeatable: Whether a second call after a lost answer does no harm. A create is not.
         section: The clause of the document that it rests on; empty: not documented.
         nameable: Whether an operator may name it in `extra_endpoints`.
+        lists: The kind of its entries, as `list_query` names it; empty: it is no list.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Operation:
     repeatable: bool
     section: str = ""
     nameable: bool = False
+    lists: str = ""
 
     @property
     def takes_id(self) -> bool:

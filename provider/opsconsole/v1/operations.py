@@ -7,22 +7,25 @@ name in `extra_endpoints` (see `definition.Way` for what each serves).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from opsconsole.definition import ResourceDefinition
 from opsconsole.v1.exchange import Operation
 
 
-def _documented(name: str, line: str, *, repeatable: bool = True) -> Operation:
+def _documented(name: str, line: str, *, repeatable: bool = True, lists: str = "") -> Operation:
     method, _, path = line.partition(" ")
-    return Operation(name, method, path, repeatable, f"Endpoints: {line}")
+    return Operation(name, method, path, repeatable, f"Endpoints: {line}", lists=lists)
 
 
-def _nameable(name: str, path: str = "", line: str = "", *, repeatable: bool = True) -> Operation:
+def _nameable(
+    name: str, path: str = "", line: str = "", *, repeatable: bool = True, lists: str = ""
+) -> Operation:
+    documented = _documented(name, line, repeatable=repeatable, lists=lists)
     if line:
-        method, _, path = line.partition(" ")
-        return Operation(name, method, path, repeatable, f"Endpoints: {line}", nameable=True)
-    return Operation(name, "", path, repeatable, nameable=True)
+        return replace(documented, nameable=True)
+    return replace(documented, path=path, section="", nameable=True)
 
 
 OPERATIONS: Final = {
@@ -36,22 +39,22 @@ OPERATIONS: Final = {
         _documented("host_import", "POST /api/v1/hosts/batch", repeatable=False),
         _documented("agent_create", "POST /api/v1/agents", repeatable=False),
         _documented("plugin_attach", "POST /api/v1/agents/{id}/plugins"),
-        _documented("plugin_list", "GET /api/v1/agents/{id}/plugins"),
+        _documented("plugin_list", "GET /api/v1/agents/{id}/plugins", lists="plugins"),
         _documented("plugin_detach", "DELETE /api/v1/agents/{id}/plugins/{pluginId}"),
-        _documented("specialty_search", "GET /api/v1/specialties/search"),
+        _documented("specialty_search", "GET /api/v1/specialties/search", lists="specialties"),
         _documented("specialty_delete", "DELETE /api/v1/specialties/{id}"),
         _nameable("specialty_create", repeatable=False),
         _nameable("specialty_get", "{id}"),
         _nameable("specialty_update", "{id}"),
         _nameable("host_get", "{id}"),
-        _nameable("host_list"),
+        _nameable("host_list", lists="hosts"),
         _nameable("agent_get", "{id}"),
         _nameable("agent_update", "{id}"),
         _nameable("agent_delete", "{id}"),
-        _nameable("agent_list"),
+        _nameable("agent_list", lists="agents"),
         _nameable("blacklist_create", repeatable=False),
         _nameable("blacklist_delete", "{id}"),
-        _nameable("blacklist_list"),
+        _nameable("blacklist_list", lists="blacklisted_commands"),
     )
 }
 """The operations by name."""

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Never
 
 from opsconsole.definition import Attribute, Kind
 from opsconsole.errors import ConfigurationError
+from opsconsole.provider_settings import PROVIDER
 from opsconsole.redaction import COOKIE_FORM, KEY_FORM
-from opsconsole.resources.provider import PROVIDER
 from opsconsole.v1.addresses import base_address, proxy_for
 from opsconsole.values import UNKNOWN
 
@@ -44,7 +44,7 @@ ENVIRONMENT: Mapping[str, str] = MappingProxyType(
 class Settings:
     """How to reach the console, and how to act where the document is silent.
 
-    Each attribute is the setting of its name, whose description in `resources.provider` says what
+    Each attribute is the setting of its name, whose description in `provider_settings` says what
     it means. None: unset.
 
     Attributes:

@@ -14,7 +14,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from opsconsole.errors import ConsoleError, OpsconsoleError
-from opsconsole.lifecycle.host_row import (
+from opsconsole.lifecycle.session import Session
+from opsconsole.resources.host.rows import (
     RowVerdict,
     all_created,
     answered_as_dry_run,
@@ -24,7 +25,6 @@ from opsconsole.lifecycle.host_row import (
     verdicts,
     was_created,
 )
-from opsconsole.lifecycle.session import Session
 from opsconsole.v1.console import Console
 
 if TYPE_CHECKING:

@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, OpsconsoleError
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.host_row import (
+from opsconsole.lifecycle.interface import (
+    CreateRequest,
+    Outcome,
+    Report,
+    creation_fields,
+)
+from opsconsole.lifecycle.session import each
+from opsconsole.lifecycle.uncertain import outcome_lost
+from opsconsole.resources import HOST
+from opsconsole.resources.host.rows import (
     ROWS_COUNT,
     UNMATCHED,
     UNPROTECTED,
@@ -34,82 +43,12 @@ from opsconsole.lifecycle.host_row import (
     verdicts,
     was_created,
 )
-from opsconsole.lifecycle.host_settling import settle_host_creates
-from opsconsole.lifecycle.interface import (
-    CreateRequest,
-    LostCreate,
-    Outcome,
-    PlanCreation,
-    PlanOutcome,
-    Report,
-    SettledCreate,
-    creation_fields,
-    propose_creation,
-)
-from opsconsole.lifecycle.session import each
-from opsconsole.lifecycle.uncertain import outcome_lost
-from opsconsole.resources import HOST
-from opsconsole.values import Attributes
 
 if TYPE_CHECKING:
     from opsconsole.v1.bodies import ImportResult
 
 _CHUNKS_AT_A_TIME = 2
 """While one chunk is read back the next is imported; more would only queue at the console."""
-
-
-class HostCreation(BaseLifecycle):
-    """The steps of `opsconsole_host` that create hosts, many at once."""
-
-    @property
-    def creates_together(self) -> int:
-        """How many rows go into one import."""
-        return self.session.import_chunk_size
-
-    async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
-        """Create hosts by guarded bulk imports; each row succeeds or fails on its own."""
-        await GuardedImports(self, report).run(requests)
-
-    async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome]:
-        """Let the console judge the rows of hosts by a dry run; nothing is created.
-
-        An outcome without a diagnostic stands for a host that would be created. The first row goes
-        alone: a console that ignores the dry run then creates one host, not a whole chunk. An error
-        names that host.
-        """
-        found: dict[int, Outcome] = {}
-
-        async def keep(
-            results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
-        ) -> None:
-            found.update((id(request), outcome) for request, outcome in results if last)
-
-        rehearsal = GuardedImports(self, keep, rehearsal=True)
-        await rehearsal.run(requests[:1])
-        await rehearsal.run(requests[1:])
-        return [found.get(id(request), Outcome(None)) for request in requests]
-
-    async def settle_creates(
-        self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
-    ) -> list[SettledCreate]:
-        """Settle creations whose outcome is unknown, by a dry run of their rows.
-
-        Raises:
-            ConsoleError: the console could not be asked.
-        """
-        size = max(1, self.session.import_chunk_size // 2)
-        found: list[SettledCreate] = []
-        for start in range(0, len(lost), size):
-            found += await settle_host_creates(self, lost[start : start + size], existing)
-        return found
-
-    async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
-        planned = propose_creation(self.definition, request.config)
-        # With private bytes it is the second half of a replacement.
-        if self.session.plans_whole or request.private:
-            return PlanOutcome(planned)
-        found = self.session.host_names.add_creation(planned)
-        return PlanOutcome(planned, diagnostics=tuple(found))
 
 
 class GuardedImports:

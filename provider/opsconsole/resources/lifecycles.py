@@ -16,12 +16,12 @@ from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 
 LIFECYCLES: Final[Mapping[str, str]] = {
-    "opsconsole_specialty": "opsconsole.lifecycle.specialty:SpecialtyLifecycle",
-    "opsconsole_host": "opsconsole.lifecycle.host:HostLifecycle",
-    "opsconsole_agent": "opsconsole.lifecycle.agent:AgentLifecycle",
-    "opsconsole_agent_plugin": "opsconsole.lifecycle.agent_plugin:AgentPluginLifecycle",
+    "opsconsole_specialty": "opsconsole.resources.specialty.lifecycle:SpecialtyLifecycle",
+    "opsconsole_host": "opsconsole.resources.host.lifecycle:HostLifecycle",
+    "opsconsole_agent": "opsconsole.resources.agent.lifecycle:AgentLifecycle",
+    "opsconsole_agent_plugin": "opsconsole.resources.agent_plugin.lifecycle:AgentPluginLifecycle",
     "opsconsole_blacklisted_command": (
-        "opsconsole.lifecycle.blacklisted_command:BlacklistedCommandLifecycle"
+        "opsconsole.resources.blacklisted_command.lifecycle:BlacklistedCommandLifecycle"
     ),
 }
 """The lifecycle of each resource by Terraform type name, imported when it is first asked for."""
@@ -54,7 +54,7 @@ class Lifecycle:
 
     async def read_data(self, type_name: str, config: Attributes) -> Outcome:
         """Read one data source; `config` is all known."""
-        from opsconsole.lifecycle.data import read_data
+        from opsconsole.resources.data_reading import read_data
 
         definition = DATA_SOURCES[type_name]
         steps = self.resources[f"opsconsole_{definition.resource}"]

@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 
 from opsconsole.errors import BadRequest, TooLarge
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.host_row import (
+from opsconsole.lifecycle.interface import CreateOutcome, LostCreate, SettledCreate, creation_fields
+from opsconsole.resources import HOST
+from opsconsole.resources.host.rows import (
     DryRunIgnored,
     HostRow,
     OtherHost,
@@ -22,8 +24,6 @@ from opsconsole.lifecycle.host_row import (
     verdicts,
     was_created,
 )
-from opsconsole.lifecycle.interface import CreateOutcome, LostCreate, SettledCreate, creation_fields
-from opsconsole.resources import HOST
 from opsconsole.values import Attributes
 
 _UNKNOWN = SettledCreate(CreateOutcome.UNKNOWN)

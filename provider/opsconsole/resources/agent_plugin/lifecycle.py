@@ -17,13 +17,6 @@ from opsconsole.diagnostics import Diagnostic, Severity, error, has_error, warni
 from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound, Stopped, Unauthorized
 from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.base import SingleCreation
-from opsconsole.lifecycle.doubts import doubtful_plugins
-from opsconsole.lifecycle.gone import (
-    PLUGINS_NOT_PERMITTED,
-    missing,
-    not_permitted,
-    unchecked_by_list,
-)
 from opsconsole.lifecycle.interface import (
     CreateOutcome,
     CreateRequest,
@@ -46,7 +39,15 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import AGENT, AGENT_PLUGIN
-from opsconsole.resources.agent_plugin import PLUGIN_FIELDS
+from opsconsole.resources.agent.doubts import doubtful_plugins
+from opsconsole.resources.agent_plugin.definition import PLUGIN_FIELDS
+from opsconsole.resources.host.reading import read_host, reading_operation
+from opsconsole.resources.missing import (
+    PLUGINS_NOT_PERMITTED,
+    missing,
+    not_permitted,
+    unchecked_by_list,
+)
 from opsconsole.v1.console import Listing
 from opsconsole.values import UNKNOWN, Attributes
 
@@ -309,10 +310,10 @@ class AgentPluginLifecycle(SingleCreation):
         Some consoles still list the plugins of archived agents, and refuse to detach them.
         """
         host_id = PrivateState.decode(request.private).host_id
-        if host_id is None or not self.session.can_read_hosts:
+        if host_id is None or not reading_operation(self.session):
             return False
         try:
-            await self.session.read_host(host_id)
+            await read_host(self.session, host_id)
         except ConsoleError as problem:
             return isinstance(problem, NotFound)
         return False

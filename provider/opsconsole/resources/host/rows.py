@@ -35,6 +35,7 @@ from opsconsole.lifecycle.interface import CreateRequest, Outcome, fill_unknown
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import HOST
+from opsconsole.resources.host.reading import note_refused_read, read_host, reading_operation
 
 if TYPE_CHECKING:
     from opsconsole.v1.bodies import ImportResult, RowResult
@@ -225,10 +226,10 @@ async def read_back(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome
     Raises:
         OtherHost: The host is not the one of this row.
     """
-    if not steps.session.can_read_hosts:
+    if not reading_operation(steps.session):
         return created_as(row, host_id)
     try:
-        answer = await steps.session.read_host(host_id)
+        answer = await read_host(steps.session, host_id)
         # The import's verdict gave the id: another org means that the console did not keep it.
         sent = {name: value for name, value in row.fields.items() if name != "org_id"}
         if other := mismatch(HOST, sent, answer):
@@ -241,7 +242,7 @@ async def read_back(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome
     except Exception as problem:
         bare = created_as(row, host_id)
         if isinstance(problem, BadRequest) and not steps.session.console.has("host_get"):
-            found = steps.session.note_refused_read(host_id, problem)
+            found = note_refused_read(steps.session, host_id, problem)
             if steps.session.host_reading_refused:
                 return bare.with_diagnostics(*found)
         why = diagnose(problem, "read it", HOST)[0]
@@ -319,14 +320,14 @@ async def _read_held(
     session: Session, host_id: str
 ) -> tuple[Mapping[str, Any], tuple[Diagnostic, ...]]:
     """Read the host, with diagnostics; empty where hosts cannot be read."""
-    if not session.can_read_hosts:
+    if not reading_operation(session):
         return {}, ()
     try:
-        return await session.read_host(host_id), ()
+        return await read_host(session, host_id), ()
     except BadRequest as problem:
         if session.console.has("host_get"):
             raise
-        return {}, session.note_refused_read(host_id, problem)
+        return {}, note_refused_read(session, host_id, problem)
 
 
 def _warn_adopted(name: str, changed: list[str], *, known: bool) -> Diagnostic:

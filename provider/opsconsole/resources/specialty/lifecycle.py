@@ -13,13 +13,6 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import Cause, Conflict, ConsoleError, NotFound, ProblemKind
 from opsconsole.lifecycle.answers import PrivateState, confirm_deleted, values_shown
 from opsconsole.lifecycle.base import SingleCreation
-from opsconsole.lifecycle.gone import (
-    explain_gap,
-    missing,
-    plan_gone,
-    unchecked_by_list,
-    warn_abandoned,
-)
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
@@ -37,6 +30,13 @@ from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.uncertain import create_once, settle_deletion, update_once
 from opsconsole.phrases import did_you_mean
 from opsconsole.resources import SPECIALTY
+from opsconsole.resources.missing import (
+    explain_gap,
+    missing,
+    plan_gone,
+    unchecked_by_list,
+    warn_abandoned,
+)
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Attributes

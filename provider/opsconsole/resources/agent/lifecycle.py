@@ -1,6 +1,6 @@
 """Agents: created, read by their plugins, changed by attach and detach, archived with their host.
 
-The rules of what an agent may become are in `agent_rules`; this file takes the steps.
+The rules of what an agent may become are in `rules`; this file takes the steps.
 """
 
 from __future__ import annotations
@@ -18,25 +18,8 @@ from opsconsole.errors import (
     Stopped,
     UnexpectedAnswer,
 )
-from opsconsole.lifecycle.agent_plugin import attach_or_detach, attached_ids
-from opsconsole.lifecycle.agent_rules import (
-    judge_creation,
-    judge_move,
-    judge_removal,
-    judge_replacement,
-    refuse_archived,
-    warn_created_archived,
-)
 from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.base import SingleCreation
-from opsconsole.lifecycle.doubts import doubts_of_agent
-from opsconsole.lifecycle.gone import (
-    PLUGINS_NOT_PERMITTED,
-    explain_gap,
-    missing,
-    not_permitted,
-    refusal,
-)
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
     CreateRequest,
@@ -61,6 +44,23 @@ from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.uncertain import create_once, delete_once, settle_by_list, update_once
 from opsconsole.resources import AGENT
+from opsconsole.resources.agent.doubts import doubts_of_agent
+from opsconsole.resources.agent.rules import (
+    judge_creation,
+    judge_move,
+    judge_removal,
+    judge_replacement,
+    refuse_archived,
+    warn_created_archived,
+)
+from opsconsole.resources.agent_plugin.lifecycle import attach_or_detach, attached_ids
+from opsconsole.resources.missing import (
+    PLUGINS_NOT_PERMITTED,
+    explain_gap,
+    missing,
+    not_permitted,
+    refusal,
+)
 from opsconsole.values import UNKNOWN, Attributes
 
 _CREATED_ARCHIVED = "created_archived"

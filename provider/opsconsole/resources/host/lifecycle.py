@@ -1,11 +1,9 @@
-"""Hosts: how they are read, updated in part, and deleted with all their agents.
-
-Their creation, a guarded bulk import, is in `host_creation`.
-"""
+"""The steps of hosts. Their creation, a guarded bulk import, is in `creation`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from opsconsole.compare import changed_fields
@@ -13,31 +11,125 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, ConsoleError, Forbidden, NotFound
 from opsconsole.lifecycle.answers import PrivateState
-from opsconsole.lifecycle.gone import missing, refused_read, warn_abandoned
-from opsconsole.lifecycle.host_creation import HostCreation
-from opsconsole.lifecycle.host_row import REPLACING, UPDATABLE
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
+    CreateRequest,
     DeleteRequest,
+    LostCreate,
     Outcome,
     PlanChange,
+    PlanCreation,
+    PlanOutcome,
     PlanRemoval,
     Proposal,
     ReadRequest,
+    Report,
+    SettledCreate,
     UpdateRequest,
     fill_unknown,
+    propose_creation,
 )
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.uncertain import delete_once, update_once
 from opsconsole.phrases import plural
 from opsconsole.resources import HOST
-from opsconsole.values import Attributes
+from opsconsole.resources.host.creation import GuardedImports
+from opsconsole.resources.host.reading import note_refused_read, read_host, reading_operation
+from opsconsole.resources.host.rows import REPLACING, UPDATABLE
+from opsconsole.resources.host.settling import settle_host_creates
+from opsconsole.resources.missing import missing, refused_read, warn_abandoned
+from opsconsole.values import UNKNOWN, Attributes
 
 
-class HostLifecycle(HostCreation):
+class PlannedHostNames:
+    """The names of hosts that Terraform has planned to create and to delete, call after call.
+
+    Whichever plan is the second one gets the warning. The native engine sees a plan as a whole, and
+    names addresses (`reconcile.same_names`).
+    """
+
+    def __init__(self) -> None:
+        self._coming: Counter[str] = Counter()
+        self._leaving: dict[str, str] = {}
+
+    def add_creation(self, planned: Attributes) -> list[Diagnostic]:
+        """Note a host that is to be created; return warnings."""
+        name = planned["name"]
+        if name is UNKNOWN:
+            return []
+        self._coming[name] += 1
+        if name in self._leaving:
+            return [_warn_moved(name, self._leaving[name])]
+        return [_declared_twice(name)] if self._coming[name] > 1 else []
+
+    def add_deletion(self, prior: Attributes) -> list[Diagnostic]:
+        """Note a host that is to be deleted; return warnings."""
+        name, host_id = prior.get("name"), prior["id"]
+        if not isinstance(name, str):
+            return []
+        self._leaving[name] = host_id
+        return [_warn_moved(name, host_id)] if self._coming[name] else []
+
+
+class HostLifecycle(BaseLifecycle):
     """The steps of `opsconsole_host`."""
 
     definition: ClassVar[ResourceDefinition] = HOST
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._planned_names = PlannedHostNames()
+
+    @property
+    def creates_together(self) -> int:
+        """How many rows go into one import."""
+        return self.session.import_chunk_size
+
+    async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
+        """Create hosts by guarded bulk imports; each row succeeds or fails on its own."""
+        await GuardedImports(self, report).run(requests)
+
+    async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome]:
+        """Let the console judge the rows of hosts by a dry run; nothing is created.
+
+        An outcome without a diagnostic stands for a host that would be created. The first row goes
+        alone: a console that ignores the dry run then creates one host, not a whole chunk. An error
+        names that host.
+        """
+        found: dict[int, Outcome] = {}
+
+        async def keep(
+            results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
+        ) -> None:
+            found.update((id(request), outcome) for request, outcome in results if last)
+
+        rehearsal = GuardedImports(self, keep, rehearsal=True)
+        await rehearsal.run(requests[:1])
+        await rehearsal.run(requests[1:])
+        return [found.get(id(request), Outcome(None)) for request in requests]
+
+    async def settle_creates(
+        self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
+    ) -> list[SettledCreate]:
+        """Settle creations whose outcome is unknown, by a dry run of their rows.
+
+        Raises:
+            ConsoleError: the console could not be asked.
+        """
+        size = max(1, self.session.import_chunk_size // 2)
+        found: list[SettledCreate] = []
+        for start in range(0, len(lost), size):
+            found += await settle_host_creates(self, lost[start : start + size], existing)
+        return found
+
+    async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
+        planned = propose_creation(self.definition, request.config)
+        # With private bytes it is the second half of a replacement.
+        if self.session.plans_whole or request.private:
+            return PlanOutcome(planned)
+        found = self._planned_names.add_creation(planned)
+        return PlanOutcome(planned, diagnostics=tuple(found))
 
     def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         name = self.name(request.prior)
@@ -58,14 +150,14 @@ class HostLifecycle(HostCreation):
             return (warn_abandoned(self.name(request.prior)),)
         if self.session.plans_whole:
             return ()
-        return tuple(self.session.host_names.add_deletion(request.prior))
+        return tuple(self._planned_names.add_deletion(request.prior))
 
     async def _read(self, request: ReadRequest) -> Outcome:
         host_id = request.prior["id"]
-        if not self.session.can_read_hosts:
+        if not reading_operation(self.session):
             return request.leave_unchecked(_NO_WAY)
         try:
-            answer = await self.session.read_host(host_id)
+            answer = await read_host(self.session, host_id)
         except NotFound as problem:
             outcome = missing(self, request, problem=problem)
             if outcome.state is None:
@@ -77,7 +169,7 @@ class HostLifecycle(HostCreation):
         except BadRequest as problem:
             if self.session.console.has("host_get"):
                 raise
-            found = self.session.note_refused_read(host_id, problem)
+            found = note_refused_read(self.session, host_id, problem)
             reason = "the console refuses an empty update, by which hosts are read"
             if self.session.host_reading_refused:
                 return request.leave_unchecked(reason, *found)
@@ -123,9 +215,9 @@ class HostLifecycle(HostCreation):
 
     async def fetch(self, object_id: str) -> Mapping[str, Any]:
         """Ask the console for one host, by what settings and answers allow."""
-        if not self.session.can_read_hosts:
+        if not reading_operation(self.session):
             raise ConsoleError(_NO_WAY)
-        return await self.session.read_host(object_id)
+        return await read_host(self.session, object_id)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, host_id = request.prior, request.prior["id"]
@@ -201,3 +293,19 @@ def _list_released(session: Session, host_id: str, there: bool | None) -> tuple[
             "import them again with:"
         )
     return (error(summary, "\n".join([detail, *lines])),)
+
+
+def _warn_moved(name: str, host_id: str) -> Diagnostic:
+    return warning(
+        f'The host "{name}" ({host_id}) and a new one of this name look like one host that moved',
+        "The old one is deleted, with all its agents, before the new one is created. If they are "
+        "the same, declare a moved block, or call move_from_id in Python: nothing is deleted then.",
+    )
+
+
+def _declared_twice(name: str) -> Diagnostic:
+    return warning(
+        f'Two new hosts are named "{name}"',
+        "A console may take one for the other, and refuse it. Declare each machine once.",
+        ("name",),
+    )

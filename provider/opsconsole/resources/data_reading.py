@@ -10,12 +10,12 @@ from opsconsole.diagnostics import Diagnostic, Path, error, warning
 from opsconsole.errors import Cause, NotFound, Stopped
 from opsconsole.lifecycle.answers import values_shown
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.gone import explain_gap
 from opsconsole.lifecycle.interface import Outcome
-from opsconsole.lifecycle.session import HOST_GET
-from opsconsole.lifecycle.specialty import find_specialty
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources.data_sources import SELECTORS
+from opsconsole.resources.host.reading import HOST_GET, reading_operation
+from opsconsole.resources.missing import explain_gap
+from opsconsole.resources.specialty.lifecycle import find_specialty
 from opsconsole.v1.console import Listing
 from opsconsole.values import Attributes
 
@@ -74,7 +74,7 @@ async def _agent_plugins(
 
 
 async def _host(steps: BaseLifecycle, source: DataSourceDefinition, config: Attributes) -> Outcome:
-    if not steps.session.can_read_hosts:
+    if not reading_operation(steps.session):
         return _nothing(
             "Hosts cannot be read under these settings",
             f'{HOST_GET} host_read = "empty_update" reads one by an update without a field.',

@@ -15,7 +15,6 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ApiError, Forbidden, NotFound, UnexpectedAnswer
 from opsconsole.lifecycle.answers import demand, values_shown
 from opsconsole.lifecycle.base import SingleCreation
-from opsconsole.lifecycle.gone import missing, plan_gone
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
@@ -32,6 +31,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.uncertain import create_once, delete_once, update_once
 from opsconsole.resources import BLACKLISTED_COMMAND
+from opsconsole.resources.missing import missing, plan_gone
 from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Attributes
 

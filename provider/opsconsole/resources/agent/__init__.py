@@ -1,0 +1,1 @@
+"""Agents: their definition, which imports no I/O, and their steps."""

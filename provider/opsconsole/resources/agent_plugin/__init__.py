@@ -1,0 +1,1 @@
+"""Plugins attached to agents: their definition, which imports no I/O, and their steps."""

@@ -1,0 +1,1 @@
+"""Blacklisted commands: their definition, which imports no I/O, and their steps."""

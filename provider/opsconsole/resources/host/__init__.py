@@ -1,0 +1,1 @@
+"""Hosts: their definition, which imports no I/O, and their steps."""

@@ -1,0 +1,1 @@
+"""Specialties: their definition, which imports no I/O, and their steps."""
