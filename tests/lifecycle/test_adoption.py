@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Profile
 from outcomes import errors, warnings
 
@@ -39,16 +38,6 @@ async def test_a_host_that_cannot_be_read_is_adopted_by_sending_all_that_is_decl
     assert sum("is adopted" in item for item in warned) == 1
     assert sum("kept another value for mac" in item for item in warned) == 1
     assert console.row("hosts", there["id"])["knowledge"] == "after"
-
-
-async def test_an_adopted_host_is_read_once_and_updated_once(steps_of, console):
-    console.create("hosts", name="old", knowledge="before")
-    hosts = steps_of("host", on_existing_host="adopt")
-    console.reset_log()
-
-    await hosts.create(name="old", knowledge="after")
-
-    assert console.request_counts() == {"host_import": 1, "host_update": 2}
 
 
 @pytest.mark.parametrize("profile", [SPARSE], indirect=True)
@@ -114,57 +103,18 @@ async def test_a_lost_import_that_made_one_host_of_two_rows_is_refused_for_both(
         assert "an id that another host holds" in errors(outcome)[0]
 
 
-async def test_one_host_is_never_adopted_twice_however_many_rows_come_one_by_one(steps_of, console):
-    there = console.create("hosts", name="web")
-    hosts = steps_of("host", on_existing_host="adopt")
-    hosts.lifecycle = hosts.open()
-
-    outcomes = [await hosts.create(name="web") for _ in range(20)]
-    await hosts.lifecycle.close()
-
-    assert [outcome.state["id"] for outcome in outcomes if outcome.state] == [there["id"]]
-
-
-@pytest.mark.parametrize("name", ["org_id", "external_id", "unique_id", "mac"])
-async def test_a_host_that_differs_in_what_no_update_changes_is_not_adopted(
-    steps_of, console, name
-):
-    there = console.create("hosts", name="old", knowledge="before", **{name: "one"})
-    hosts = steps_of("host", on_existing_host="adopt")
-
-    refused = await hosts.create(name="old", knowledge="after", **{name: "two"})
-
-    assert refused.state is None
-    [problem] = refused.diagnostics
-    assert problem.severity is Severity.ERROR
-    assert problem.path == (name,)
-    assert "'one' on the console and 'two' in the program" in problem.detail
-    assert console.row("hosts", there["id"])["knowledge"] == "before"
-
-
 @pytest.mark.parametrize(
-    ("declared", "said"), [("before", "Nothing changed."), ("after", "Changed to what is declared")]
+    ("declared", "said", "updates"),
+    [("before", "Nothing changed.", 1), ("after", "Changed to what is declared", 2)],
 )
-async def test_an_adoption_says_what_it_changed(steps_of, console, declared, said):
+async def test_an_adoption_says_what_it_changed(steps_of, console, declared, said, updates):
     console.create("hosts", name="old", knowledge="before")
     hosts = steps_of("host", on_existing_host="adopt")
+    console.reset_log()
 
     adopted = await hosts.create(name="old", knowledge=declared)
 
     [warned] = adopted.diagnostics
     assert said in warned.detail
-
-
-@pytest.mark.parametrize("profile", [UNREADABLE], indirect=True)
-async def test_the_second_refused_read_turns_reading_off(steps_of):
-    hosts = steps_of("host")
-    prior = await hosts.create_all(hosts.config(name="a"), hosts.config(name="b"))
-    hosts.lifecycle = hosts.open()
-
-    first, second = [warnings(await hosts.read(host)) for host in prior]
-    await hosts.lifecycle.close()
-
-    assert [sum("Hosts cannot be read:" in item for item in said) for said in (first, second)] == [
-        0,
-        1,
-    ]
+    # An empty update reads the host.
+    assert console.request_counts() == {"host_import": 1, "host_update": updates}

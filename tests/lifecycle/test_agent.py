@@ -5,11 +5,9 @@ from typing import Any
 
 import pytest
 
-from consoles import CONSOLES
 from opsconsole.emulator import Emulator
 from opsconsole.errors import NotFound
 from opsconsole.lifecycle.interface import UpdateRequest
-from opsconsole.values import UNKNOWN
 from outcomes import errors
 from patience import until
 
@@ -33,20 +31,6 @@ def declared(host: dict[str, Any]) -> dict[str, Any]:
             {"credential_id": "crd_1", "credential_role": "login", "order": 1, "is_required": True}
         ],
     }
-
-
-@pytest.mark.parametrize("profile", list(CONSOLES), indirect=True)
-async def test_creation_then_a_plan_without_a_change(steps_of, console, declared):
-    agents = steps_of("agent")
-
-    created = await agents.create(**declared, plugin_ids=["plg_disk", "plg_logs"])
-
-    assert errors(created) == []
-    assert created.state["id"].startswith("agt_")
-    read = await agents.read(created)
-    assert read.state == created.state
-    plan = await agents.plan(read, agents.config(**declared, plugin_ids=["plg_disk", "plg_logs"]))
-    assert plan.planned == read.state
 
 
 async def test_what_the_console_sets_within_an_entry_is_no_difference(steps_of, console, declared):
@@ -88,24 +72,6 @@ async def test_attaching_twice_and_detaching_what_is_gone_both_succeed(steps_of,
     assert gone.state is None
 
 
-@pytest.mark.parametrize("profile", ["default", "extended"], indirect=True)
-async def test_an_imported_agent_needs_one_apply_without_a_call(steps_of, console, declared):
-    agents = steps_of("agent")
-    made = await agents.create(**declared)
-    imported = await agents._run(lambda steps: steps.import_state(made.state["id"]))
-    read = await agents.read(imported)
-    plan = await agents.plan(read, agents.config(**declared))
-    assert errors(plan) == []
-    assert plan.replace == ()
-    console.reset_log()
-
-    applied = await agents.change(read, **declared)
-
-    assert console.traffic()["total"] == 0
-    read_again = await agents.read(applied)
-    assert (await agents.plan(read_again, agents.config(**declared))).planned == read_again.state
-
-
 async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(
     steps_of, one_run, console, declared
 ):
@@ -129,18 +95,6 @@ async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(
     assert in_part.state["plugin_ids"] == ["plg_disk"]
     assert in_part.begun
     assert (not_begun.state, not_begun.begun) == (unseen.prior, False)
-
-
-async def test_a_replacement_onto_a_host_that_is_not_known_yet_names_the_old_one(
-    steps_of, console, declared, host
-):
-    agents = steps_of("agent")
-    prior = await agents.create(**declared)
-
-    plan = await agents.plan(prior, agents.config(**declared | {"host_id": UNKNOWN}))
-
-    [told] = plan.diagnostics
-    assert f"only if the host {host['id']} is deleted in this run" in told.detail
 
 
 async def test_whether_an_agent_is_there_is_read_anew(steps_of, one_run, console, declared):

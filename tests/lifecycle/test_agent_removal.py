@@ -3,7 +3,7 @@
 from typing import Any
 
 from opsconsole.emulator import Emulator
-from opsconsole.lifecycle.interface import DeleteRequest, Outcome, PlanCreation, Removal
+from opsconsole.lifecycle.interface import DeleteRequest, Outcome, PlanCreation
 from opsconsole.resources import AGENT
 
 
@@ -12,21 +12,6 @@ async def made(console: Emulator, agents: Any, **facts: Any) -> Outcome:
     return await agents.create(
         name="keeper", host_id=host["id"], specialty_id="spc_linux", main_engine="e", **facts
     )
-
-
-async def test_removal_warns_at_plan_and_at_apply(console, steps_of, one_run):
-    agents = steps_of("agent")
-    prior = await made(console, agents)
-    steps = one_run().resources[AGENT.type_name]
-    for why, words in (
-        (Removal.UNEXPLAINED, "leaves management"),
-        (Removal.ALONE, "leaves management; it is not archived"),
-    ):
-        plan = await agents.plan(prior, None, why)
-        assert plan.diagnostics[0].summary.endswith(words)
-        outcome = await steps.delete(DeleteRequest(prior.state, plan.private))
-        assert outcome.state is None
-        assert outcome.diagnostics == plan.diagnostics
 
 
 async def test_prevent_refuses_a_replacement_nobody_planned_with_it(console, steps_of, one_run):

@@ -43,29 +43,20 @@ async def test_it_is_gone_where_its_host_is_found_gone(steps_of, console, attach
     assert json.loads(attachment.private)["host_id"] == host_id
 
 
-async def test_it_is_kept_where_its_host_is_there(steps_of, console, attachment):
-    [agent] = console.rows("agents")
-    console.change("agents", agent["id"], status="archived")
+@pytest.mark.parametrize("why", ["the host is there", "hosts are not read", "the read fails"])
+async def test_it_is_kept_where_its_host_is_not_found_gone(steps_of, console, attachment, why):
+    settings = {}
+    if why == "the host is there":
+        [agent] = console.rows("agents")
+        console.change("agents", agent["id"], status="archived")
+    else:
+        delete_host(console)
+    if why == "hosts are not read":
+        settings["host_read"] = "none"
+    if why == "the read fails":
+        console.fault(operation="host_update", status=500, times=None)
 
-    refused = await steps_of("agent_plugin").delete(attachment)
-
-    assert refused.state == attachment.state
-    assert "archived" in refused.diagnostics[0].text
-
-
-async def test_it_is_kept_where_hosts_are_not_read(steps_of, console, attachment):
-    delete_host(console)
-
-    refused = await steps_of("agent_plugin", host_read="none").delete(attachment)
-
-    assert refused.state == attachment.state
-
-
-async def test_it_is_kept_where_its_host_cannot_be_read(steps_of, console, attachment):
-    delete_host(console)
-    console.fault(operation="host_update", status=500, times=None)
-
-    refused = await steps_of("agent_plugin").delete(attachment)
+    refused = await steps_of("agent_plugin", **settings).delete(attachment)
 
     assert refused.state == attachment.state
     assert "archived" in refused.diagnostics[0].text, "the problem is the detachment's"

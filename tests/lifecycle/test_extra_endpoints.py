@@ -118,21 +118,3 @@ async def test_a_move_to_a_host_that_is_not_known_yet_is_doubted_where_nothing_t
     [told] = unexplained.diagnostics
     assert f"If its host {old} is replaced in this run" in told.text
     assert (alone.diagnostics, alone.replace, unexplained.replace) == ((), (), ())
-
-
-@pytest.mark.parametrize("profile", ["extended"], indirect=True)
-@pytest.mark.parametrize(
-    "fault", [{"status": 204, "text": "", "handled": True}, {"kind": "reset_after"}]
-)
-@pytest.mark.parametrize(("name", "field"), [("agent", "name"), ("specialty", "description")])
-async def test_an_update_that_was_made_is_kept_whatever_became_of_its_answer(
-    console, steps_of, name, field, fault
-):
-    made = await _made(console, steps_of, name)
-    console.fault(operation=f"{name}_update", times=1, **fault)
-
-    updated = await steps_of(name).change(made, **{field: "other"})
-
-    assert errors(updated) == []
-    assert updated.state[field] == "other"
-    assert console.request_counts()[f"{name}_update"] == 1

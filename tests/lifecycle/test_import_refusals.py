@@ -6,17 +6,6 @@ from opsconsole.emulator import Profile
 from outcomes import errors
 
 
-@pytest.mark.parametrize("profile", ["stingy", "strict"], indirect=True)
-async def test_a_chunk_that_is_too_large_is_halved(steps_of, console):
-    hosts = steps_of("host")
-    configs = [hosts.config(name=f"h{number}") for number in range(60)]
-
-    outcomes = await hosts.create_all(*configs)
-
-    assert [errors(outcome) for outcome in outcomes] == [[]] * 60
-    assert len({outcome.state["id"] for outcome in outcomes}) == 60
-
-
 @pytest.mark.parametrize("skip", [0, 1], ids=["dry run", "real import"])
 @pytest.mark.parametrize("status", [400, 413])
 async def test_a_chunk_that_is_refused_by_a_page_is_halved(steps_of, console, status, skip):

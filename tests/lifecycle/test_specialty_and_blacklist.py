@@ -16,32 +16,6 @@ AGENT = "opsconsole_agent"
 HOST = "opsconsole_host"
 
 
-@pytest.mark.parametrize(
-    "profile", ["default", "sparse", "fickle", "paged", "resized"], indirect=True
-)
-async def test_adoption_knows_the_id_at_plan_time(steps_of):
-    specialties = steps_of("specialty")
-
-    plan = await specialties.plan(None, specialties.config(key="identity"))
-    created = await specialties.create(key="identity")
-
-    assert plan.planned["id"] == created.state["id"] == "spc_identity"
-    read = await specialties.read(created)
-    assert read.state == created.state
-    assert (await specialties.plan(read, specialties.config(key="identity"))).planned == read.state
-
-
-@pytest.mark.parametrize("name", ["key", "id"])
-async def test_changing_key_or_id_is_refused(steps_of, name):
-    specialties = steps_of("specialty")
-    created = await specialties.create(key="identity")
-
-    plan = await specialties.plan(created, specialties.config(**{"key": "identity", name: "x"}))
-
-    assert errors(plan)
-    assert plan.replace == ()
-
-
 async def test_another_specialty_than_was_planned_is_not_adopted(steps_of, console):
     specialties = steps_of("specialty")
     config = specialties.config(key="identity")
@@ -92,25 +66,6 @@ async def test_a_delete_does_not_wait_for_a_host_that_is_abandoned(steps_of, one
     assert agent.state["id"] in refused.diagnostics[0].detail
 
 
-async def test_scopes(steps_of, console):
-    rows = steps_of("blacklisted_command")
-    wide = await rows.create(id="blk_format", tenant_wide=True)
-    assert console.row("blacklists", "blk_format").get("org_id") is None
-    assert wide.state["tenant_wide"] is True
-
-    left = await rows.plan(wide, rows.config(id="blk_format"))
-    unclear = await rows.plan(wide, rows.config(id="blk_format", tenant_wide=False))
-    named = await rows.change(wide, id="blk_format", org_id="org_lab")
-
-    assert left.planned == wide.state
-    assert errors(unclear)
-    assert named.state["org_id"] == "org_lab"
-    assert named.state["tenant_wide"] is False
-    console.change("blacklists", "blk_format", org_id=None)
-    moved = await rows.read(named)
-    assert moved.state["tenant_wide"] is True
-
-
 async def test_a_scope_that_was_refused_only_at_the_second_try_is_read(steps_of, console):
     rows = steps_of("blacklisted_command", max_retries=1)
     created = await rows.create(id="blk_format")
@@ -129,7 +84,6 @@ async def test_a_scope_that_was_refused_only_at_the_second_try_is_read(steps_of,
         ({}, ("leaves the row as it is", "pattern: 'rm -rf' → 'rm -rf'")),
         ({"pattern": "rm"}, ("changes a row", "pattern: 'rm -rf' → 'rm'")),
         ({"description": "why"}, ("changes a row", "description: null → 'why'")),
-        ({"tenant_wide": True}, ("changes a row", "scope: org org_main → tenant-wide")),
     ],
 )
 async def test_planning_an_adoption_says_what_it_does(steps_of, console, declared, said):

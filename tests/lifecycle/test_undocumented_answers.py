@@ -70,29 +70,6 @@ async def test_hosts_that_were_created_stay_known_whatever_goes_wrong_with_readi
     assert "could not be read back" in warnings(outcomes[0])[0]
 
 
-async def test_an_attachment_is_kept_whatever_else_its_entry_holds(steps_of, console):
-    host = console.create("hosts", name="web")
-    agent = await steps_of("agent").create(host_id=host["id"], specialty_id="spc_linux")
-    attachments = steps_of("agent_plugin")
-    entries = [{"id": "plg_disk", "enabled": "yes"}, {"id": "plg_logs", "enabled": True}]
-    text = json.dumps({"object": "list", "data": entries, "has_more": False})
-    console.fault(method="GET", path="/plugins$", status=200, text=text, times=None)
-    agent_id = agent.state["id"]
-
-    odd, good = await attachments.create_all(
-        attachments.config(agent_id=agent_id, plugin_id="plg_disk"),
-        attachments.config(agent_id=agent_id, plugin_id="plg_logs"),
-    )
-
-    assert errors(odd) == errors(good) == []
-    assert odd.state["id"] == f"{agent_id}/plg_disk"
-    assert any("enabled" in item.text for item in odd.diagnostics)
-    assert good.state["enabled"] is True
-    read = await attachments.read(odd)
-    assert read.seen is Seen.UNCHECKED
-    assert read.state == odd.state
-
-
 @pytest.mark.parametrize("rerouted", [3, "hst_2", {"hst_2": 1}, [3, "hst_2", None], None])
 async def test_a_deleted_host_is_gone_whatever_else_the_answer_holds(steps_of, console, rerouted):
     hosts = steps_of("host")
