@@ -59,14 +59,6 @@ def test_both_engines_plan_its_deletion_alike(world):
 
 
 @pytest.mark.terraform
-def test_it_goes_and_the_instance_stays(world):
-    world.native_apply()
-    assert [row["name"] for row in world.console.rows("hosts")] == ["kept"]
-    assert world.native_plan().empty
-    assert world.terraform.plan_run().code == 0
-
-
-@pytest.mark.terraform
 def test_it_goes_although_its_instance_must_not_and_has_moved(world):
     program = hosts("moved", lifecycle={"prevent_destroy": True})
     program["resource"]["opsconsole_host"]["moved"]["name"] = "kept"

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from opsconsole.emulator import serve
 
 HOST = "opsconsole_host"
@@ -14,8 +16,11 @@ def one_host(native: Any) -> str:
     return found
 
 
-def both(native: Any, **blocks: Any) -> None:
-    native.write({HOST: {"a": {"name": "a"}, "b": {"name": "a"}}}, **blocks)
+def both(native: Any, provider: str = "opsconsole", **blocks: Any) -> None:
+    """Declare the host at two addresses, `b` under this provider."""
+    hosts = {"a": {"name": "a"}, "b": {"name": "a", "provider": provider}}
+    blocks |= {"provider": {"opsconsole": [native.settings, {"alias": "other"}]}}
+    native.write({HOST: hosts}, **blocks)
 
 
 def refused(text: str, host_id: str) -> None:
@@ -25,39 +30,29 @@ def refused(text: str, host_id: str) -> None:
     assert "opsconsole state rm" in text
 
 
-def test_an_import_of_what_another_address_holds(native):
+@pytest.mark.parametrize("provider", ["opsconsole", "opsconsole.other"])
+def test_an_import_of_what_another_address_holds(native, provider):
     host_id = one_host(native)
-    both(native)
-    result = native.run("import", f"{HOST}.b", host_id, expect=1)
-    refused(result.err, host_id)
+    both(native, provider)
+    refused(native.run("import", f"{HOST}.b", host_id, expect=1).err, host_id)
     assert native.addresses() == [f"{HOST}.a"]
 
 
-def test_an_import_block_of_what_another_address_holds(native):
+@pytest.mark.parametrize(
+    ("held", "moved", "imported"),
+    [(True, False, "b"), (False, False, "ab"), (True, True, "a")],
+    ids=["held by another", "two blocks", "a moved block makes room"],
+)
+def test_import_blocks_of_one_object(native, held, moved, imported):
     host_id = one_host(native)
-    both(native, **{"import": [{"to": f"{HOST}.b", "id": host_id}]})
-    result = native.run("apply", "-auto-approve", expect=1)
-    refused(result.text, host_id)
-    assert native.addresses() == [f"{HOST}.a"]
-
-
-def test_two_import_blocks_of_one_object(native):
-    host_id = one_host(native)
-    native.run("state", "rm", f"{HOST}.a")
-    blocks = [{"to": f"{HOST}.{name}", "id": host_id} for name in ("a", "b")]
-    both(native, **{"import": blocks})
-    result = native.run("plan", expect=1)
-    refused(result.text, host_id)
-
-
-def test_a_moved_block_that_makes_room_for_an_import_of_the_same(native):
-    host_id = one_host(native)
-    both(
-        native,
-        moved=[{"from": f"{HOST}.a", "to": f"{HOST}.b"}],
-        **{"import": [{"to": f"{HOST}.a", "id": host_id}]},
-    )
-    refused(native.run("plan", expect=1).text, host_id)
+    if not held:
+        native.run("state", "rm", f"{HOST}.a")
+    blocks: dict[str, Any] = {"import": [{"to": f"{HOST}.{n}", "id": host_id} for n in imported]}
+    if moved:
+        blocks["moved"] = [{"from": f"{HOST}.a", "to": f"{HOST}.b"}]
+    both(native, **blocks)
+    refused(native.run("apply", "-auto-approve", expect=1).text, host_id)
+    assert native.addresses() == [f"{HOST}.a"] * held
 
 
 def test_two_declarations_that_adopt_one_specialty(native):
@@ -78,13 +73,6 @@ def two_providers(native: Any, resource: dict[str, Any], **settings: Any) -> Non
 
 def hosts_of_two_providers() -> dict[str, Any]:
     return {HOST: {"a": {"name": "a"}, "b": {"name": "a", "provider": "opsconsole.other"}}}
-
-
-def test_an_import_under_another_provider_of_the_same_console(native):
-    host_id = one_host(native)
-    two_providers(native, hosts_of_two_providers())
-    refused(native.run("import", f"{HOST}.b", host_id, expect=1).err, host_id)
-    assert native.addresses() == [f"{HOST}.a"]
 
 
 def test_adoptions_under_two_providers_of_one_console(native):
@@ -151,26 +139,15 @@ def test_an_adopted_host_that_state_holds(native):
     assert native.addresses() == [f"{HOST}.a"]
 
 
-def held_twice(native: Any) -> str:
-    """Write a state as older releases let it come to be."""
+def test_a_state_that_holds_it_twice_deletes_nothing_and_has_a_way_out(native):
+    """Older releases let such a state come to be."""
     host_id = one_host(native)
     state = native.state
-    again = json.loads(json.dumps(state["resources"][0])) | {"name": "b"}
-    state["resources"].append(again)
+    state["resources"].append({**state["resources"][0], "name": "b"})
     state["serial"] += 1
     native.state_file.write_text(json.dumps(state))
-    return host_id
-
-
-def test_a_state_that_holds_it_twice_deletes_nothing(native):
-    host_id = held_twice(native)
     for words in (("apply", "-auto-approve"), ("destroy", "-auto-approve"), ("plan",)):
         refused(native.run(*words, expect=1).text, host_id)
-    assert native.console.row("hosts", host_id) is not None
-
-
-def test_the_way_out_works(native):
-    host_id = held_twice(native)
     native.run("state", "rm", f"{HOST}.b")
     assert native.actions() == {}
     assert native.console.row("hosts", host_id) is not None

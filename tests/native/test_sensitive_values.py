@@ -1,7 +1,5 @@
 """What state calls sensitive stays so in runs that do not evaluate the resource again."""
 
-import pytest
-
 SECRET = {"secret": {"type": "string", "default": "hidden-words", "sensitive": True}}
 HOSTS = {"opsconsole_host": {"h": {"name": "web", "knowledge": "${var.secret}"}}}
 SHOWN = {"shown": {"value": "${opsconsole_host.h.knowledge}"}}
@@ -21,14 +19,3 @@ def test_an_output_of_a_sensitive_value_says_so_whatever_is_planned(native):
         output={"shown": {**SHOWN["shown"], "sensitive": True}},
     )
     assert "hidden-words" not in told.text
-
-
-@pytest.mark.terraform
-def test_terraform_refuses_it_too(native, terraform, monkeypatch):
-    engine = terraform({}, native.console)
-    engine.write({"resource": HOSTS, "variable": SECRET})
-    engine.apply()
-    engine.write({"resource": HOSTS, "variable": SECRET, "output": SHOWN})
-    refused = engine.run("plan", "-refresh-only", "-no-color", expect=None)
-    assert refused.code == 1
-    assert "sensitive" in refused.text

@@ -11,8 +11,14 @@ import pytest
 from patience import until
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("words", [("plan",), ("drift",), ("apply", "-auto-approve")])
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (signal.SIGINT, ("plan",)),
+        (signal.SIGTERM, ("drift",)),
+        (signal.SIGHUP, ("apply", "-auto-approve")),
+    ],
+)
 def test_reading_stops_too_and_leaves_no_lock(native, fleet, number, words):
     native.settings["max_concurrency"] = 2
     native.apply(fleet(12))

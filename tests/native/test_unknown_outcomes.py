@@ -2,8 +2,7 @@
 
 import base64
 import json
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -17,17 +16,6 @@ from opsconsole.state import InstanceObject, Intent, State
 
 PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
 HOSTS = {"opsconsole_host": {"a": {"name": "a"}, "b": {"name": "b"}}}
-Unresolved = Callable[..., None]
-
-
-@pytest.fixture
-def crashed(native: Any) -> Unresolved:
-    """Leave a create of unknown outcome, as a run does that is killed after sending it."""
-
-    def leave_one(address: str, said: str = "created", **planned: Any) -> None:
-        leave(native, [(address, planned)], said)
-
-    return leave_one
 
 
 def leave(
@@ -55,29 +43,9 @@ def left(native: Any) -> list[str]:
     return [call.address for call in calls_left(native.state_file)]
 
 
-def test_a_host_that_was_created_comes_into_state(native, crashed):
+def test_without_proof_it_is_kept_apart(native):
     native.write(HOSTS)
-    native.console.create("hosts", id="hst_a", name="a")
-    crashed("opsconsole_host.a", name="a")
-    result = native.run("plan")
-    assert "opsconsole_host.a was created by the run that was interrupted" in result.out
-    assert native.attributes("opsconsole_host.a")["id"] == "hst_a"
-    assert native.actions() == {"opsconsole_host.b": ["create"]}
-    assert left(native) == []
-
-
-def test_a_host_that_was_not_created_is_created_where_the_console_proves_it(native, crashed):
-    native.apply(HOSTS, "-target=opsconsole_host.b")
-    crashed("opsconsole_host.a", name="a")
-    result = native.run("apply", "-auto-approve")
-    assert "opsconsole_host.a was not created by the run that was interrupted" in result.out
-    assert sorted(row["name"] for row in native.console.rows("hosts")) == ["a", "b"]
-    assert left(native) == []
-
-
-def test_without_proof_it_is_kept_apart(native, crashed):
-    native.write(HOSTS)
-    crashed("opsconsole_host.a", name="a")
+    leave(native, [("opsconsole_host.a", {"name": "a"})], "created")
     result = native.run("apply", "-auto-approve", expect=1)
     assert "It is not known whether opsconsole_host.a was created" in result.out
     assert [row["name"] for row in native.console.rows("hosts")] == ["b"]
@@ -118,55 +86,13 @@ def test_where_agents_can_be_listed_the_list_says_which_were_created(native_on):
     ]
 
 
-@pytest.mark.parametrize("command", [["rm", "opsconsole_host.a"], None])
-def test_what_the_user_settles_leaves_the_list(native, crashed, command):
+def test_a_console_that_cannot_be_asked_settles_nothing(native):
     native.write(HOSTS)
-    native.console.create("hosts", id="hst_a", name="a")
-    native.run("import", "opsconsole_host.a", "hst_a")
-    crashed("opsconsole_host.a", name="a")
-    if command:
-        native.run("state", *command)
-    else:
-        native.run("state", "rm", "opsconsole_host.a")
-        crashed("opsconsole_host.a", name="a")
-        native.run("import", "opsconsole_host.a", "hst_a")
-    assert left(native) == []
-
-
-def test_a_console_that_cannot_be_asked_settles_nothing(native, crashed):
-    native.write(HOSTS)
-    crashed("opsconsole_host.a", name="a")
+    leave(native, [("opsconsole_host.a", {"name": "a"})], "created")
     native.console.fault(path="/hosts/batch", status=403, times=None)
     refused = native.run("plan", expect=1)
     assert "may have created opsconsole_host.a" in refused.err
     assert left(native) == ["opsconsole_host.a"]
-
-
-def test_fold_names_what_is_unknown(native, crashed):
-    native.write(HOSTS)
-    crashed("opsconsole_host.a", name="a")
-    assert "opsconsole_host.a was created" in native.run("state", "fold").err
-
-
-def test_an_import_that_takes_effect_after_the_client_gave_up(native):
-    """Nothing is claimed meanwhile; the run after it learns the ids."""
-    native.settings |= {"request_timeout": 1, "max_retries": 0}
-    native.write(HOSTS)
-    console = native.console
-    console.fault(hold="before", operation="host_import", holds='"dry_run":false')
-    native.run("apply", "-auto-approve", expect=1)
-    assert {native.attributes(address)["id"][:16] for address in native.addresses()} == {
-        "outcome-unknown/"
-    }
-    console.clear_faults()
-    pause = threading.Event()
-    while console.traffic()["in_flight"]:
-        pause.wait(0.05)
-    settled = native.run("apply", "-auto-approve")
-    assert "was created by an earlier run" in settled.out
-    ids = {native.attributes(address)["id"] for address in native.addresses()}
-    assert ids == {row["id"] for row in console.rows("hosts")}
-    assert native.run("plan", "-detailed-exitcode").code == 0
 
 
 def test_while_one_stands_no_run_is_complete(native):
@@ -203,7 +129,8 @@ def test_an_agent_that_was_sent_just_now_may_still_come_though_no_list_shows_it(
     assert "It is not known whether opsconsole_agent.late was created" in told
     assert native.console.rows("agents") == []
     native.console.create("agents", id="agt_late", **late)
-    native.run("apply", "-auto-approve")
+    settled = native.run("apply", "-auto-approve")
+    assert "was created by an earlier run" in settled.out
     assert native.attributes("opsconsole_agent.late")["id"] == "agt_late"
 
 
