@@ -64,13 +64,6 @@ def test_all_drift_is_accepted_and_the_check_is_clean(drifted):
     assert entries(drifted) == written
 
 
-def test_a_new_difference_of_an_accepted_host_is_drift(drifted):
-    drifted.run("drift", "--accept", "--reason", "known")
-    drifted.console.change("hosts", drifted.id_of(WEB), is_jump_host=True)
-    found = drifted.drift(expect=2)
-    assert found.of(WEB)["accepted"] == ""
-
-
 @pytest.mark.parametrize(
     ("words", "text"),
     [

@@ -72,15 +72,6 @@ def nothing_but_get(ground: Any) -> None:
         assert ground.drift("--read-only", "--min-coverage", "30").code == 0
 
 
-def test_a_console_that_bumps_updated_at_on_every_read(ground_on, world):
-    ground = ground_on("bumping")
-    ground.apply(world())
-    before = ground.console.rows("hosts")
-    assert ground.drift().code == 0
-    after = ground.console.rows("hosts")
-    assert [row["updated_at"] for row in before] != [row["updated_at"] for row in after]
-
-
 @pytest.mark.terraform
 def test_a_state_that_terraform_wrote(ground, world, terraform):
     console: Emulator = ground.console

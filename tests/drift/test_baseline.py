@@ -99,12 +99,6 @@ def test_a_partly_accepted_change_counts_and_says_so() -> None:
     assert problems == ()
 
 
-def test_several_entries_accept_together() -> None:
-    entries = (entry_of(WEB, "audit", "tags"), entry_of("*", "audit", "name"))
-    [marked], _ = Baseline(entries).apply([finding(Bucket.CHANGED, "tags", "name")], TODAY)
-    assert marked.accepted == "audit"
-
-
 @pytest.mark.parametrize(
     ("entry", "findings", "certain", "problem"),
     [
@@ -266,12 +260,6 @@ def test_what_is_no_yaml(text, tmp_path):
     file.write_text(text)
     with pytest.raises(UserError, match="is not YAML"):
         read_baseline(file)
-
-
-def test_the_schema_is_one() -> None:
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    members = set(SCHEMA["$defs"]["Entry"]["properties"])
-    assert members == {"stack", "address", "attribute", "bucket", "reason", "expires"}
 
 
 def test_on_the_command_line(ground, world):

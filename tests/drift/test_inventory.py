@@ -34,16 +34,6 @@ def test_lists_are_read_for_the_kinds_that_count(ground_on, world):
     assert [calls[name] for name in ("host_list", "agent_list", "blacklist_list")] == [1, 1, 1]
 
 
-def test_no_list_is_read_that_nobody_counts(ground_on, world):
-    ground = ground_on("extended")
-    ground.apply(world())
-    ground.console.create("hosts", name="stray")
-    ground.console.reset_log()
-
-    ground.drift(expect=0)
-    assert "host_list" not in ground.console.request_counts()
-
-
 def test_a_list_that_cannot_be_read_is_an_error(ground_on, world):
     ground = ground_on("extended")
     ground.apply(world())

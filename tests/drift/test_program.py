@@ -91,23 +91,6 @@ def test_variables(ground):
     assert 'variable "org" is not set' in err
 
 
-def test_an_alias(ground):
-    ground.write({})
-    program = {
-        "provider": {"opsconsole": [{}, {"alias": "west", "max_retries": 0}]},
-        "resource": {
-            "opsconsole_host": {
-                "east": {"name": "east"},
-                "west": {"name": "west", "provider": "opsconsole.west"},
-            }
-        },
-    }
-    (ground.folder / "main.tf.json").write_text(json.dumps(program))
-    ground.run("apply", "-auto-approve", expect=0)
-    found = ground.drift(expect=0)
-    assert found.addresses("in_sync") == {"opsconsole_host.east", "opsconsole_host.west"}
-
-
 def test_settings_that_are_known_only_after_apply(ground):
     ground.apply(HOST)
     ground.settings["org_id"] = "${opsconsole_host.new.org_id}"

@@ -95,19 +95,6 @@ def test_a_merge_says_what_a_check_of_all_says(console):
     assert shown & set(KEYS.values()), "a shard sees what another shard manages"
 
 
-def test_each_stack_is_in_one_shard(console):
-    found = [
-        {
-            item["stack"]
-            for item in json.loads(Path(name).read_text())["findings"]
-            if item["bucket"] != "unmanaged"
-        }
-        for name in shards(2)
-    ]
-    assert found[0] | found[1] == set(NAMES)
-    assert not found[0] & found[1]
-
-
 def test_drift_of_one_shard_is_drift_of_all(console):
     [host] = [row for row in console.rows("hosts") if row["name"] == "beta"]
     console.change("hosts", host["id"], private_ip="10.9.9.9", tags=["x", "y"])
@@ -172,13 +159,6 @@ def test_what_is_no_report_is_one_error(text, tmp_path):
     assert code == 1
     assert "is not a drift report" in said
     assert "Traceback" not in said
-
-
-def test_a_shard_does_not_depend_on_other_stacks() -> None:
-    assert [Shard(1, 1).takes(name) for name in NAMES] == [True] * 4
-    assert [number for name in NAMES for number in (1, 2, 3) if Shard(number, 3).takes(name)] == [
-        next(n for n in (1, 2, 3) if Shard(n, 3).takes(name)) for name in NAMES
-    ]
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/0", "-1/2", "1/2/3", ""])

@@ -233,14 +233,6 @@ def test_a_sensitive_name_is_no_label(ground):
         assert "hush" not in out + err, name
 
 
-def test_no_lock_is_asked_for(ground):
-    ground.apply(ONE)
-    with open_state(LocalBackend(ground.folder / "terraform.tfstate", "apply")):
-        assert ground.drift("terraform.tfstate").code == 0
-        # Nor is the one who holds it kept from going on.
-        assert ground.drift().code == 0
-
-
 def test_drift_under_a_lock_may_be_the_work_of_a_run(ground):
     """It changes the console first and writes its state then."""
     ground.apply(HOST)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from opsconsole.cli.main import main
-from opsconsole.drift.states import stack_names, state_files, workspace_of_state
+from opsconsole.drift.states import stack_names, state_files
 from opsconsole.errors import UserError
 from opsconsole.reports.formats import FORMATS
 
@@ -37,11 +37,6 @@ def test_names(paths, names):
     assert len(set(found)) == len(found)
     if names != ["a/x", "x"]:
         assert found == names
-
-
-def test_workspaces() -> None:
-    assert workspace_of_state(Path("/p/terraform.tfstate.d/dev/terraform.tfstate")) == "dev"
-    assert workspace_of_state(Path("/p/terraform.tfstate")) == "default"
 
 
 def test_what_is_found_under_a_folder(tmp_path):
@@ -118,6 +113,16 @@ def test_one_several_and_all(ground):
         found = ground.drift(*places, expect=2)
         drifted = {item["stack"] for item in found.findings if item["bucket"] == "changed"}
         assert drifted == stacks
+
+
+def test_several_states_of_one_console_share_one_search(ground):
+    for folder in ("a", "b", "c"):
+        ground.apply(ONE, folder)
+    ground.console.reset_log()
+    found = ground.drift(".", expect=0)
+    in_sync = {item["stack"] for item in found.findings if item["bucket"] == "in_sync"}
+    assert in_sync == {"a", "b", "c"}
+    assert ground.console.request_counts() == {"specialty_search": 1}
 
 
 def test_a_plugin_attached_by_another_stack_is_managed(ground, world):

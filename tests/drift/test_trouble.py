@@ -36,12 +36,8 @@ def everything(ground: Any) -> set[str]:
         pytest.param({"status": 403, "code": "FORBIDDEN"}, "status 403", id="403"),
         pytest.param({"status": 429, "headers": {"Retry-After": "1000"}}, "status 429", id="429"),
         pytest.param({"status": 500}, "status 500", id="500"),
-        pytest.param({"status": 503}, "status 503", id="503"),
         pytest.param({"status": 200, **HTML}, "text/html", id="html"),
-        pytest.param({"status": 404, **HTML}, "text/html", id="html-404"),
         pytest.param({"status": 302, "headers": {"Location": "/login"}}, "text/html", id="login"),
-        pytest.param({"text": "{}"}, "without", id="empty-object"),
-        pytest.param({"cut": "before"}, "closed the connection", id="cut"),
         pytest.param({"truncate": 20}, "broke off", id="truncated"),
     ],
 )
@@ -74,30 +70,15 @@ def test_refused_credentials_are_explained_once(ground):
     assert len(ground.console.requests()) <= 6
 
 
-@pytest.mark.parametrize(
-    ("path", "address"),
-    [
-        ("/hosts/{id}$", "opsconsole_host.jump"),
-        ("/agents/{id}/plugins$", "opsconsole_agent.whole"),
-        ("/blacklists/{id}$", "opsconsole_blacklisted_command.wipe"),
-    ],
-)
-def test_one_resource_is_forbidden(path, address, ground):
-    pattern = path.replace("{id}", ground.id_of(address))
-    ground.console.fault(times=None, path=pattern, status=403, code="ORG_ACCESS_DENIED")
+def test_one_resource_is_forbidden(ground):
+    path = f"/hosts/{ground.id_of(WEB)}$"
+    ground.console.fault(times=None, path=path, status=403, code="ORG_ACCESS_DENIED")
     found = ground.drift(expect=1)
-    assert found.bucket(address) == "unchecked"
-    assert "does not allow this key the call that reads it" in found.of(address)["reason"]
+    assert found.bucket(WEB) == "unchecked"
+    assert "does not allow this key the call that reads it" in found.of(WEB)["reason"]
     assert found.drifted == set()
-    assert address in found.told
+    assert WEB in found.told
     assert ground.drift("--min-coverage", "50").code == 0
-
-
-def test_a_search_that_is_forbidden(ground):
-    ground.console.fault(times=None, path="/specialties/search", status=403, code="FORBIDDEN")
-    found = ground.drift(expect=1)
-    assert found.bucket("opsconsole_specialty.linux") == "unchecked"
-    assert found.addresses("unmanaged") == set()
 
 
 def test_drift_that_was_seen_is_reported_beside_the_trouble(ground):
@@ -107,14 +88,6 @@ def test_drift_that_was_seen_is_reported_beside_the_trouble(ground):
     assert found.drifted == {WEB}
     assert found.bucket(DISK) == "unchecked"
     assert found.document["verdict"]["explanation"].endswith("1 resource drifted.")
-
-
-@pytest.mark.parametrize("status", [429, 503])
-def test_trouble_that_passes_is_waited_for(status, ground):
-    ground.console.fault(times=3, path="^/api/", status=status, headers={"Retry-After": "1"})
-    found = ground.drift(expect=0)
-    assert found.drifted == set()
-    assert found.told == ""
 
 
 def test_trouble_that_outlasts_the_tries_of_some(ground):
