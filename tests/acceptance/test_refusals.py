@@ -137,46 +137,6 @@ def test_refused_imports(project, console):
     assert set(held(engine)) == {"opsconsole_host.fine"}
 
 
-@ON_TERRAFORM
-def test_refused_deletes(applied, console):
-    refused = [name for name in REFUSALS if REFUSALS[name]["status"] != 404]
-    for name in refused:
-        console.create("specialties", id=f"spc_{name}", key=f"key_{name}")
-    host = {"name": "base"}
-    agent = {"name": "a", "host_id": "${opsconsole_host.base.id}", "specialty_id": "spc_linux"}
-    engine = applied(
-        program(
-            host={name: {"name": name} for name in refused} | {"base": host},
-            agent={"base": agent},
-            specialty={
-                name: {"key": f"key_{name}", "deletion_policy": "delete"} for name in refused
-            },
-            agent_plugin={
-                "base": {"agent_id": "${opsconsole_agent.base.id}", "plugin_id": "plg_disk"}
-            },
-        ),
-        console,
-    )
-    state = held(engine)
-    for name in refused:
-        path = f"/hosts/{state[f'opsconsole_host.{name}']['id']}$"
-        refuse(console, "host", name, method="DELETE", path=path)
-        refuse(console, "specialty", name, method="DELETE", path=f"/specialties/spc_{name}$")
-    refuse(console, "agent_plugin", "forbidden", method="DELETE", path="/plugins/")
-
-    run = engine.destroy("-refresh=false", expect={1})
-
-    requests = [item["request_id"] for item in console.requests() if item["faulty"]]
-    for address, values in state.items():
-        if address.endswith((".base",)) and "plugin" not in address:
-            continue
-        told = [error for error in run.errors if str(values["id"]) in error["summary"]]
-        assert told, address
-        assert all("refused: " in error["detail"] for error in told)
-        assert all(any(item in error["detail"] for item in requests) for error in told)
-    assert set(held(engine)) == set(state)
-
-
 def test_refused_reads(applied, console):
     base = {"main_engine": "engine-a", "specialty_id": "spc_linux"}
     engine = applied(

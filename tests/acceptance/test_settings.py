@@ -96,18 +96,3 @@ def test_settings_that_are_known_only_after_apply_are_one_error(project, console
     engine.apply("-target=terraform_data.address")
     engine.apply()
     engine.plan_run(expect={0})
-
-
-def test_two_consoles_in_one_program(applied, console_of):
-    consoles = [console_of("default"), console_of("sorted")]
-    blocks = [{"base_url": console.base_url} for console in consoles]
-    hosts = {"here": {"name": "here"}, "there": {"name": "there", "provider": "opsconsole.there"}}
-    declared = program(host=hosts) | {
-        "provider": {"opsconsole": [blocks[0], blocks[1] | {"alias": "there"}]}
-    }
-    engine = applied(declared, consoles[0], OPSCONSOLE_BASE_URL="")
-    engine.plan_run(expect={0})
-    assert [[row["name"] for row in console.rows("hosts")] for console in consoles] == [
-        ["here"],
-        ["there"],
-    ]

@@ -70,19 +70,14 @@ def test_a_true_destroy_forgets_it(lost, console):
     assert console.rows("hosts") == []
 
 
-def test_the_user_says_that_it_was_created(lost, console):
-    lost.run("state", "rm", ADDRESS)
+@pytest.mark.parametrize("created", [True, False])
+def test_the_user_says_what_became_of_it(lost, console, created):
     [made] = [row["id"] for row in console.rows("agents") if row["name"] == "lost"]
-    lost.import_(ADDRESS, made)
-    lost.apply()
-    lost.plan_run(expect={0})
-    assert agents(console) == ["fine", "lost"]
-
-
-def test_the_user_says_that_it_was_never_created(lost, console):
-    [made] = [row["id"] for row in console.rows("agents") if row["name"] == "lost"]
-    console.delete("agents", made)
     lost.run("state", "rm", ADDRESS)
+    if created:
+        lost.import_(ADDRESS, made)
+    else:
+        console.delete("agents", made)
     lost.apply()
     lost.plan_run(expect={0})
     assert agents(console) == ["fine", "lost"]
@@ -100,12 +95,3 @@ def test_a_host_that_no_dry_run_finds_is_left_to_the_user(project, console_of):
     run = engine.apply(expect={1})
     assert "may exist already" in run.errors[0]["summary"]
     assert len(console.rows("hosts")) == 1
-
-
-@pytest.mark.parametrize("way", [{"cut": "before"}, {"status": 502}, {"truncate": 5}])
-def test_every_lost_answer_counts_as_unknown(way, project, console):
-    console.fault(method="POST", path="/agents$", holds='"lost"', **way)
-    engine = project(declared(), console, {"max_retries": 3})
-    engine.apply(expect={1})
-    assert instance(engine)["status"] == "tainted"
-    assert console.request_counts()["agent_create"] == 2
