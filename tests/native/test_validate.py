@@ -30,24 +30,6 @@ def test_a_valid_program_needs_no_setting_and_sends_nothing(native, monkeypatch)
 
 
 @pytest.mark.parametrize(
-    ("fields", "text"),
-    [
-        ({"target_port": 70000}, "opsconsole_host.a: target_port cannot be 70000"),
-        ({"target_type": "shh"}, "opsconsole_host.a: target_type cannot be 'shh'"),
-        ({"nmae": "b"}, 'there is no argument "nmae"'),
-        ({"knowledge": "${var.nothing}"}, "nothing"),
-    ],
-)
-def test_what_is_wrong_with_a_resource(fields, text, native):
-    native.write({"opsconsole_host": {"a": {"name": "a", **fields}}})
-    found = report(native, 1)
-    assert (found["valid"], found["error_count"]) == (False, 1)
-    said = found["diagnostics"][0]
-    assert text in f"{said['summary']} {said['detail']}"
-    assert text in native.run("validate", expect=1).err
-
-
-@pytest.mark.parametrize(
     ("settings", "text"),
     [
         ({"max_concurrency": 0}, "max_concurrency"),

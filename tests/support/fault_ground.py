@@ -3,8 +3,8 @@
 import json
 import re
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -96,9 +96,7 @@ def _settings(console: Emulator) -> dict[str, Any]:
     }
 
 
-def arm(
-    console: Emulator, target: Target, kind: str, requests: list[dict[str, Any]], times: int | None
-) -> None:
+def arm(console: Emulator, target: Target, kind: str, requests: list[dict[str, Any]]) -> None:
     """Ask for the fault of a cell."""
     if kind == "refused":
         first = _first(target, requests)
@@ -108,7 +106,7 @@ def arm(
             console.fault(refuse=True, skip=first - 1)
         return
     more: dict[str, Any] = {"inflates_to": _BOMB} if kind == "gzip_bomb" else {}
-    console.fault(kind=kind, operation=target.operation, holds=target.holds, times=times, **more)
+    console.fault(kind=kind, operation=target.operation, holds=target.holds, times=1, **more)
 
 
 def _first(target: Target, requests: list[dict[str, Any]]) -> int:
@@ -120,11 +118,27 @@ def _first(target: Target, requests: list[dict[str, Any]]) -> int:
     raise LookupError(f"{target} is never sent")
 
 
-def settled_down(console: Emulator) -> None:
-    """Wait until the console has done what was asked of it, late as it may be."""
+@contextmanager
+def under_fault(
+    prepared: Prepared, target: Target, kind: str, requests: list[dict[str, Any]]
+) -> Iterator[list[str]]:
+    """Ask for the fault of a cell, and end it; what is wrong with it is in the list then."""
+    engine, console, wrong = prepared.engine, prepared.console, list[str]()
+    usual = engine.settings
+    timeout = _IMPATIENT if kind in _LATE else _PATIENT
+    engine.settings = {**usual, "request_timeout": timeout}
+    console.reset_log()
+    arm(console, target, kind, requests)
+    yield wrong
+    engine.settings = usual
+    if kind != "refused" and not any(item["faulty"] for item in console.requests()):
+        wrong.append("the fault met no request")
+    # The console does what was asked of it, late as it may be.
     deadline = time.monotonic() + 20
     while console.traffic()["in_flight"] and time.monotonic() < deadline:
         time.sleep(0.02)
+    console.clear_faults()
+    console.accept()
 
 
 @dataclass(frozen=True)
@@ -143,22 +157,11 @@ class Seen:
     adopted: bool = False
 
 
-def play(prepared: Prepared, target: Target, kind: str, times: int | None = 1) -> Seen:
+def play(prepared: Prepared, target: Target, kind: str) -> Seen:
     """Run one cell: under the fault, then without it."""
-    engine, console, scene = prepared.engine, prepared.console, prepared.scene
-    usual = engine.settings
-    timeout = _IMPATIENT if kind in _LATE else _PATIENT
-    engine.settings = {**usual, "request_timeout": timeout}
-    console.reset_log()
-    arm(console, target, kind, prepared.requests, times)
-    first = engine.run(scene.program, destroy=scene.destroy)
-    engine.settings = usual
-    wrong = []
-    if kind != "refused" and not any(item["faulty"] for item in console.requests()):
-        wrong.append("the fault met no request")
-    settled_down(console)
-    console.clear_faults()
-    console.accept()
+    engine, scene = prepared.engine, prepared.scene
+    with under_fault(prepared, target, kind, prepared.requests) as wrong:
+        first = engine.run(scene.program, destroy=scene.destroy)
     word = _word(engine, first)
     adopted = ADOPTED in engine.state()
     wrong += [f"after the fault: {item}" for item in _found(prepared, first)]
@@ -221,28 +224,15 @@ def play_drift(prepared: Prepared, target: Target, kind: str) -> Seen:
     """Run `opsconsole drift` under a fault on what was applied before a scene, then without it."""
     engine, console, before = prepared.engine, prepared.console, prepared.scene.before
     assert isinstance(engine, Native) and before is not None
-    usual = engine.settings
-    timeout = _IMPATIENT if kind in _LATE else _PATIENT
     words = ["drift", "--format", "json"]
     if target.operation in _COUNTED:
         words += ["--count-unmanaged", _COUNTED[target.operation]]
-    engine.settings = {**usual, "request_timeout": timeout}
     engine.write(before)
     rows, state = live(console), engine.keep()
-    first = _first(target, _sent(engine, words)) if kind == "refused" else 0
-    console.reset_log()
-    if kind == "refused":
-        console.refuse() if first == 0 else console.fault(refuse=True, skip=first - 1)
-    else:
-        arm(console, target, kind, [], 1)
-    ran = engine.command(*words)
-    wrong = []
-    if kind != "refused" and not any(item["faulty"] for item in console.requests()):
-        wrong.append("the fault met no request")
-    settled_down(console)
-    console.clear_faults()
-    console.accept()
-    engine.settings = usual
+    requests = _sent(engine, words) if kind == "refused" else []
+    with under_fault(prepared, target, kind, requests) as wrong:
+        engine.write(before)
+        ran = engine.command(*words)
     engine.write(before)
     again = engine.command(*words)
     if _drift_word(again) == "trouble":
@@ -276,19 +266,13 @@ def play_import(prepared: Prepared, target: Target, kind: str) -> Seen:
     engine, console = prepared.engine, prepared.console
     rows = [{"name": "row-a"}, {"name": "row-b"}]
     (engine.folder / "rows.json").write_text(json.dumps(rows))
-    timeout = _IMPATIENT if kind in _LATE else _PATIENT
     assert isinstance(engine, Native)
-    usual, engine.settings = engine.settings, {**engine.settings, "request_timeout": timeout}
-    engine.write({})
-    engine.settings = usual
     sent = [{"operation": "host_import", "body": {"dry_run": dry}} for dry in (True, False)]
-    arm(console, target, kind, sent, 1)
-    ran = engine.command("hosts", "import", "rows.json")
-    settled_down(console)
-    console.clear_faults()
-    console.accept()
+    with under_fault(prepared, target, kind, sent) as wrong:
+        engine.write({})
+        ran = engine.command("hosts", "import", "rows.json")
     names = [row["name"] for row in console.rows("hosts")]
-    wrong = said_wrong(console, ran)
+    wrong += said_wrong(console, ran)
     for name in ("row-a", "row-b"):
         if names.count(name) > 1:
             wrong.append(f"{name} is there {names.count(name)} times")
