@@ -25,7 +25,6 @@ from opsconsole.reconcile.changes import Plan, checksum
 from opsconsole.reconcile.execution import Applied
 from opsconsole.reconcile.planner import Workspace
 from opsconsole.reconcile.runs import Applier
-from opsconsole.reconcile.saved_plan import check_state, console_moved, read_plan, reopen
 from opsconsole.reports import apply_text, messages
 from opsconsole.state import StateSession, open_state
 
@@ -75,6 +74,8 @@ def _apply_program(args: argparse.Namespace) -> int:
 
 def _apply_saved(args: argparse.Namespace) -> int:
     """Carry out a saved plan, unless something moved since it was made."""
+    from opsconsole.reconcile.saved_plan import check_state, console_moved, read_plan, reopen
+
     for name in _FIXED:
         if getattr(args, name):
             raise UserError(

@@ -27,7 +27,6 @@ from opsconsole.reconcile.planner import Planner, Workspace
 from opsconsole.reconcile.prior import present_addresses
 from opsconsole.reconcile.runs import guard_objection, make_plan
 from opsconsole.reports import diagnostics_text, plan_text
-from opsconsole.reports.plan_report import to_report
 from opsconsole.resources.lifecycles import Lifecycle
 from opsconsole.state import State, StateSession, workspace_of
 from opsconsole.v1.settings import Settings
@@ -158,6 +157,10 @@ def write_reports(args: argparse.Namespace, plan: Plan, title: str) -> None:
     Raises:
         UserError: One cannot be written.
     """
+    if args.html is None and args.markdown is None:
+        return
+    from opsconsole.reports.plan_report import to_report
+
     if args.html is not None:
         from opsconsole.reports.html import page  # loads the templates
 

@@ -44,9 +44,8 @@ from opsconsole.drift.unmanaged import (
 )
 from opsconsole.errors import Stopped
 from opsconsole.lifecycle.interface import Outcome, Seen
-from opsconsole.reconcile.prior import PriorInstance
+from opsconsole.reconcile.prior import PriorInstance, unsettled_warning
 from opsconsole.reconcile.providers import OnStop, refresh
-from opsconsole.reconcile.unknown_outcomes import unsettled_warning
 from opsconsole.resources import HOST, RESOURCES
 from opsconsole.resources.host.reading import describe_reading, why_unread
 from opsconsole.v1.operations import documented_for, reads_whole

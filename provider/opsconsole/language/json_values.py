@@ -377,14 +377,13 @@ def evaluated(
     Raises:
         UserError: It cannot be evaluated.
     """
-    try:
+
+    def evaluate(raw: Any) -> Any:
         scope.work.start()
         value = evaluate_json(raw, scope)
         return value if then is None else then(value)
-    except (EvaluationError, UnsupportedExpression) as error:
-        raise explanation(title, name, raw, error) from error
-    except RecursionError as error:
-        raise nested_too_deeply(title, name) from error
+
+    return guarded(title, name, evaluate, raw)
 
 
 def guarded(title: str, name: str, step: Callable[..., T], *arguments: Any) -> T:

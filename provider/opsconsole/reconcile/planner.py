@@ -41,6 +41,7 @@ from opsconsole.reconcile.prior import (
     read_deposed,
     read_prior,
     still_declared,
+    unsettled_warning,
 )
 from opsconsole.reconcile.providers import (
     MakeLifecycle,
@@ -56,7 +57,6 @@ from opsconsole.reconcile.providers import (
     undeclared_imports,
 )
 from opsconsole.reconcile.same_names import declared_twice, move_notes
-from opsconsole.reconcile.unknown_outcomes import unsettled_warning
 from opsconsole.reconcile.walk import Walk, left_alone
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.resources.lifecycles import Lifecycle

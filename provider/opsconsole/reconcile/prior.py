@@ -19,8 +19,16 @@ from opsconsole.errors import UserError
 from opsconsole.language import Moved, Program
 from opsconsole.lifecycle.answers import is_sentinel, mentions_sentinel
 from opsconsole.lifecycle.interface import Outcome
+from opsconsole.lifecycle.uncertain import remedy
 from opsconsole.resources import RESOURCES
-from opsconsole.state import Address, InstanceObject, State, config_address, deposed_name
+from opsconsole.state import (
+    Address,
+    InstanceObject,
+    State,
+    config_address,
+    deposed_name,
+    instance_of,
+)
 from opsconsole.terraform_binary import engine_of
 from opsconsole.values import UNKNOWN, Attributes, Value
 
@@ -154,6 +162,25 @@ def holds_unsettled(state: State) -> bool:
     return any(
         mentions_sentinel(state.image(address, deposed) or "")
         for address, deposed in state.objects()
+    )
+
+
+def unsettled_warning(address: str) -> Diagnostic:
+    """Warn about a creation that is not settled, with what the user can do."""
+    return warning(*_describe_unsettled(address, "no apply is complete until this is settled."))
+
+
+def still_unknown(address: str) -> Diagnostic:
+    """Report a creation whose outcome stays unknown: with one of them, no apply is complete."""
+    return error(*_describe_unsettled(address, "nothing was done with it."))
+
+
+def _describe_unsettled(address: str, after: str) -> tuple[str, str]:
+    definition = RESOURCES[instance_of(address).type]
+    return (
+        f"It is not known whether {address} was created",
+        f"An earlier run ended before it knew; {after} "
+        + remedy(definition, address, "opsconsole"),
     )
 
 

@@ -34,6 +34,8 @@ from opsconsole.reconcile.prior import (
     from_state,
     holds_unsettled,
     read_prior,
+    still_unknown,
+    unsettled_warning,
 )
 from opsconsole.reconcile.providers import (
     OnStop,
@@ -43,7 +45,6 @@ from opsconsole.reconcile.providers import (
     provider_in_state,
     refresh,
 )
-from opsconsole.reconcile.unknown_outcomes import settle_unknown, still_unknown, unsettled_warning
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.resources.lifecycles import Lifecycle
 from opsconsole.state import Address, InstanceObject, StateSession, config_address, instance_and_key
@@ -184,6 +185,8 @@ async def _settle_unknown(session: StateSession, providers: Providers) -> list[D
     """Settle unknown outcomes, where a state or the runs before it left any; return diagnostics."""
     if not session.unresolved and not holds_unsettled(session.state):
         return []
+    from opsconsole.reconcile.unknown_outcomes import settle_unknown  # rarely needed
+
     return await settle_unknown(session, providers)
 
 

@@ -15,7 +15,7 @@ import logging
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import ConsoleError, Stopped, UserError
 from opsconsole.lifecycle.answers import PrivateState, new_sentinel
 from opsconsole.lifecycle.interface import (
@@ -29,7 +29,6 @@ from opsconsole.lifecycle.uncertain import (
     SENT,
     dry_run_status_of,
     may_still_arrive,
-    remedy,
     sent_now,
 )
 from opsconsole.phrases import plural
@@ -325,22 +324,3 @@ def _warnings(
         )
         diagnostics.insert(0, warning(summary, "The console does not have them any more."))
     return diagnostics
-
-
-def unsettled_warning(address: str) -> Diagnostic:
-    """Warn about a creation that is not settled, with what the user can do."""
-    return warning(*_describe_unsettled(address, "no apply is complete until this is settled."))
-
-
-def still_unknown(address: str) -> Diagnostic:
-    """Report a creation whose outcome stays unknown: with one of them, no apply is complete."""
-    return error(*_describe_unsettled(address, "nothing was done with it."))
-
-
-def _describe_unsettled(address: str, after: str) -> tuple[str, str]:
-    definition = RESOURCES[instance_of(address).type]
-    return (
-        f"It is not known whether {address} was created",
-        f"An earlier run ended before it knew; {after} "
-        + remedy(definition, address, "opsconsole"),
-    )
