@@ -149,7 +149,7 @@ def _instance(address: str, shown: dict[str, Any]) -> InstanceObject:
     for name in ("jump_host_ids", "eligible_subnets"):
         if name in values:
             values[name] = values[name] or []
-    private = {"observed": [item.name for item in definition.answered], "declared": {}}
+    private = {"observed": [item.name for item in definition.answer_fields], "declared": {}}
     text = json.dumps(private, separators=(",", ":")).encode()
     return InstanceObject(PROVIDER, values, private=text)
 

@@ -304,7 +304,7 @@ class ResourceDefinition(_Attributed):
     look: Look = Look()
 
     @cached_property
-    def answered(self) -> tuple[Attribute, ...]:
+    def answer_fields(self) -> tuple[Attribute, ...]:
         """The attributes that an answer of the console may hold."""
         return tuple(attribute for attribute in self.attributes if not attribute.local)
 

@@ -263,6 +263,6 @@ def test_a_state_written_meanwhile_is_no_drift(ground):
     ground.console.change("hosts", ground.id_of("opsconsole_host.web"), knowledge="new")
     environ = os.environ | ground.console.environment
     report = asyncio.run(check([Stack("fleet", Moving(path))], CheckOptions(), environ))
-    assert [item.bucket for item in report.drifted] == [Bucket.CHANGED]
+    assert [item.bucket for item in report.drifted_findings] == [Bucket.CHANGED]
     assert judge(report).outcome is CheckOutcome.UNTOLD
     assert "written while it was checked" in report.diagnostics[0].summary

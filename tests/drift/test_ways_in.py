@@ -79,7 +79,7 @@ class Object:
     def attributes(self) -> Iterator[Attribute]:
         """What a stranger may change, by the definition."""
         definition = RESOURCES[self.type_name]
-        shown = PLUGIN_FIELDS if self.collection == "plugins" else definition.answered
+        shown = PLUGIN_FIELDS if self.collection == "plugins" else definition.answer_fields
         return (a for a in shown if a.name not in ("id", "plugin_ids") and not a.volatile)
 
 
@@ -145,7 +145,7 @@ class Meeting:
         by_apply = self.way == "apply" and type_name in ("opsconsole_host", "opsconsole_agent")
         return {
             a.name: value(a, 0)
-            for a in RESOURCES[type_name].answered
+            for a in RESOURCES[type_name].answer_fields
             if a.name not in ("id", "plugin_ids", "created_at", "updated_at", "status", *without)
             and (not by_apply or (a.creatable and (a.optional or a.required)))
             and self.choose.random() < 0.5

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.resources import HOST, RESOURCES
 
-NAMES = sorted({item.name for definition in RESOURCES.values() for item in definition.answered})
+NAMES = sorted(
+    {item.name for definition in RESOURCES.values() for item in definition.answer_fields}
+)
 
 
 @given(st.frozensets(st.sampled_from(NAMES)), st.booleans(), st.none() | st.just({"mac": "02:00"}))
@@ -19,9 +21,9 @@ def test_what_is_written_is_read(observed, kept, declared):
 
 
 def test_a_whole_host_takes_a_few_bytes() -> None:
-    seen = PrivateState().seeing(item.name for item in HOST.answered)
+    seen = PrivateState().seeing(item.name for item in HOST.answer_fields)
     # A new attribute is written by its name until it has a bit.
-    assert len(seen.encode()) < 2 * len(HOST.answered)
+    assert len(seen.encode()) < 2 * len(HOST.answer_fields)
 
 
 def test_a_name_without_a_bit_is_written_in_full_beside_the_others() -> None:

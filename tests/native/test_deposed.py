@@ -77,7 +77,7 @@ def test_one_that_the_console_lost_leaves_state_without_a_call(world):
     world.write(hosts("kept", knowledge="has a change of its own"))
     world.native_apply()
     with open_state(backend_for(world.folder, None, "test")) as session:
-        assert session.state.deposed(HOST) == ()
+        assert session.state.deposed_keys(HOST) == ()
     assert world.native_plan().empty
 
 

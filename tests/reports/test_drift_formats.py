@@ -225,7 +225,7 @@ def test_junit_has_one_case_a_resource(report: DriftReport) -> None:
     assert suite is not None
     cases = {case.get("name"): case for case in suite.findall("testcase")}
     assert len(cases) == len(report.findings) == int(suite.get("tests", "0"))
-    assert len(suite.findall("testcase/failure")) == len(report.drifted) == 8
+    assert len(suite.findall("testcase/failure")) == len(report.drifted_findings) == 8
     assert int(root.get("failures", "0")) == 8
     unchecked = cases['opsconsole_host.cache["8"]']
     assert [part.tag for part in unchecked] == ["skipped"]
@@ -293,7 +293,7 @@ def test_what_was_not_seen_of_a_resource_is_reported(name: str) -> None:
 def test_coverage_is_counted_in_attributes_too(name: str, text: str) -> None:
     seen = replace(HOSTILE, bucket=Bucket.IN_SYNC, differences=(), reason="")
     report = DriftReport((replace(seen, unobserved=("mac", "knowledge")),), "2026-03-01T02:00:00Z")
-    ratio = 1 - 2 / sum(not attribute.volatile for attribute in HOST.answered)
+    ratio = 1 - 2 / sum(not attribute.volatile for attribute in HOST.answer_fields)
     # Prometheus gets every digit.
     cut = int(1000 * ratio) / 1000
     assert text.format(part=100 * ratio, cut=cut) in FORMATS[name](report)

@@ -130,7 +130,7 @@ def test_a_restart_keeps_open_intents_and_what_came_later(tmp_path):
     for record in (BASE, intent("a"), intent("b"), changed("a", "a")):
         journal.append(record)
     journal.flush_now()
-    position = journal.appended
+    position = journal.appended_count
     for record in (Writing(2, "x"), changed("late"), intent("c")):
         journal.append(record)
     journal.flush_now()

@@ -250,13 +250,13 @@ def test_deposed_objects_stand_behind_the_current_one(host):
     assert state.get(WEB) is None
     state.put(WEB, host(2))
     state = State.parse(state.to_bytes())
-    assert state.deposed(WEB) == (deposed,)
+    assert state.deposed_keys(WEB) == (deposed,)
     old = state.get(WEB, deposed)
     assert old is not None
     assert old.attributes["id"] == "hst_0001"
     assert [str(address) for address in state.addresses()] == [WEB]
     state.remove(WEB, deposed)
-    assert state.deposed(WEB) == ()
+    assert state.deposed_keys(WEB) == ()
     assert len(state) == 1
 
 

@@ -212,13 +212,13 @@ async def _host(console: Console, settings: Settings, host_id: str) -> CheckResu
             answer = await console.one("host_get", host_id)
         else:
             answer = await console.one("host_update", host_id, body={})
-        shows = values_shown(HOST.answered, answer)
+        shows = values_shown(HOST.answer_fields, answer)
     except ConsoleError as problem:
         by_writing = isinstance(problem, BadRequest | Forbidden) and not named
         remedy = _NAME_HOST_GET if by_writing else problem.remedy
         return CheckResult("host", WRONG, f"{host_id} cannot be read: {_words_of(problem)}", remedy)
     way = "host_get" if named else "an empty update"
-    missing = [attribute.name for attribute in HOST.answered if attribute.name not in shows]
+    missing = [attribute.name for attribute in HOST.answer_fields if attribute.name not in shows]
     text = f"{host_id} is read by {way}, which shows"
     if not missing:
         return CheckResult("host", OK, f"{text} every field")

@@ -171,7 +171,7 @@ def _csv(path: Path, text: str, on_error: str | None, parameter: str | None) -> 
     if not cells:
         raise UserError(f"{path} holds no rows.")
     columns = [item.strip().lower() for item in cells.pop(0)]
-    fields = [attribute.name for attribute in HOST.answered]
+    fields = [attribute.name for attribute in HOST.answer_fields]
     unknown = [name for name in columns if name not in fields]
     if unknown or "name" not in columns:
         wrong = f"not fields of a host: {', '.join(map(repr, unknown))}"

@@ -60,7 +60,7 @@ def remove(args: argparse.Namespace) -> int:
             if args.dry_run:
                 sys.stdout.write(f"Would remove {address}\n")
                 continue
-            for deposed in (*session.state.deposed(address), ""):
+            for deposed in (*session.state.deposed_keys(address), ""):
                 session.state.remove(address, deposed)
             session.record()
             sys.stdout.write(f"Removed {address}\n")

@@ -27,7 +27,7 @@ def select_findings(report: DriftReport, addresses: Sequence[str]) -> list[Findi
     Raises:
         UserError: An address names no drift.
     """
-    drifted = report.drifted
+    drifted = report.drifted_findings
     if not addresses:
         return list(drifted)
     found: dict[int, Finding] = {}

@@ -109,7 +109,7 @@ def _compare(
     observed: frozenset[str] | None = None
     differences: list[Difference] = []
     first: list[str] = []
-    for attribute in definition.answered:
+    for attribute in definition.answer_fields:
         name = attribute.name
         if attribute.volatile or same(before.get(name), state.get(name)):
             continue
@@ -136,7 +136,7 @@ def _unseen_reason(
         return ""
     if not reads_whole(definition) and not any(
         attribute.computed and not attribute.volatile and attribute.name not in ("id", *unseen)
-        for attribute in definition.answered
+        for attribute in definition.answer_fields
     ):
         return (
             f"no documented operation reads {definition.plural}, and no "

@@ -304,7 +304,7 @@ class DriftReport:
         return 100.0 * seen / total if total else 100.0
 
     @property
-    def drifted(self) -> tuple[Finding, ...]:
+    def drifted_findings(self) -> tuple[Finding, ...]:
         """The findings that count as drift: no baseline entry accepts them."""
         return tuple(finding for finding in self.findings if finding.is_drift)
 
@@ -322,4 +322,4 @@ def _coverage_of(findings: Iterable[Finding]) -> float:
 @cache
 def _attributes_of(type_name: str) -> int:
     definition = RESOURCES.get(type_name)
-    return sum(not item.volatile for item in definition.answered) if definition else 0
+    return sum(not item.volatile for item in definition.answer_fields) if definition else 0

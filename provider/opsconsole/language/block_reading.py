@@ -23,7 +23,7 @@ from opsconsole.language.model import Block, BlockDefinition, Json, LifecycleBlo
 from opsconsole.language.parser import plain_reference
 from opsconsole.language.support import foreign_name, is_foreign
 from opsconsole.language.syntax import Quoted
-from opsconsole.language.values import normalised
+from opsconsole.language.values import to_nfc
 from opsconsole.phrases import did_you_mean
 
 RESERVED_VARIABLES: Final = frozenset(
@@ -249,7 +249,7 @@ def single(value: Any, where: str) -> dict[str, Any]:
     return found[0] if found else {}
 
 
-def labelled(value: Any, where: str, *, required: bool = False) -> Iterator[tuple[str, Any]]:
+def iterate_labels(value: Any, where: str, *, required: bool = False) -> Iterator[tuple[str, Any]]:
     """Yield each label below a block's type with its content; a repeated label is repeated.
 
     Args:
@@ -294,7 +294,7 @@ def literal_text(value: Any, where: str) -> str:
     """
     if not isinstance(value, str):
         raise UserError(f"{where}: a string is required, not {_kind(value)}.")
-    return normalised(value)
+    return to_nfc(value)
 
 
 def flag(value: Any, where: str) -> bool:

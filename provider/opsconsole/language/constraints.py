@@ -151,7 +151,7 @@ class LiteralScope:
         return self
 
     def resolve(self, reference: Reference) -> Value:
-        raise EvaluationError(f"a value cannot refer to {reference.written()} here")
+        raise EvaluationError(f"a value cannot refer to {reference.source_text()} here")
 
     def resolve_index(self, reference: Reference, key: Value) -> Value:
         return self.resolve(reference)

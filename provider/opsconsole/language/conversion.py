@@ -355,7 +355,7 @@ def attribute_type(attribute: Attribute) -> Type:
     return list_of(inner) if attribute.kind is Kind.OBJECT_LIST else inner
 
 
-def declared(attribute: Attribute, value: Value) -> Value:
+def to_declared(attribute: Attribute, value: Value) -> Value:
     """Return a value of the language as `attribute` takes it; marks stay.
 
     What a nested object leaves out is null; what it has too much is dropped, as Terraform does.

@@ -16,7 +16,7 @@ from opsconsole.clock import utc_now
 from opsconsole.definition import Attribute, ProviderDefinition
 from opsconsole.diagnostics import Path
 from opsconsole.errors import UserError
-from opsconsole.language.conversion import convert, declared, to_wire
+from opsconsole.language.conversion import convert, to_declared, to_wire
 from opsconsole.language.instances import (
     ImportTarget,
     Instance,
@@ -26,7 +26,7 @@ from opsconsole.language.instances import (
     instance_address,
     trigger,
 )
-from opsconsole.language.json_values import OnlyTerraform, evaluated, guarded, raise_any
+from opsconsole.language.json_values import OnlyTerraform, evaluate_argument, raise_any, try_step
 from opsconsole.language.model import Block, BlockDefinition, Import, Program
 from opsconsole.language.name_resolver import Lookup, NameResolver, ProgramScope
 from opsconsole.language.parser import parse_template
@@ -163,9 +163,11 @@ class Evaluator:
         scope = self.scope()
         entries: Mapping[InstanceKey, Any]
         if block.counted:
-            entries = evaluated(block.title, "count", block.count, scope, count_entries)
+            entries = evaluate_argument(block.title, "count", block.count, scope, count_entries)
         else:
-            entries = evaluated(block.title, "for_each", block.for_each, scope, each_entries)
+            entries = evaluate_argument(
+                block.title, "for_each", block.for_each, scope, each_entries
+            )
         address = block.address
         return {
             key: Instance(block, address + print_key(key), key, each)
@@ -192,7 +194,7 @@ class Evaluator:
         """
         block = instance.block
         scope = ProgramScope(self._resolver, instance)
-        configured = self._evaluated(
+        configured = self._evaluate_arguments(
             block.title, block.arguments, block.definition, scope, problems
         )
         lacking = [
@@ -224,13 +226,15 @@ class Evaluator:
         title = block.origin.path or f"provider {key}"
         settings, scope = self.program.settings, self.scope()
         if bracket:
-            entries = evaluated(title, "for_each", block.for_each, scope, each_entries)
+            entries = evaluate_argument(title, "for_each", block.for_each, scope, each_entries)
             several = Block("managed", "", "", {}, block.origin, "", repeated=True)
             entry = index.removesuffix('"]')
             each = Instance(several, key, entry, entries.get(entry, unknown()))
             scope = ProgramScope(self._resolver, each)
         problems: list[UserError] = []
-        found = self._evaluated(title, block.arguments, settings, scope, problems, ephemeral=True)
+        found = self._evaluate_arguments(
+            title, block.arguments, settings, scope, problems, ephemeral=True
+        )
         raise_any(problems)
         return found
 
@@ -252,14 +256,14 @@ class Evaluator:
         """
         reference, scope = Reference(("local", name)), self.scope()
         scope.work.start()
-        guarded(f"local.{name}", "", lambda _: scope.resolve(reference), self.program.locals[name])
+        try_step(f"local.{name}", "", lambda _: scope.resolve(reference), self.program.locals[name])
 
     def output(self, name: str) -> OutputValue:
         """Return one output; raises as `outputs`."""
         output = self.program.outputs[name]
         title = output.origin.title(f"output.{name}")
         scope = self.scope()
-        value = evaluated(title, "value", output.value, scope)
+        value = evaluate_argument(title, "value", output.value, scope)
         data, marks = value.unmark_deep()
         if EPHEMERAL in marks:
             raise UserError(f"{title}: its value is ephemeral.", "Declare the output `ephemeral`.")
@@ -280,17 +284,17 @@ class Evaluator:
         title = f"{block.origin.path or block.origin.file}: import of {block.to}"
         if not block.repeated:
             return [self._import(title, block, self.scope())]
-        entries = evaluated(title, "for_each", block.for_each, self.scope(), each_entries)
+        entries = evaluate_argument(title, "for_each", block.for_each, self.scope(), each_entries)
         repeated = Block("managed", "", "", {}, block.origin, "", repeated=True)
         each = (Instance(repeated, "", key, value) for key, value in entries.items())
         return [self._import(title, block, ProgramScope(self._resolver, item)) for item in each]
 
     def _import(self, title: str, block: Import, scope: ProgramScope) -> ImportTarget:
-        target = guarded(title, "to", instance_address, block.to, scope)
+        target = try_step(title, "to", instance_address, block.to, scope)
         if target.module:
             raise OnlyTerraform(f"{title}: it names a module.", f"{title}: a module")
         to_text = partial(convert, wanted=STRING)
-        identifier, marks = evaluated(title, "id", block.id, scope, to_text).unmark_deep()
+        identifier, marks = evaluate_argument(title, "id", block.id, scope, to_text).unmark_deep()
         if identifier is UNKNOWN and self._checking:
             identifier = _LATER
         if not isinstance(identifier, str) or not identifier or marks:
@@ -308,11 +312,11 @@ class Evaluator:
         """
         scope = ProgramScope(self._resolver, instance)
         return tuple(
-            guarded(instance.block.title, "replace_triggered_by", trigger, text, scope)
+            try_step(instance.block.title, "replace_triggered_by", trigger, text, scope)
             for text in instance.block.lifecycle.replace_triggered_by
         )
 
-    def _evaluated(
+    def _evaluate_arguments(
         self,
         title: str,
         arguments: Mapping[str, Any],
@@ -330,7 +334,7 @@ class Evaluator:
                 problems.append(_no_argument(title, name, attribute, definition))
                 continue
             try:
-                value = evaluated(title, name, raw, scope, partial(declared, attribute))
+                value = evaluate_argument(title, name, raw, scope, partial(to_declared, attribute))
             except UserError as problem:
                 problems.append(problem)
                 values[name] = UNKNOWN

@@ -143,7 +143,7 @@ class _Finder:
         for text in block.lifecycle.replace_triggered_by:
             self._collect(text, title, "replace_triggered_by", found, _references_of)
         named = (item for item in block.depends_on if item != block.address)
-        found.update(dict.fromkeys(self._named(named, title)))
+        found.update(dict.fromkeys(self._declared_among(named, title)))
         found.update(dict.fromkeys(self.of_provider(block.provider)))
         if block.address in found:
             self._note(
@@ -160,7 +160,7 @@ class _Finder:
         """Return what a value depends on."""
         found: dict[str, None] = {}
         self._collect(value, title, "", found)
-        found.update(dict.fromkeys(self._named(depends_on, title)))
+        found.update(dict.fromkeys(self._declared_among(depends_on, title)))
         return tuple(found)
 
     def of_provider(self, key: str) -> tuple[str, ...]:
@@ -252,8 +252,8 @@ class _Finder:
         if root in _NEVER_BLOCKS:
             return ()
         if reference.steps[:2] == ("data", remote_states.TYPE):
-            return self._of_remote_state(named, reference.written(), where)
-        return (self._block(named, reference.written(), where),)
+            return self._of_remote_state(named, reference.source_text(), where)
+        return (self._block(named, reference.source_text(), where),)
 
     def _of_remote_state(self, address: str | None, written: str, where: str) -> tuple[str, ...]:
         """Return what the arguments of a `terraform_remote_state` depend on."""
@@ -276,7 +276,7 @@ class _Finder:
             raise _missing(where, written, named, named, self._program.blocks)
         return address
 
-    def _named(self, addresses: Iterable[str], title: str) -> Iterator[str]:
+    def _declared_among(self, addresses: Iterable[str], title: str) -> Iterator[str]:
         for address in addresses:
             reference = Reference(tuple(address.split(".")))
             found = self.attempt(reference, f"{title}: depends_on")

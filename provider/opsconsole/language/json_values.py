@@ -35,9 +35,9 @@ from opsconsole.language.values import (
     NO_MARKS,
     STRING,
     Value,
-    normalised,
     object_of,
     of_python,
+    to_nfc,
     tuple_of,
     unknown,
 )
@@ -183,7 +183,7 @@ def evaluate_json(value: Any, scope: Scope) -> Value:
     """
     if isinstance(value, str):
         if "{" not in value:
-            return Value(STRING, normalised(value))
+            return Value(STRING, to_nfc(value))
         return _evaluated_template(value, scope)
     if isinstance(value, list):
         return tuple_of(evaluate_json(item, scope) for item in value)
@@ -199,7 +199,7 @@ def _evaluated_template(text: str, scope: Scope) -> Value:
         failure.at(text)
         raise
     if isinstance(found.data, str):
-        return Value(STRING, normalised(found.data), found.marks)
+        return Value(STRING, to_nfc(found.data), found.marks)
     return found
 
 
@@ -365,7 +365,7 @@ class DependsOnUnknown(UserError):
     """`count` or `for_each` depends on a value that is not known yet."""
 
 
-def evaluated(
+def evaluate_argument(
     title: str, name: str, raw: Any, scope: Scope, then: Callable[[Any], Any] | None = None
 ) -> Any:
     """Return the value of a JSON value, taken through `then`.
@@ -383,10 +383,10 @@ def evaluated(
         value = evaluate_json(raw, scope)
         return value if then is None else then(value)
 
-    return guarded(title, name, evaluate, raw)
+    return try_step(title, name, evaluate, raw)
 
 
-def guarded(title: str, name: str, step: Callable[..., T], *arguments: Any) -> T:
+def try_step(title: str, name: str, step: Callable[..., T], *arguments: Any) -> T:
     """Return `step(*arguments)`; its failures are reported with the first argument.
 
     Raises:
@@ -405,7 +405,7 @@ def explanation(
 ) -> UserError:
     """Return the error that names place, expression and cause."""
     where = f"{title}: {name}" if name else title
-    written = shortened(error.expression or raw)
+    written = shorten(error.expression or raw)
     if isinstance(error, DependsOnRelease):
         return OnlyTerraform(
             f"{where}: {written} cannot be evaluated as Terraform 1.11 does it: {error}; newer "
@@ -431,7 +431,7 @@ def nested_too_deeply(title: str, name: str) -> UserError:
     return UserError(f"{where}: its value is nested too deeply.", "Use fewer levels.")
 
 
-def shortened(raw: Any) -> str:
+def shorten(raw: Any) -> str:
     """Return a JSON value as one short text."""
     text = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False, default=float)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

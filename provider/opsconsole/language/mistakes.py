@@ -149,9 +149,9 @@ class _Search:
             return
         if self._present is None:
             yield from (item for item in lacking if item.path[0] not in block.arguments)
-        elif instance.address not in self._known:
+        elif instance.address not in self._known_addresses:
             yield from lacking
 
     @cached_property
-    def _known(self) -> Container[str]:
+    def _known_addresses(self) -> Container[str]:
         return self._present() if self._present is not None else ()

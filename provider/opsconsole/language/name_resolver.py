@@ -92,7 +92,7 @@ class NameResolver:
         self._missed += 1
         return unknown()
 
-    def named(self, reference: Reference) -> Value:
+    def value_of(self, reference: Reference) -> Value:
         """Return what a reference stands for.
 
         Raises:
@@ -113,18 +113,18 @@ class NameResolver:
         address = block_address(steps)
         block = None if address is None else self._program.blocks.get(address)
         if block is None:
-            return self._absent(f"there is no {reference.written()}")
+            return self._absent(f"there is no {reference.source_text()}")
         return self._of_block(block, steps[3 if block.mode == "data" else 2 :])
 
-    def indexed(self, reference: Reference, key: Value) -> Value:
+    def instance_value(self, reference: Reference, key: Value) -> Value:
         """Return `reference[key]`, one instance of a block without making the others."""
         block = self._program.blocks.get(block_address(reference.steps) or "")
         own = 3 if block is not None and block.mode == "data" else 2
         plain, marks = key.data, key.marks
         if block is None or len(reference.steps) != own or plain is UNKNOWN or plain is None:
-            return element(self.named(reference), key)
+            return element(self.value_of(reference), key)
         if not (block.counted or block.repeated):
-            return element(self.named(reference), key)
+            return element(self.value_of(reference), key)
         plain = Quoted(plain) if isinstance(plain, str) else plain
         return self._of_block(block, (plain,)).mark(marks)
 
@@ -187,7 +187,7 @@ class NameResolver:
         name, rest = str(reference.steps[2]), reference.steps[3:]
         block = self._program.remote_states.get(name)
         if block is None:
-            return self._absent(f"there is no {reference.written()}")
+            return self._absent(f"there is no {reference.source_text()}")
         instances = self._expand(block)
         several = block.counted or block.repeated
         if several and not rest:
@@ -219,7 +219,7 @@ class NameResolver:
         root, *rest = reference.steps
         known = self._settings[str(root)]
         if len(rest) != 1 or rest[0] not in known:
-            raise EvaluationError(f"there is no {reference.written()}")
+            raise EvaluationError(f"there is no {reference.source_text()}")
         return Value(STRING, known[str(rest[0])])
 
     def _of_block(self, block: Block, steps: tuple[Step, ...]) -> Value:
@@ -316,13 +316,13 @@ class ProgramScope:
             return follow(self.names[str(root)], reference.steps[1:])
         if root in ("each", "count", "self"):
             return self._of_instance(reference)
-        return self._program.named(reference)
+        return self._program.value_of(reference)
 
     def resolve_index(self, reference: Reference, key: Value) -> Value:
         root = reference.steps[0]
         if root in self.names or root in ("each", "count", "self"):
             return element(self.resolve(reference), key)
-        return self._program.indexed(reference, key)
+        return self._program.instance_value(reference, key)
 
     def call(self, name: str, arguments: Sequence[Value]) -> Value:
         return call(name, arguments, self._program.context)
@@ -338,7 +338,7 @@ class ProgramScope:
         if instance is not None and rest == ["index"] and instance.block.counted:
             return Value(NUMBER, instance.key)
         needs = {"each": "for_each", "count": "count"}.get(str(root), "a provisioner")
-        raise EvaluationError(f"{reference.written()} has a meaning only with {needs}")
+        raise EvaluationError(f"{reference.source_text()} has a meaning only with {needs}")
 
 
 def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instance]) -> Instance:
@@ -360,7 +360,7 @@ def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instan
 
 def _second(reference: Reference, form: str) -> str:
     if len(reference.steps) < 2:
-        raise EvaluationError(f"{reference.written()} alone means nothing: write {form}")
+        raise EvaluationError(f"{reference.source_text()} alone means nothing: write {form}")
     return str(reference.steps[1])
 
 

@@ -40,7 +40,7 @@ def parse_number(text: str) -> Number | None:
     if mantissa.endswith("."):
         mantissa += "0"
     value = Fraction(mantissa) * Fraction(10) ** int(exponent or "0")
-    return rounded(value)
+    return round_number(value)
 
 
 class Double(int):
@@ -66,7 +66,7 @@ def from_float(value: float) -> Number:
     return number
 
 
-def rounded(value: Number) -> Number:
+def round_number(value: Number) -> Number:
     """Return `value` rounded to the mantissa, ties to even; an int if it is whole.
 
     Raises:
@@ -112,5 +112,5 @@ def format_number(value: Number) -> str:
 
 def remainder(left: Number, right: Number) -> Number:
     """Return what `%` comes to in go-cty, which rounds quotient, product and difference."""
-    times = int(rounded(Fraction(left) / Fraction(right)))
-    return rounded(Fraction(left) - Fraction(rounded(times * Fraction(right))))
+    times = int(round_number(Fraction(left) / Fraction(right)))
+    return round_number(Fraction(left) - Fraction(round_number(times * Fraction(right))))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from opsconsole.language.conversion import convert, equal, unify
 from opsconsole.language.failures import DependsOnRelease, EvaluationError, UnsupportedExpression
-from opsconsole.language.numbers import remainder, rounded
+from opsconsole.language.numbers import remainder, round_number
 from opsconsole.language.syntax import Node, Scope
 from opsconsole.language.values import BOOL, DYNAMIC, NUMBER, Type, Value, unknown
 from opsconsole.values import UNKNOWN
@@ -134,10 +134,10 @@ def _numeric(operator: str, left: Any, right: Any) -> Any:
 
 
 _NUMERIC: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
-    "+": lambda left, right: rounded(left + right),
-    "-": lambda left, right: rounded(left - right),
-    "*": lambda left, right: rounded(left * right),
-    "/": lambda left, right: rounded(Fraction(left) / right),
+    "+": lambda left, right: round_number(left + right),
+    "-": lambda left, right: round_number(left - right),
+    "*": lambda left, right: round_number(left * right),
+    "/": lambda left, right: round_number(Fraction(left) / right),
     "%": remainder,
     "<": lambda left, right: left < right,
     "<=": lambda left, right: left <= right,

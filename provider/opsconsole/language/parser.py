@@ -19,7 +19,7 @@ from opsconsole.language.nodes import Call, Object, Template, Tuple
 from opsconsole.language.numbers import parse_number
 from opsconsole.language.operators import Binary, Conditional, Unary
 from opsconsole.language.syntax import Literal, Node, Quoted, Reference
-from opsconsole.language.values import BOOL, NULL, NUMBER, STRING, Value, normalised
+from opsconsole.language.values import BOOL, NULL, NUMBER, STRING, Value, to_nfc
 
 T = TypeVar("T")
 
@@ -103,7 +103,7 @@ def plain_reference(text: str) -> Reference | None:
             if step[1] is not None
             else step[0]
             if step[2] is None
-            else Quoted(normalised(step[2]))
+            else Quoted(to_nfc(step[2]))
             for step in _STEP.finditer(match[1])
         )
     )
@@ -403,7 +403,7 @@ class Parser:
         key = self._expression()
         if isinstance(key, Reference) and start != "(":
             if len(key.steps) > 1:
-                raise EvaluationError(f"the key {key.written()} needs parentheses or quotes")
+                raise EvaluationError(f"the key {key.source_text()} needs parentheses or quotes")
             key = _text(str(key.steps[0]))
         elif isinstance(key, Literal) and start in _CONSTANTS:
             key = _text(start)
@@ -549,7 +549,7 @@ def _template(parts: Iterator[_Part], ends: tuple[str, ...]) -> tuple[Template, 
 
 
 def _text(text: str) -> Literal:
-    return Literal(Value(STRING, normalised(text)))
+    return Literal(Value(STRING, to_nfc(text)))
 
 
 def _make_step(source: Node, key: Node) -> Node:

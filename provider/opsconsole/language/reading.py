@@ -19,7 +19,7 @@ from opsconsole.language.block_reading import (
     check_required_provider,
     check_versions,
     flag,
-    labelled,
+    iterate_labels,
     literal_text,
     origin_of,
     provider_key,
@@ -148,7 +148,7 @@ def read_program(files: list[Path], root: Path, schemas: Schemas, stack: str = "
         document = read_json(path)
         if not isinstance(document, dict | list):
             raise UserError(f"{path}: an object is required.", "Synthesise it again.")
-        for name, content in labelled(document, str(path)):
+        for name, content in iterate_labels(document, str(path)):
             reader.attempt("", reader.member, name, content, str(path))
     return reader.program(root, stack)
 
@@ -252,7 +252,7 @@ class _Reader:
 
     def _setting(self, kind: str, value: Json, where: str) -> None:
         if kind == "backend":
-            self._set_backend(list(labelled(value, f"{where}.backend")), where)
+            self._set_backend(list(iterate_labels(value, f"{where}.backend")), where)
         elif kind == "cloud":
             self._set_backend([("cloud", value)], where)
         elif kind == "required_version":
@@ -284,7 +284,7 @@ class _Reader:
         self.backend = BackendBlock(kind, kept)
 
     def _provider(self, content: Json, file: str) -> None:
-        for name, value in labelled(content, f"{file}: provider", required=True):
+        for name, value in iterate_labels(content, f"{file}: provider", required=True):
             where = f"{file}: provider.{name}"
             check_name(name, where)
             for body in bodies(value, where):
@@ -318,8 +318,8 @@ class _Reader:
         self._blocks("data", content, file)
 
     def _blocks(self, mode: str, content: Json, file: str) -> None:
-        for type_name, named in labelled(content, f"{file}: {mode}", required=True):
-            for name, value in labelled(named, f"{file}: {type_name}", required=True):
+        for type_name, named in iterate_labels(content, f"{file}: {mode}", required=True):
+            for name, value in iterate_labels(named, f"{file}: {type_name}", required=True):
                 address = f"{'data.' if mode == 'data' else ''}{type_name}.{name}"
                 for body in bodies(value, f"{file}: {type_name}.{name}"):
                     if address.startswith(remote_states.PREFIX):
@@ -344,7 +344,7 @@ class _Reader:
         self.remote_states[name] = remote_states.read_block(name, body, file)
 
     def _variable(self, content: Json, file: str) -> None:
-        for name, value in labelled(content, f"{file}: variable", required=True):
+        for name, value in iterate_labels(content, f"{file}: variable", required=True):
             self.attempt(f"var.{name}", self._one_variable, name, value, file)
 
     def _one_variable(self, name: str, value: Json, file: str) -> None:
@@ -359,7 +359,7 @@ class _Reader:
         self.variables[name] = _read_variable(name, value, file)
 
     def _locals(self, content: Json, file: str) -> None:
-        for name, value in labelled(content, f"{file}: locals"):
+        for name, value in iterate_labels(content, f"{file}: locals"):
             self.attempt(f"local.{name}", self._local, name, value, file)
 
     def _local(self, name: str, value: Json, file: str) -> None:
@@ -369,7 +369,7 @@ class _Reader:
         self.locals[name] = value
 
     def _outputs(self, content: Json, file: str) -> None:
-        for name, value in labelled(content, f"{file}: output", required=True):
+        for name, value in iterate_labels(content, f"{file}: output", required=True):
             if value is not None:
                 self.attempt("", self._output, name, value, file)
 
@@ -418,7 +418,7 @@ class _Reader:
             )
         )
 
-    def _moved(self, body: dict[str, Json], where: str, origin: Origin) -> None:
+    def _read_moved(self, body: dict[str, Json], where: str, origin: Origin) -> None:
         check_arguments(body, ("from", "to"), where)
         source = _address(body.get("from"), f"{where}.from", origin)
         target = _address(body.get("to"), f"{where}.to", origin)
@@ -426,7 +426,7 @@ class _Reader:
             raise only_terraform(f"moving {source} to another type, {target},", origin)
         self.moved.append(Moved(source, target, origin))
 
-    def _removed(self, body: dict[str, Json], where: str, origin: Origin) -> None:
+    def _read_removed(self, body: dict[str, Json], where: str, origin: Origin) -> None:
         if "provisioner" in body:
             raise only_terraform("provisioner blocks", origin)
         check_arguments(body, ("from", "lifecycle"), where)
@@ -454,8 +454,8 @@ _KINDS: Final[Mapping[str, Callable[[_Reader, Json, str], None]]] = {
 }
 _UNLABELLED: Final[Mapping[str, Callable[[_Reader, dict[str, Json], str, Origin], None]]] = {
     "import": _Reader._import,
-    "moved": _Reader._moved,
-    "removed": _Reader._removed,
+    "moved": _Reader._read_moved,
+    "removed": _Reader._read_removed,
 }
 
 

@@ -45,7 +45,7 @@ def is_foreign(reference: Reference) -> bool:
 
 def foreign_name(reference: Reference, where: str) -> OnlyTerraform:
     """Return the error about a foreign reference at `where`."""
-    named = f"{where}: the name {reference.written()}"
+    named = f"{where}: the name {reference.source_text()}"
     return OnlyTerraform(f"{named} is not known to the native engine.", named)
 
 
@@ -97,7 +97,7 @@ def _check(node: Node) -> None:
     """Refuse functions and references that are not known here, anywhere below a node."""
     for reference in node.references():
         if is_foreign(reference):
-            raise UnsupportedExpression(f"the name {reference.written()}")
+            raise UnsupportedExpression(f"the name {reference.source_text()}")
     waiting = [node]
     while waiting:
         current = waiting.pop()

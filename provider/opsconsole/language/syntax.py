@@ -127,7 +127,7 @@ class Reference(Node):
         if self.steps[0] not in bound:
             yield self
 
-    def written(self) -> str:
+    def source_text(self) -> str:
         """Return the reference as a user writes it."""
         text = str(self.steps[0])
         for step in self.steps[1:]:

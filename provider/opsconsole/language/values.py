@@ -407,6 +407,6 @@ def clusters(text: str) -> list[str]:
     return [str(cluster) for cluster in regex.findall(r"\X", text)]
 
 
-def normalised(text: str) -> str:
+def to_nfc(text: str) -> str:
     """Return `text` in form C, which all strings of the language have."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)

@@ -16,11 +16,11 @@ from opsconsole.language.conversion import convert, to_wire
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.failures import MAX_FILE, EvaluationError, UnsupportedExpression
 from opsconsole.language.json_values import (
-    evaluated,
-    guarded,
+    evaluate_argument,
     only_terraform,
     read_json,
     references_in,
+    try_step,
 )
 from opsconsole.language.model import Program, Validation, Variable
 from opsconsole.language.name_resolver import ProgramScope
@@ -260,7 +260,7 @@ def check_variables(program: Program, values: Mapping[str, Any]) -> None:
 def _broken(variable: Variable, rule: Validation, scope: ProgramScope) -> str:
     """Return what the rule says if the variable breaks it."""
     title = f"{variable.origin.path or variable.origin.file} (var.{variable.name})"
-    references = guarded(title, "validation", references_in, rule.condition)
+    references = try_step(title, "validation", references_in, rule.condition)
     if not any(item.steps[:2] == ("var", variable.name) for item in references):
         raise UserError(
             f"{title}: the condition of its validation does not refer to var.{variable.name}.",
@@ -268,15 +268,17 @@ def _broken(variable: Variable, rule: Validation, scope: ProgramScope) -> str:
         )
     for reference in references:
         if reference.steps[0] not in _KNOWN_BEFORE:
-            what = f"a validation that refers to {reference.written()}"
+            what = f"a validation that refers to {reference.source_text()}"
             raise only_terraform(what, variable.origin, f"var.{variable.name}")
-    verdict = evaluated(title, "validation", rule.condition, scope, partial(convert, wanted=BOOL))
+    verdict = evaluate_argument(
+        title, "validation", rule.condition, scope, partial(convert, wanted=BOOL)
+    )
     if verdict.data is True:
         return ""
     if verdict.is_null:
         raise UserError(f"{title}: the condition of its validation is null.", "Write a condition.")
     to_text = partial(convert, wanted=STRING)
-    message, secret = evaluated(
+    message, secret = evaluate_argument(
         title, "error_message", rule.error_message, scope, to_text
     ).unmark_deep()
     if secret:

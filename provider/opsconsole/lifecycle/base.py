@@ -140,11 +140,11 @@ class BaseLifecycle(ABC):
         Fields that it does not show stay as they are.
         """
         before = PrivateState.decode(request.private)
-        values = values_shown(self.answered, answer)
-        attributes = [attribute for attribute in self.answered if attribute.name in values]
+        values = values_shown(self.answer_fields, answer)
+        attributes = [attribute for attribute in self.answer_fields if attribute.name in values]
         state, private_state, _ = merge(attributes, request.prior, before, values)
         kept = request.private if private_state is before else private_state.encode()
-        return Outcome(calm(self.answered, request.prior, state), kept)
+        return Outcome(calm(self.answer_fields, request.prior, state), kept)
 
     def introduce(self, state: Attributes, address: str) -> None:
         """Note a resource in state, which messages name and whose id no creation may take."""
@@ -417,27 +417,27 @@ class BaseLifecycle(ABC):
         if differing and not creating:
             state |= {name: values[name] for name in unsatisfied_fields(state, values, values)}
         declared = PrivateState.decode(request.private).having_declared(request.config, replacing)
-        private = merge(self.answered, state, declared, values)[1].encode()
+        private = merge(self.answer_fields, state, declared, values)[1].encode()
         return Outcome(state, private, diagnostics)
 
     def values_of(self, answer: Mapping[str, Any]) -> Attributes:
         """Return the values that an answer about one of them shows."""
-        return values_shown(self.answered, answer)
+        return values_shown(self.answer_fields, answer)
 
     def outcome_of_read(
         self, prior: Attributes, private: bytes, answer: Mapping[str, Any]
     ) -> Outcome:
         """Return the outcome of reading an answer that shows one resource."""
         before = PrivateState.decode(private)
-        values = values_shown(self.answered, answer)
-        state, private_state, unseen = merge(self.answered, prior, before, values)
+        values = values_shown(self.answer_fields, answer)
+        state, private_state, unseen = merge(self.answer_fields, prior, before, values)
         kept = private if private_state is before else private_state.encode()
-        return Outcome(calm(self.answered, prior, state), kept, unobserved=unseen)
+        return Outcome(calm(self.answer_fields, prior, state), kept, unobserved=unseen)
 
     @property
-    def answered(self) -> Sequence[Attribute]:
+    def answer_fields(self) -> Sequence[Attribute]:
         """The attributes that an answer about one of them may hold."""
-        return self.definition.answered
+        return self.definition.answer_fields
 
 
 def _warn_unverified(proposal: Proposal, name: str) -> Sequence[Diagnostic]:

@@ -266,7 +266,7 @@ async def update_once(
         problem = caught
     try:
         answer = await steps.fetch(object_id)
-        differing = unsatisfied_fields(changes, values_shown(steps.answered, answer), changes)
+        differing = unsatisfied_fields(changes, values_shown(steps.answer_fields, answer), changes)
     except (ConsoleError, ConfigurationError):
         if isinstance(problem, UnexpectedAnswer) and problem.without_body:
             return {"id": object_id}

@@ -157,7 +157,7 @@ class Worker:
                 settles.append(intent)
             if ended is not None:
                 ended(step, outcome)
-        if settles or not only_adds or self.session.unrecorded >= _READ_BACK_AT_ONCE:
+        if settles or not only_adds or self.session.unrecorded_changes >= _READ_BACK_AT_ONCE:
             self.session.record(settles)
             await self.session.flush()
 

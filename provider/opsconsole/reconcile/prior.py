@@ -145,7 +145,7 @@ def read_deposed(state: State, known: Mapping[str, PriorInstance]) -> dict[str, 
     moved = {item.previous_address: item.address for item in known.values()}
     found = {}
     for address in state.addresses():
-        for key in state.deposed(address):
+        for key in state.deposed_keys(address):
             held = state.get(address, key)
             definition = RESOURCES.get(address.type)
             if held is None or definition is None or address.mode != "managed":

@@ -113,7 +113,7 @@ def _parts(reference: Reference) -> Iterator[str]:
     """Yield a reference, and what it leads through, down to the resource or the variable."""
     steps = reference.steps
     for count in range(len(steps), min(_count_named_steps(steps), len(steps)) - 1, -1):
-        yield Reference(steps[:count]).written()
+        yield Reference(steps[:count]).source_text()
 
 
 def _count_named_steps(steps: Sequence[Step]) -> int:
@@ -177,7 +177,7 @@ def _follow_reference(
         return [], None
     address, rest = block.address, steps[size:]
     if rest and isinstance(rest[0], (int, Quoted)):
-        address, rest = Reference((address, rest[0])).written(), rest[1:]
+        address, rest = Reference((address, rest[0])).source_text(), rest[1:]
     named = block.arguments.get(str(rest[0])) if rest else dict(block.arguments)
     attribute = [step if isinstance(step, int) else str(step) for step in rest]
     return [(block, named)], {"resource": address, "attribute": attribute}

@@ -103,7 +103,7 @@ def _summary(report: DriftReport) -> dict[str, Any]:
     return {
         "resources": len(report.findings),
         "buckets": {bucket: counts[bucket] for bucket in Bucket},
-        "drifted": len(report.drifted),
+        "drifted": len(report.drifted_findings),
         "accepted": len(accepted_drift(report)),
         "coverage": {
             "percent": round(report.coverage(), 3),

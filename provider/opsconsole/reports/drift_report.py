@@ -59,13 +59,13 @@ def judge(report: DriftReport) -> Verdict:
             "`opsconsole drift merge` has the reports of all shards."
         )
     # A console that was only too busy shows nothing wrong, and another check may see it all.
-    is_temporary = are_temporary(report.diagnostics) and not report.drifted
+    is_temporary = are_temporary(report.diagnostics) and not report.drifted_findings
     code = TRY_LATER if is_temporary else outcome.value
     return Verdict(outcome, headline, explanation, code)
 
 
 def _judge_outcome(report: DriftReport) -> tuple[CheckOutcome, str, str]:
-    drifted = len(report.drifted)
+    drifted = len(report.drifted_findings)
     seen = f"{plural(drifted, 'resource')} drifted" if drifted else "no drift was seen"
     accepted = sum(bool(finding.accepted) for finding in report.findings)
     note = f" {accepted:,} accepted." if accepted else ""

@@ -51,7 +51,7 @@ def _resources(registry: CollectorRegistry, report: DriftReport) -> None:
     stacks = sorted({finding.stack for finding in report.findings})
     counts = Counter((finding.stack, finding.bucket) for finding in report.findings)
     accepting = Counter(finding.stack for finding in accepted_drift(report))
-    drifting = Counter(finding.stack for finding in report.drifted)
+    drifting = Counter(finding.stack for finding in report.drifted_findings)
     _gauge(
         registry,
         "resources",

@@ -37,7 +37,7 @@ def instance(state: State, address: Address, *, colour: bool = False) -> str:
     """Return one instance, with the objects that wait for their deletion behind it."""
     pen = Pen(colour)
     lines: list[str] = []
-    for deposed in ("", *state.deposed(address)):
+    for deposed in ("", *state.deposed_keys(address)):
         held = state.get(address, deposed)
         if held is not None:
             lines += _object(address, held, _remark(held, deposed), pen)
@@ -83,7 +83,7 @@ def render_json(state: State) -> str:
         resources = module_tree(
             _resource(address, deposed, held)
             for address in state.addresses()
-            for deposed in ("", *state.deposed(address))
+            for deposed in ("", *state.deposed_keys(address))
             if (held := state.get(address, deposed)) is not None
         )
         values = without_empty({"outputs": outputs_json(state.outputs)}) | {

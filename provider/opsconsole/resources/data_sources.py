@@ -100,7 +100,7 @@ def _define_list(
     return _define(name, resource, (endpoint,), description, attributes)
 
 
-_AGENT_FIELDS = tuple(item for item in AGENT.answered if item.name != "plugin_ids")
+_AGENT_FIELDS = tuple(item for item in AGENT.answer_fields if item.name != "plugin_ids")
 """What an answer shows of an agent: its plugins are another list."""
 
 _ROW_FIELDS = tuple(
@@ -120,7 +120,7 @@ DATA_SOURCES: Final[Mapping[str, DataSourceDefinition]] = {
                 replace(_show(attribute), optional=True, change=ChangeRule.UPDATE)
                 if attribute.name in SELECTORS
                 else _show(attribute)
-                for attribute in SPECIALTY.answered
+                for attribute in SPECIALTY.answer_fields
             ),
         ),
         _define(
@@ -128,16 +128,16 @@ DATA_SOURCES: Final[Mapping[str, DataSourceDefinition]] = {
             SPECIALTY,
             ("specialty_search",),
             "Every specialty that the console shows.",
-            _list_of("specialties", "specialties", SPECIALTY.answered),
+            _list_of("specialties", "specialties", SPECIALTY.answer_fields),
         ),
         _define(
             "host",
             HOST,
             ("host_get", "host_update"),
             f"One host, such as a jump host that somebody else manages. {HOW_HOSTS_ARE_READ}",
-            _by_id("host", HOST.answered),
+            _by_id("host", HOST.answer_fields),
         ),
-        _define_list(HOST, "host_list", HOST.answered),
+        _define_list(HOST, "host_list", HOST.answer_fields),
         _define(
             "agent",
             AGENT,

@@ -141,7 +141,7 @@ class Journal:
         return cls(path, descriptor, records, size, copy_to, copied), records
 
     @property
-    def appended(self) -> int:
+    def appended_count(self) -> int:
         """How many records were appended so far, dropped ones included."""
         return self._dropped + len(self._records)
 
@@ -177,7 +177,7 @@ class Journal:
         Raises:
             UserError: It cannot be written.
         """
-        wanted = self.appended
+        wanted = self.appended_count
         while self._durable < wanted:
             # A flush that is done may not have run its callback, and awaiting it does not run it.
             if self._flushing is None or self._flushing.done():
@@ -290,7 +290,7 @@ class Journal:
         self.size, self._reserved = len(data), len(data) + _AHEAD
         self._is_named = False
         with self._list_lock:
-            appended = self.appended
+            appended = self.appended_count
             self._records[:count] = records
             self._dropped = appended - len(self._records)
             self._written = len(records)

@@ -21,7 +21,7 @@ from opsconsole.state.objects import (
     InstanceObject,
     StateChange,
     StateOutput,
-    inserted,
+    insert_field,
     object_id,
     read_instance,
     short_digest,
@@ -99,7 +99,7 @@ class State:
         text = self._text(address, deposed)
         return None if text is None else read_instance(text, self._provider(address))
 
-    def deposed(self, address: Address | str) -> tuple[str, ...]:
+    def deposed_keys(self, address: Address | str) -> tuple[str, ...]:
         """Return the deposed keys of an instance, sorted."""
         address = _address(address)
         keys = self._objects(address)
@@ -142,7 +142,7 @@ class State:
             UserError: There is no such object.
         """
         address = _address(address)
-        text = with_fields(self._known(address), status="tainted" if tainted else None)
+        text = with_fields(self._image_at(address), status="tainted" if tainted else None)
         self._set(address, "", self._provider(address), text)
 
     def depose(self, address: Address | str, deposed: str = "") -> str:
@@ -153,7 +153,7 @@ class State:
         """
         address = _address(address)
         deposed = deposed or new_deposed_key()
-        text = with_fields(self._known(address), deposed=deposed)
+        text = with_fields(self._image_at(address), deposed=deposed)
         self._set(address, deposed, self._provider(address), text)
         self.remove(address)
         return deposed
@@ -175,9 +175,9 @@ class State:
         source, target = _address(source), _address(target)
         if target in self:
             raise UserError(f"{target} is in the state already, so {source} cannot move there.")
-        self._known(source)
+        self._image_at(source)
         provider = self._provider(source)
-        for deposed in ("", *self.deposed(source)):
+        for deposed in ("", *self.deposed_keys(source)):
             text = self._text(source, deposed)
             if text is not None:
                 self._set(target, deposed, provider, with_fields(text, index_key=target.key))
@@ -247,7 +247,7 @@ class State:
             if name in document:
                 document = {**document, name: value}
             else:
-                document = inserted(document, name, value, _FIELDS)
+                document = insert_field(document, name, value, _FIELDS)
         return lay_out(encode(document))
 
     def digest(self) -> str:
@@ -272,7 +272,7 @@ class State:
     def _text(self, address: Address, deposed: str = "") -> bytes | None:
         return self._objects(address).get((address.key, deposed))
 
-    def _known(self, address: Address) -> bytes:
+    def _image_at(self, address: Address) -> bytes:
         text = self._text(address)
         if text is None:
             raise UserError(f"{address} is not in the state.")

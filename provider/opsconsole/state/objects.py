@@ -147,11 +147,13 @@ def with_fields(instance: bytes, **changes: Any) -> bytes:
         elif name in fields:
             fields[name] = value
         else:
-            fields = inserted(fields, name, value, INSTANCE_FIELDS)
+            fields = insert_field(fields, name, value, INSTANCE_FIELDS)
     return encode(fields)
 
 
-def inserted(fields: dict[str, Any], name: str, value: Any, order: Sequence[str]) -> dict[str, Any]:
+def insert_field(
+    fields: dict[str, Any], name: str, value: Any, order: Sequence[str]
+) -> dict[str, Any]:
     """Return `fields` with one more, behind the last one that precedes it in `order`."""
     before = order[: order.index(name)]
     place = 1 + max((at for at, known in enumerate(fields) if known in before), default=-1)

@@ -157,7 +157,7 @@ class StateSession:
             # All of it is in the state. Kept, it would count as what this run found, should another
             # engine write before this run does.
             self._base = _base_of(self._run, self.state)
-            self._journal.restart(self._base, self._journal.appended)
+            self._journal.restart(self._base, self._journal.appended_count)
         self._first_serial = self.state.serial
         self._journal.flush_now()
 
@@ -168,7 +168,7 @@ class StateSession:
         return not (state.changed or state.serial != self._first_serial or self._intents)
 
     @property
-    def unrecorded(self) -> int:
+    def unrecorded_changes(self) -> int:
         """How many changes of `state` are not in the journal yet."""
         return len(self._pending)
 
@@ -408,7 +408,9 @@ class StateSession:
         before = self.state.serial
         serial = self.state.raise_serial()
         journal = self._open_journal()
-        return _Snapshot(journal, self.state.copy(), before, serial, count, journal.appended, calls)
+        return _Snapshot(
+            journal, self.state.copy(), before, serial, count, journal.appended_count, calls
+        )
 
     def _write(self, snapshot: _Snapshot | None) -> None:
         with self._disk:
@@ -449,12 +451,12 @@ class StateSession:
     def _restart_if_outgrown(self) -> None:
         """Drop the records of a journal that change no state: refused calls."""
         if self._journal is not None and self._is_outgrown():
-            self._journal.restart(self._base, self._journal.appended)
+            self._journal.restart(self._base, self._journal.appended_count)
 
     def _finish_journal(self, journal: Journal) -> None:
         """Remove the journal; where calls are open it stays with them alone, for the next run."""
         if self.unresolved or self._intents:
-            journal.restart(self._base, journal.appended)
+            journal.restart(self._base, journal.appended_count)
         # Also before it is removed: it stays where the copy beside the state cannot be removed.
         journal.flush_now()
         if not self.unresolved and not self._intents:

@@ -5,7 +5,7 @@ from pathlib import Path
 from opsconsole.errors import OpsconsoleError
 from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.functions import FUNCTIONS
-from opsconsole.language.json_values import evaluated
+from opsconsole.language.json_values import evaluate_argument
 from opsconsole.language.model import Program
 
 _PROGRAM = Program(
@@ -37,6 +37,6 @@ def check(data: bytes) -> None:
         return
     scope = Evaluator(_PROGRAM, {}, lambda address: None, applying=True).scope()
     try:
-        evaluated("fuzz", "value", text, scope)
+        evaluate_argument("fuzz", "value", text, scope)
     except OpsconsoleError as error:
         str(error)

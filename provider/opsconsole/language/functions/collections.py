@@ -19,7 +19,7 @@ from opsconsole.language.conversion import (
 )
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.registry import Signature, Unknowns
-from opsconsole.language.numbers import Number, rounded
+from opsconsole.language.numbers import Number, round_number
 from opsconsole.language.values import (
     BOOL,
     DYNAMIC,
@@ -235,7 +235,7 @@ def _sum(value: Value) -> Number:
     for item in items:
         if item.is_null:
             raise EvaluationError("null is not a number")
-        total = rounded(total + convert(item, NUMBER).data)
+        total = round_number(total + convert(item, NUMBER).data)
     return total
 
 
@@ -310,7 +310,7 @@ def _range(*numbers: Number) -> Value:
     current = start
     while (current < end) if step > 0 else (current > end):
         items.append(current)
-        current = rounded(current + step)
+        current = round_number(current + step)
         if len(items) > 1024:
             raise EvaluationError("more than 1024 values would be generated")
     return Value(list_of(NUMBER), items)

@@ -64,7 +64,7 @@ def _format(pattern: Any, *arguments: Any) -> Any:
         return unknown()  # as go-cty, which does not know the type of such a null
     if pattern is UNKNOWN or any(holds_unknown(argument.data) for argument in arguments):
         return unknown(STRING)
-    return formatted(pattern, arguments)
+    return apply_format(pattern, arguments)
 
 
 @Signature("formatlist", (STRING,), rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
@@ -76,7 +76,7 @@ def _formatlist(pattern: Any, *arguments: Any) -> Any:
     if pattern is UNKNOWN or any(argument.data is UNKNOWN for argument in arguments):
         return unknown(LIST_OF_TEXT)
     if not arguments:
-        return Value(LIST_OF_TEXT, [formatted(pattern, ())])
+        return Value(LIST_OF_TEXT, [apply_format(pattern, ())])
     columns = [items_of(i) if is_sequence(i) and not i.is_null else i for i in arguments]
     lengths = {len(column) for column in columns if isinstance(column, list)}
     if len(lengths) > 1:
@@ -86,13 +86,13 @@ def _formatlist(pattern: Any, *arguments: Any) -> Any:
     for at in range(lengths.pop() if lengths else 1):
         row = [column[at] if isinstance(column, list) else column for column in columns]
         has_unknown = any(holds_unknown(item.data) for item in row)
-        results.append(UNKNOWN if has_unknown else formatted(pattern, row))
+        results.append(UNKNOWN if has_unknown else apply_format(pattern, row))
         length += 0 if has_unknown else len(results[-1])
         check_size(length // CHARACTERS_PER_PART)
     return Value(LIST_OF_TEXT, results)
 
 
-def formatted(pattern: str, arguments: Any) -> str:
+def apply_format(pattern: str, arguments: Any) -> str:
     """Return `pattern` with its verbs replaced by `arguments`."""
     pieces: list[str] = []
     position = following = highest = length = 0

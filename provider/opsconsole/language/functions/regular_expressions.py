@@ -63,7 +63,7 @@ def _after_character(text: bytes, position: int) -> int:
 
 
 @lru_cache(maxsize=128)
-def compiled(pattern: str) -> Pattern:
+def compile_pattern(pattern: str) -> Pattern:
     """Return a pattern.
 
     Raises:
@@ -97,7 +97,7 @@ def _problem(error: Exception) -> str:
 
 
 def _with_groups_of_one_kind(pattern: str) -> Pattern:
-    expression = compiled(pattern)
+    expression = compile_pattern(pattern)
     if 0 < len(expression.names) < expression.groups:
         raise EvaluationError("named and unnamed groups cannot be mixed")
     return expression
@@ -143,7 +143,7 @@ def _regexall(pattern: str, text: str) -> Value:
 
 def replace_all(text: str, pattern: str, replacement: str) -> str:
     """Return `text` with every match replaced; `$1` and `${name}` stand for groups."""
-    expression = compiled(pattern)
+    expression = compile_pattern(pattern)
     encoded = text.encode()
     template = _template(replacement)
     pieces: list[bytes] = []

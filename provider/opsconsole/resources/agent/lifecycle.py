@@ -201,7 +201,7 @@ class AgentLifecycle(SingleCreation):
 
     @property
     def _unread(self) -> tuple[str, ...]:
-        return tuple(a.name for a in self.answered if a.name not in ("id", "plugin_ids"))
+        return tuple(a.name for a in self.answer_fields if a.name not in ("id", "plugin_ids"))
 
     def _why_not_permitted(self) -> str:
         if self.session.console.has("agent_get"):
@@ -277,7 +277,7 @@ class AgentLifecycle(SingleCreation):
         prior, planned = request.prior, request.planned
         answer: Mapping[str, Any] | None = None
         found: tuple[Diagnostic, ...] = ()
-        names = [a.name for a in self.answered if a.settable and a.name != "plugin_ids"]
+        names = [a.name for a in self.answer_fields if a.settable and a.name != "plugin_ids"]
         changes = {name: planned[name] for name in changed_fields(prior, planned, names)}
         if changes or planned["plugin_ids"] != prior["plugin_ids"]:
             await self.session.before_write("update", [request])

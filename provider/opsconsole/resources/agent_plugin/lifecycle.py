@@ -117,7 +117,7 @@ class AgentPluginLifecycle(SingleCreation):
         return {}
 
     @property
-    def answered(self) -> Sequence[Attribute]:
+    def answer_fields(self) -> Sequence[Attribute]:
         """A list entry's fields; the two ids that make an attachment are echoed by no answer."""
         return PLUGIN_FIELDS
 

@@ -111,7 +111,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
 
     async def _row(self, row_id: str) -> Attributes:
         answer = await self.fetch(row_id)
-        return self.definition.empty() | values_shown(self.definition.answered, answer)
+        return self.definition.empty() | values_shown(self.definition.answer_fields, answer)
 
     async def fetch(self, object_id: str) -> Mapping[str, Any]:
         """Ask the console for one row, of which it shows every field that a change is judged by."""

@@ -266,7 +266,7 @@ def outcome_of_answer(
     Raises:
         UnexpectedAnswer: a field is of another type than the document says.
     """
-    values, config = values_shown(HOST.answered, answer), row.request.config
+    values, config = values_shown(HOST.answer_fields, answer), row.request.config
     declared = [name for name in HOST.names if config.get(name) is not None]
     outcome = steps.outcome_of_write(row.request, answer, declared, {"id": host_id}, REPLACING)
     state = outcome.state or {}
@@ -298,7 +298,7 @@ async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
     ]
     try:
         answer, diagnostics = await _read_held(steps.session, host_id)
-        held = values_shown(HOST.answered, answer)
+        held = values_shown(HOST.answer_fields, answer)
         differing = changed_fields(held, row.request.planned, declared)
         fixed = [item for item in differing if item in REPLACING and item in held]
         if fixed:

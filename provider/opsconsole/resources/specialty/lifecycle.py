@@ -266,7 +266,7 @@ async def find_specialty(
     wanted = {name: config[name] for name in names if config.get(name) is not None}
     listing = await _candidates(session, wanted)
     matches = [
-        values_shown(SPECIALTY.answered, entry)
+        values_shown(SPECIALTY.answer_fields, entry)
         for entry in listing.entries
         if all(entry.get(name) == value for name, value in wanted.items())
     ]
