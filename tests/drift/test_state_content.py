@@ -1,9 +1,11 @@
 """What of a state is checked: modules, deposed objects, aliases, sensitive and unseen values."""
 
 import asyncio
+import base64
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from opsconsole.drift.check import CheckOptions, check
@@ -13,7 +15,6 @@ from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.reports.drift_report import CheckOutcome, judge
 from opsconsole.reports.formats import FORMATS
 from opsconsole.state.backend import LocalBackend
-from opsconsole.state.model import State
 from opsconsole.state.opening import open_state
 
 LINUX = "opsconsole_specialty.linux"
@@ -21,17 +22,17 @@ ONE = {"resource": {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}}
 HOST = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}
 
 
-def edited(ground: Any, change: Callable[[State], None], folder: str = "") -> None:
-    """Change a state as Terraform might have written it."""
-    with open_state(LocalBackend(ground.folder / folder / "terraform.tfstate")) as session:
-        change(session.state)
-        session.record()
+@contextmanager
+def edited(ground: Any, folder: str = "") -> Iterator[list[dict[str, Any]]]:
+    """Change the resources of a state as Terraform might have written them."""
+    path = ground.folder / folder / "terraform.tfstate"
+    document = json.loads(path.read_text())
+    yield document["resources"]
+    path.write_text(json.dumps(document))
 
 
 def test_resources_of_other_providers_are_passed_over(ground):
     ground.apply(ONE)
-    path = ground.folder / "terraform.tfstate"
-    document = json.loads(path.read_text())
     foreign = {
         "mode": "managed",
         "type": "terraform_data",
@@ -39,9 +40,8 @@ def test_resources_of_other_providers_are_passed_over(ground):
         "provider": 'provider["terraform.io/builtin/terraform"]',
         "instances": [{"schema_version": 0, "attributes": {"id": "1"}}],
     }
-    data = {**foreign, "mode": "data", "type": "opsconsole_specialty"}
-    document["resources"] += [foreign, data]
-    path.write_text(json.dumps(document))
+    with edited(ground) as resources:
+        resources += [foreign, {**foreign, "mode": "data", "type": "opsconsole_specialty"}]
     found = ground.drift("terraform.tfstate", expect=0)
     assert {item["address"] for item in found.findings if item["bucket"] == "in_sync"} == {LINUX}
     assert "1 resources of other providers are not checked" in found.told
@@ -49,15 +49,13 @@ def test_resources_of_other_providers_are_passed_over(ground):
 
 def test_deposed_objects_and_modules_are_checked(ground):
     ground.apply(HOST)
-    path = ground.folder / "terraform.tfstate"
-    document = json.loads(path.read_text())
-    [host] = document["resources"]
-    host["instances"].append({**host["instances"][0], "deposed": "0badcafe"})
-    document["resources"].append({**host, "module": "module.m", "instances": host["instances"][:1]})
-    path.write_text(json.dumps(document))
-    ground.console.change("hosts", host["instances"][0]["attributes"]["id"], knowledge="changed")
-    found = ground.drift("terraform.tfstate")
-    assert found.drifted == {
+    ground.console.change("hosts", ground.id_of("opsconsole_host.web"), knowledge="changed")
+    with edited(ground) as resources:
+        [host] = resources
+        [instance] = host["instances"]
+        host["instances"] = [instance, {**instance, "deposed": "0badcafe"}]
+        resources.append({**host, "module": "module.m", "instances": [instance]})
+    assert ground.drift("terraform.tfstate").drifted == {
         "opsconsole_host.web",
         "opsconsole_host.web (deposed 0badcafe)",
         "module.m.opsconsole_host.web",
@@ -66,8 +64,8 @@ def test_deposed_objects_and_modules_are_checked(ground):
 
 def test_a_newer_schema_is_an_error(ground):
     ground.apply(ONE)
-    path = ground.folder / "terraform.tfstate"
-    path.write_text(path.read_text().replace('"schema_version": 0', '"schema_version": 1'))
+    with edited(ground) as resources:
+        resources[0]["instances"][0]["schema_version"] = 1
     found = ground.drift("terraform.tfstate", expect=1)
     assert "A newer release of opsconsole wrote it" in found.told
     # It has a bucket like any other, so no coverage claims that all was seen.
@@ -78,13 +76,11 @@ def test_a_newer_schema_is_an_error(ground):
 
 def test_an_attachment_of_a_newer_schema_is_managed(ground, world):
     ground.apply(world())
-    path = ground.folder / "terraform.tfstate"
-    document = json.loads(path.read_text())
-    for resource in document["resources"]:
-        if resource["type"] == "opsconsole_agent_plugin":
-            resource["instances"][0]["schema_version"] = 1
-            resource["instances"][0]["attributes"]["tags"] = {"of": "another shape"}
-    path.write_text(json.dumps(document))
+    with edited(ground) as resources:
+        for resource in resources:
+            if resource["type"] == "opsconsole_agent_plugin":
+                resource["instances"][0]["schema_version"] = 1
+                resource["instances"][0]["attributes"]["tags"] = {"of": "another shape"}
     found = ground.drift("terraform.tfstate", expect=1)
     assert found.bucket("opsconsole_agent_plugin.disk[0]") == "unchecked"
     assert found.bucket("opsconsole_agent_plugin.disk[1]") == "in_sync"
@@ -93,10 +89,8 @@ def test_an_attachment_of_a_newer_schema_is_managed(ground, world):
 
 def test_a_type_that_a_newer_release_brought_is_an_error(ground):
     ground.apply(ONE)
-    path = ground.folder / "terraform.tfstate"
-    document = json.loads(path.read_text())
-    document["resources"].append({**document["resources"][0], "type": "opsconsole_runbook"})
-    path.write_text(json.dumps(document))
+    with edited(ground) as resources:
+        resources.append({**resources[0], "type": "opsconsole_runbook"})
     found = ground.drift("terraform.tfstate", expect=1)
     assert "opsconsole_runbook.linux cannot be checked" in found.told
     assert "other providers" not in found.told
@@ -105,12 +99,9 @@ def test_a_type_that_a_newer_release_brought_is_an_error(ground):
 def test_an_attribute_of_another_shape_is_an_error(ground, world):
     ground.apply(world(), "broken")
     ground.apply(ONE, "whole")
-    path = ground.folder / "broken" / "terraform.tfstate"
-    document = json.loads(path.read_text())
-    for resource in document["resources"]:
-        if resource["type"] == "opsconsole_agent":
-            resource["instances"][0]["attributes"]["credential_config"] = ["x"]
-    path.write_text(json.dumps(document))
+    with edited(ground, "broken") as resources:
+        [agent, *_] = [item for item in resources if item["type"] == "opsconsole_agent"]
+        agent["instances"][0]["attributes"]["credential_config"] = ["x"]
     found = ground.drift(".", expect=1)
     assert "broken: its state was not read" in found.told
     assert "credential_config" in found.told
@@ -119,8 +110,8 @@ def test_an_attribute_of_another_shape_is_an_error(ground, world):
 
 def test_an_alias_without_its_program_is_not_guessed(ground):
     ground.apply(ONE)
-    path = ground.folder / "terraform.tfstate"
-    path.write_text(path.read_text().replace('opsconsole\\"]"', 'opsconsole\\"].west"'))
+    with edited(ground) as resources:
+        resources[0]["provider"] += ".west"
     found = ground.drift("terraform.tfstate", expect=1)
     assert found.bucket(LINUX) == "unchecked"
     assert "opsconsole.west is in a program that was not named" in found.of(LINUX)["reason"]
@@ -131,32 +122,28 @@ def test_a_create_of_unknown_outcome_is_unchecked(ground):
     """An agent too, although no documented operation shows agents."""
     agent = {"name": "ops", "host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
     ground.apply({"resource": HOST["resource"] | {"opsconsole_agent": {"ops": agent}}})
-    path = ground.folder / "terraform.tfstate"
-    written = path.read_text()
-    for address in ("opsconsole_host.web", "opsconsole_agent.ops"):
-        path.write_text(written)
-        own = f'"id": "{ground.id_of(address)}"'
-        path.write_text(written.replace(own, '"id": "outcome-unknown/0123456789abcdef"'))
+    for number, address in enumerate(("opsconsole_agent.ops", "opsconsole_host.web")):
+        with edited(ground) as resources:
+            own = resources[number]["instances"][0]["attributes"]
+            before, own["id"] = own["id"], "outcome-unknown/0123456789abcdef"
         found = ground.drift("terraform.tfstate", expect=1)
         assert found.bucket(address) == "unchecked"
         assert "It is not known" in found.of(address)["reason"]
         [told] = [item for item in found.document["diagnostics"] if "state rm" in item["detail"]]
         assert f"`opsconsole state rm '{address}'`" in told["detail"]
+        with edited(ground) as resources:
+            resources[number]["instances"][0]["attributes"]["id"] = before
 
 
 def test_what_was_never_seen_is_no_drift(ground):
     """An imported host holds nulls until it is read: a first sight is not a change."""
     ground.apply(HOST)
-
-    def forget(state: State) -> None:
-        [address] = state.addresses()
-        item = state.get(address)
-        assert item is not None
-        blank = {**dict.fromkeys(item.attributes), "id": item.attributes["id"], "name": "web"}
-        state.put(address, item._replace(attributes=blank, private=b""))
-
-    edited(ground, forget)
     ground.console.change("hosts", ground.id_of("opsconsole_host.web"), knowledge="news")
+    with edited(ground) as [host]:
+        [instance] = host["instances"]
+        known = {"id": instance["attributes"]["id"], "name": "web"}
+        instance["attributes"] = dict.fromkeys(instance["attributes"]) | known
+        del instance["private"]
     found = ground.drift("terraform.tfstate", expect=0)
     assert found.bucket("opsconsole_host.web") == "in_sync"
     assert "seen for the first time" in found.of("opsconsole_host.web")["reason"]
@@ -167,14 +154,8 @@ def test_what_neither_side_holds_is_in_sync(ground_on):
     """A console that leaves out what is unset, and a state that an import has just made."""
     ground = ground_on("sparse")
     ground.apply(HOST)
-
-    def forget(state: State) -> None:
-        [address] = state.addresses()
-        item = state.get(address)
-        assert item is not None
-        state.put(address, item._replace(private=b""))
-
-    edited(ground, forget)
+    with edited(ground) as [host]:
+        del host["instances"][0]["private"]
     found = ground.drift("terraform.tfstate", expect=0)
     assert found.bucket("opsconsole_host.web") == "in_sync"
     assert "knowledge" in found.of("opsconsole_host.web")["unobserved"]
@@ -184,16 +165,12 @@ def test_what_state_holds_and_the_console_does_not_show_is_unchecked(ground_on):
     ground = ground_on("sparse")
     ground.apply(HOST)
     address = "opsconsole_host.web"
-
-    def hold(state: State) -> None:
-        item = state.get(address)
-        assert item is not None
-        held = {**item.attributes, "mac": "02:00:00:00:00:01"}
-        memory = PrivateState.decode(item.private)
+    with edited(ground) as [host]:
+        [instance] = host["instances"]
+        instance["attributes"]["mac"] = "02:00:00:00:00:01"
+        memory = PrivateState.decode(base64.b64decode(instance["private"]))
         less = memory._replace(observed=memory.observed - {"mac"})
-        state.put(address, item._replace(attributes=held, private=less.encode()))
-
-    edited(ground, hold)
+        instance["private"] = base64.b64encode(less.encode()).decode()
     found = ground.drift("terraform.tfstate", expect=1)
     assert found.bucket(address) == "unchecked"
     assert found.of(address)["reason"] == "the console did not show mac, which state holds"
@@ -206,11 +183,9 @@ def test_what_state_holds_and_the_console_does_not_show_is_unchecked(ground_on):
 
 def test_sensitive_values_stay_hidden(ground):
     ground.apply({"resource": {"opsconsole_host": {"web": {"name": "web", "knowledge": "hush"}}}})
-    path = ground.folder / "terraform.tfstate"
-    document = json.loads(path.read_text())
-    [instance] = document["resources"][0]["instances"]
-    instance["sensitive_attributes"] = [[{"type": "get_attr", "value": "knowledge"}]]
-    path.write_text(json.dumps(document))
+    with edited(ground) as [host]:
+        [instance] = host["instances"]
+        instance["sensitive_attributes"] = [[{"type": "get_attr", "value": "knowledge"}]]
     ground.console.change("hosts", instance["attributes"]["id"], knowledge="hush hush")
     found = ground.drift("terraform.tfstate", expect=2)
     assert found.changed("opsconsole_host.web") == {"knowledge": (None, None)}
