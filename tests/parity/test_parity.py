@@ -1,11 +1,22 @@
-"""Random programs: both engines plan the same, and what one applies the other finds in place."""
+"""Random programs: both engines plan the same, and what one applies the other finds in place.
+
+On a sensible console they print the same plan document, whole.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from consoles import CONSOLES
+from opsconsole import resources
 from opsconsole.emulator import serve
+from opsconsole.language import lasting_values, resolve_variables
+from opsconsole.language.reading import load_directory
+from opsconsole.reconcile.changes import Plan
+from opsconsole.reports import plan_json
 from parity_cases import Case, Step, cases, declared, whole
 from parity_events import happen, prepare
 from sampling import EVERYTHING
@@ -14,6 +25,30 @@ from worlds import World, actions
 BATCHES = 15 if EVERYTHING else 1
 CASES = 40 if EVERYTHING else 20
 PROFILES = ("default", "sparse", "fickle", "bumping")
+
+
+MISSING: Final = "(missing)"
+DIFFERENT: Final = {
+    "terraform_version": "the native engine names the version of Terraform whose format it prints",
+    "timestamp": "each plan has its own",
+}
+"""Members of the document that differ, and why."""
+VARIABLES: Final = {
+    "plain": {"type": "string", "default": "a"},
+    "number": {"type": "number", "default": "5"},
+    "none": {"default": None},
+    "secret": {"default": "x", "sensitive": True},
+    "set": {"type": "set(string)", "default": ["b", "a"]},
+    "object": {"type": "object({a = string, b = optional(number, 3)})", "default": {"a": "1"}},
+    "mixed": {"default": [1, "a", {"b": None}]},
+    "checked": {
+        "default": "ok",
+        "validation": [
+            {"condition": "${length(var.checked) > 1}", "error_message": "Too short."},
+            {"condition": "${length(var.checked) < 9}", "error_message": "Too long."},
+        ],
+    },
+}
 
 
 @pytest.mark.unmeasured
@@ -50,7 +85,7 @@ def live(worlds: list[World], batch: dict[str, Case]) -> None:
             for prefix, step in steps.items():
                 for event in step.behind:
                     happen(world, prefix, event)
-            world.write(whole(steps))
+            world.write(with_outputs(whole(steps)))
             compare_plans(world, steps)
         ours, theirs = worlds
         ours.native_apply()
@@ -65,6 +100,8 @@ def compare_plans(world: World, steps: dict[str, Step]) -> None:
     native = world.native_plan()
     judge = world.terraform.plan()
     ours, theirs = actions(native), judge.actions
+    if world.console.profile.name == "default":
+        compare_documents(world, native, judge.json)
     for address in sorted({*ours, *theirs}):
         prefix = address.partition(".")[2].partition("_")[0]
         if read_before_its_host(address, prefix, steps[prefix]) and address not in ours:
@@ -75,6 +112,15 @@ def compare_plans(world: World, steps: dict[str, Step]) -> None:
                 f"{steps[prefix]}"
             )
     assert bool(theirs) == (not native.empty)
+
+
+def compare_documents(world: World, native: Plan, theirs: dict[str, Any]) -> None:
+    """Both engines print the same, but for what differs for a reason."""
+    program = load_directory(world.folder, resources)
+    values = resolve_variables(program, directory=world.folder, environment={})
+    ours = plan_json.document(native, program=program, variables=lasting_values(values))
+    told = list(differences(comparable(ours), comparable(theirs)))
+    assert told == [], "native and Terraform:\n" + "\n".join(told[:40])
 
 
 def read_before_its_host(address: str, prefix: str, step: Step) -> bool:
@@ -102,3 +148,44 @@ def compare_states(ours: World, theirs: World) -> None:
                 if (mine or {}).get(key) != (judge or {}).get(key)
             }
             pytest.fail(f"{address} in state, native and Terraform: {told}")
+
+
+def with_outputs(program: dict[str, Any]) -> dict[str, Any]:
+    """Add variables, and outputs that refer to the agents, directly and through a local value."""
+    program = program | {"variable": VARIABLES}
+    agents = program.get("resource", {}).get("opsconsole_agent", {})
+    if not agents:
+        return program
+    first, *_ = agents
+    values = {"host": "${local.host}", "agent": {"name": f"${{opsconsole_agent.{first}.name}}"}}
+    return program | {
+        "locals": {"host": f"${{opsconsole_agent.{first}.host_id}}"},
+        "output": {name: {"value": value} for name, value in values.items()},
+    }
+
+
+def comparable(document: dict[str, Any]) -> dict[str, Any]:
+    """Return what both engines must agree about; Terraform orders some lists at random."""
+    kept = {name: item for name, item in document.items() if name not in DIFFERENT}
+    if "relevant_attributes" in kept:
+        kept["relevant_attributes"] = sorted(kept["relevant_attributes"], key=str)
+    for item in kept.get("resource_changes", ()):
+        # Terraform has no word for the adoption of a specialty.
+        if item["type"] == "opsconsole_specialty" and item["change"]["before"] is None:
+            item["change"] = item["change"] | {"actions": ["create"], "importing": {}}
+    if "prior_state" in kept:
+        kept["prior_state"] = kept["prior_state"] | {"terraform_version": ""}
+    return kept
+
+
+def differences(ours: Any, theirs: Any, path: str = "") -> Iterator[str]:
+    """Yield each place where two JSON values differ."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for name in sorted({*ours, *theirs}):
+            left, right = ours.get(name, MISSING), theirs.get(name, MISSING)
+            yield from differences(left, right, f"{path}.{name}")
+    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        for index, (left, right) in enumerate(zip(ours, theirs, strict=True)):
+            yield from differences(left, right, f"{path}[{index}]")
+    elif type(ours) is not type(theirs) or ours != theirs:
+        yield f"{path}: {ours!r:.300} {theirs!r:.300}"
