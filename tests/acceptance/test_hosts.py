@@ -191,3 +191,24 @@ def test_a_host_of_one_name_at_another_address_comes_after_the_old_one(policy, a
     engine.plan_run(expect={0})
     assert [row["name"] for row in console.rows("hosts")] == ["web"]
     assert "opsconsole_host.new" in held(engine)
+
+
+def test_a_description_can_be_made_null_and_a_tag_may_have_no_value(project, console_of):
+    console = console_of("dropping")
+    mac = "02:00:00:00:00:01"
+    host = {"name": "web", "tags": ["retired:", "env:prod"], "mac": mac}
+    row = {"id": "blk_format", "no_description": True}
+    engine = project(program(host={"web": host}, blacklisted_command={"f": row}), console)
+    run = engine.apply()
+    [kept] = [item for item in run.warnings if "mac" in item["summary"]]
+    assert "kept another value for mac" in kept["summary"]
+    assert "description" not in (console.row("blacklists", "blk_format") or {})
+    [kept] = console.rows("hosts")
+    assert set(kept["tags"]) == {"retired:", "env:prod"}
+    assert held(engine)["opsconsole_host.web"]["mac"] == mac
+    again = engine.plan_run(expect={0})
+    assert not [item for item in again.warnings if "mac" in item["summary"]]
+
+    engine.write(program(blacklisted_command={"f": row | {"description": "formats"}}))
+    [error] = engine.plan_run(expect={1}).errors
+    assert "no_description = true" in error["summary"]

@@ -168,3 +168,12 @@ def test_refused_reads(applied, console):
     console.fault(path="/plugins$", status=400, code="INVALID_CURSOR", times=None)
     [error] = engine.plan_run(expect={1}).errors
     assert "code INVALID_CURSOR, request id req_" in error["detail"]
+
+
+def test_a_key_that_may_not_write_hosts_learns_what_reading_needs(applied, console):
+    engine = applied(program(host={"web": {"name": "web"}}), console)
+    console.change("keys", "key_main", write_orgs=["org_lab"], read_orgs=["org_main"])
+    run = engine.plan_run(expect={0})
+    [told] = [item for item in run.warnings if "was not checked" in item["summary"]]
+    assert "takes the right to write" in told["detail"]
+    assert "host_get" in told["detail"]

@@ -98,18 +98,6 @@ def test_an_agent_moves_away_before_its_host_of_the_same_block_is_deleted(native
     assert writes == ["agent_update", "host_delete"]
 
 
-def test_a_host_is_not_deleted_under_what_the_plan_keeps(native):
-    native.apply(_agent())
-    [host] = native.console.rows("hosts")
-    result = native.apply(
-        {"opsconsole_agent": _agent(host_id=host["id"])["opsconsole_agent"]}, "-force", expect=1
-    )
-
-    assert "opsconsole_host.web cannot be deleted" in result.text
-    assert "would also archive opsconsole_agent.a. Remove these too" in result.text
-    assert native.console.rows("hosts") == [host]
-
-
 def test_an_agent_follows_its_replaced_host_whatever_it_ignores(native):
     native.apply(_agent(lifecycle={"ignore_changes": ["host_id"]}))
 
@@ -177,20 +165,6 @@ def test_a_plugin_that_its_agent_declares_outlives_its_attachment(native):
     }
     assert native.actions() == {}
     assert native.console.request_counts().get("plugin_detach", 0) == 0
-
-
-def test_nothing_is_created_on_a_host_whose_replacement_fails(native):
-    web = {"count": 2, "name": "web-${count.index}", "lifecycle": {"create_before_destroy": True}}
-    native.apply({"opsconsole_host": {"web": web}})
-    agent = _agent(host_id="${opsconsole_host.web[0].id}")["opsconsole_agent"]
-    result = native.apply(
-        {"opsconsole_host": {"web": web | {"external_id": "2"}}, "opsconsole_agent": agent},
-        "-force",
-        expect=1,
-    )
-
-    assert "would not create the host" in result.text
-    assert native.console.rows("agents") == []
 
 
 def test_an_agent_that_is_created_first_survives_the_deletion_of_its_old_host(native):

@@ -217,3 +217,21 @@ def test_a_folder_that_cannot_be_entered(unwritable):
     assert "unexpected" not in seen.stderr
     assert "Traceback" not in seen.stderr
     inner.chmod(0o755)
+
+
+def test_an_error_that_names_an_object_in_state_says_its_address(native):
+    host = {"name": "web"}
+    ids = {"host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
+    resources = {
+        "opsconsole_host": {"web": host},
+        "opsconsole_specialty": {"linux": {"key": "linux-server"}},
+        "opsconsole_agent": {"ops": {"name": "ops", **ids}},
+    }
+    native.apply(resources)
+    agent_id = native.attributes("opsconsole_agent.ops")["id"]
+    busy = {"status": 409, "code": "BUSY", "details": {"blocked_by": agent_id}}
+    native.console.fault(operation="host_update", holds="knowledge", **busy)
+    host["knowledge"] = "new"
+    told = " ".join(native.apply(resources, expect=1).text.replace("│", " ").split())
+    assert "opsconsole_agent.ops" in told
+    assert f'"ops" ({agent_id})' in told

@@ -78,3 +78,16 @@ def test_the_agent_that_an_attach_is_answered_with_is_kept(native):
     assert "is archived" in native.run("apply", "-auto-approve", "-force").text
     assert native.attributes("opsconsole_agent.a")["status"] == "archived"
     assert native.actions() == {"opsconsole_agent.a": ["create"]}
+
+
+def test_what_the_console_keeps_otherwise_is_not_said_to_be_changed_by_others(native_on):
+    native = native_on("tidying")
+    host = {"name": "web", "knowledge": " kept trimmed "}
+    native.apply({"opsconsole_host": {"web": host, "other": {"name": "other"}}})
+    other = native.attributes("opsconsole_host.other")["id"]
+    native.console.change("hosts", other, knowledge="new", updated_at="2100-01-01T00:00:00Z")
+
+    told = native.run("plan").out
+    keeps = "differs, with the same updated_at: the console keeps other values than were declared"
+    assert f"# opsconsole_host.web {keeps}" in told
+    assert "# opsconsole_host.other has changed" in told

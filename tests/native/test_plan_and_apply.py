@@ -80,11 +80,6 @@ def test_apply_asks(native, answer, words, code, said):
     assert len(native.console.rows("hosts")) == (1 if code == 0 else 0)
 
 
-def test_nothing_to_do_asks_nothing(native):
-    native.apply({"opsconsole_host": {"a": {"name": "a"}}})
-    assert "Enter a value" not in native.run("apply", "-input=false").out
-
-
 def test_plan_as_json_is_terraforms(native, fleet):
     native.write(fleet(2))
     plan = native.plan()

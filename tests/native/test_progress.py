@@ -1,7 +1,6 @@
 """Lines and messages of an apply that goes on for long."""
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -53,15 +52,6 @@ def test_of_many_the_first_are_named(at_once):
     lines.tick()
     assert len(written) == FEW + 1
     assert written[-1] == "… and 5 more"
-
-
-def test_what_has_just_begun_is_not_spoken_of() -> None:
-    written: list[str] = []
-    lines = Lines(written.append)
-    lines.begin_step(step("a"))
-    time.sleep(0.01)
-    lines.tick()
-    assert len(written) == 1
 
 
 @pytest.mark.parametrize(
@@ -116,14 +106,6 @@ def test_nothing_is_estimated_before_there_is_something_to_go_by() -> None:
     assert change_many(progress, 1) == "…", "one change, alone before hundreds that go together"
     clock.now += 1.0
     assert change_many(progress, 19) == "5.0/s · 2m16s left"
-
-
-def test_nothing_is_estimated_at_once() -> None:
-    clock = Clock()
-    progress = Progress(get_time=clock, speed_estimate_period=10.0)
-    progress.add_task("", total=701)
-    clock.now += 0.5
-    assert change_many(progress, 20) == "…"
 
 
 def test_the_estimate_follows_the_recent_rate() -> None:

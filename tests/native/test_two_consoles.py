@@ -57,7 +57,7 @@ def test_two_providers_of_one_console_are_one(native):
     write(native, {AGENT: {"b": agent}})
     refused = native.run("plan", expect=1).text
     assert f"{HOST}.a cannot be deleted" in refused
-    assert f"{AGENT}.b" in refused
+    assert f"would also archive {AGENT}.b. Remove these too" in refused
 
 
 def test_a_deletion_that_was_cut_off_is_settled_on_its_own_console(native):
