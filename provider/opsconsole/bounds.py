@@ -16,8 +16,8 @@ class Broken(NamedTuple):
     """A value that breaks its bounds.
 
     Attributes:
-        found: What was found, to be read after the attribute's name: `cannot be 0`.
-        wanted: What is wanted instead, without a capital and a full stop.
+        found: The wrong value, to be read after the attribute's name: `cannot be 0`.
+        wanted: The value wanted instead, without a capital and a full stop.
         closest: The allowed value that is most like the one found, where there is one.
     """
 

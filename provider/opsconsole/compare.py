@@ -55,12 +55,12 @@ def _entry_satisfies(kept: Value, asked: Value) -> bool:
 def unsatisfied_fields(
     asked: Mapping[str, Value], kept: Mapping[str, Value], names: Iterable[str]
 ) -> list[str]:
-    """Return those of `names` whose value in `kept` is not what `asked` asks for, in order."""
+    """Return the `names` whose value in `kept` does not satisfy `asked`, in order."""
     return [name for name in names if not satisfies(kept.get(name), asked.get(name))]
 
 
 def changed_fields(
     before: Mapping[str, Value], after: Mapping[str, Value], names: Iterable[str]
 ) -> list[str]:
-    """Return those of `names` whose values differ, in the order given."""
+    """Return the `names` whose values differ, in order."""
     return [name for name in names if not same(before.get(name), after.get(name))]

@@ -1,5 +1,5 @@
-"""The vocabulary of definitions: what an attribute, a resource and a data source are made of, and
-how a definition judges a declaration.
+"""The vocabulary of definitions: the parts of an attribute, a resource and a data source, and how
+a definition judges a declaration.
 
 A definition is data about a resource. The Terraform schema, request bodies, both engines' diffs,
 the order of apply, the constructs and the reference pages are all read from it. No I/O here, and
@@ -55,7 +55,7 @@ class Kind(Enum):
 
 
 class Notation(Enum):
-    """What a text is written as where the document gives no bound: another text is a warning."""
+    """The notation of a text that the document does not bound: another text is a warning."""
 
     ADDRESS = "an IP address"
     SUBNET = "a subnet"
@@ -73,7 +73,7 @@ class Notation(Enum):
 
 
 class ChangeRule(Enum):
-    """What a changed declaration of an attribute asks for."""
+    """The effect of a changed declaration of an attribute."""
 
     UPDATE = "update"
     """The update operation takes it."""
@@ -99,7 +99,7 @@ class Attribute:
         optional: May be set in the configuration.
         computed: The console may supply it. With `optional`: it does where the user sets none.
         sensitive: Never shown in plans.
-        change: What a changed declaration asks for.
+        change: The effect of a changed declaration.
         lifted_by: The operation that turns `change` into `ChangeRule.UPDATE`.
         local: Known to the provider only; never sent and never answered by the console.
         creatable: Part of the create body (for a host: of an import row).
@@ -154,14 +154,14 @@ class Attribute:
         return value
 
     def problems(self, value: Value, path: Path = ()) -> Iterator[Diagnostic]:
-        """Yield what is wrong with its value in a declaration.
+        """Yield the problems of its value in a declaration.
 
         A null or unknown value passes; a null element of a list or a set of strings is an error. Of
         the rest, only bounds that the document attributes to a field are errors; what is probably a
         slip is a warning.
 
         Args:
-            path: The path of what it is an attribute of.
+            path: The path of the object that it belongs to.
         """
         if value is None or value is UNKNOWN:
             return
@@ -218,7 +218,7 @@ class _Attributed:
         return dict.fromkeys(self.names)
 
     def refuse_read_only(self, config: Attributes) -> list[Diagnostic]:
-        """Refuse what a declaration sets and only the console supplies."""
+        """Refuse a declaration of attributes that only the console supplies."""
         return [
             error(
                 f"{item.name} is read only", "Leave it out: the console supplies it.", (item.name,)
@@ -253,7 +253,7 @@ class Way:
 
     Attributes:
         operation: The name of the operation (`v1.operations`). Empty: no call is made for it.
-        note: What it does, or what is done instead.
+        note: Its effect, or the substitute for it.
         whole: Whether it does all of the step.
         setting: The name and the value of the setting that allows it; empty: it is always allowed.
     """
@@ -284,7 +284,7 @@ class ResourceDefinition(_Attributed):
             read before this one. Empty: there is none.
         recognised_by: The attribute on which a console may recognise an object that is there when
             another is created; empty: there is none.
-        rules: Yields what is wrong with a declaration beyond the bounds of its attributes.
+        rules: Yields the problems of a declaration beyond the bounds of its attributes.
         look: How the graph of a program draws it.
     """
 
@@ -319,7 +319,7 @@ class ResourceDefinition(_Attributed):
         return tuple(attribute for attribute in self.attributes if attribute.refers_to)
 
     def deletion_policy(self, values: Attributes) -> str:
-        """Return what the removal of an object means; empty: there is no choice."""
+        """Return the effect of removing an object; empty: there is no choice."""
         policy = self.by_name.get("deletion_policy")
         # The first of the policies is the default.
         return "" if policy is None else values.get(policy.name) or policy.bounds.allowed[0]
@@ -329,7 +329,7 @@ class ResourceDefinition(_Attributed):
         return self.deletion_policy(values) == "abandon"
 
     def problems(self, config: Attributes) -> list[Diagnostic]:
-        """Return what is wrong with a declaration: by its attributes, and by its own rules.
+        """Return the problems of a declaration: by its attributes, and by its own rules.
 
         Nothing is asked of the console.
         """

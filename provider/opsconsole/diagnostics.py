@@ -26,8 +26,8 @@ class Diagnostic:
     """One message to the user: its words, and what programs ask of it.
 
     Attributes:
-        summary: One line without a full stop: what is wrong.
-        detail: What was seen, and the remedy; without the words of `cause`.
+        summary: The problem, on one line without a full stop.
+        detail: The observation, and the remedy; without the words of `cause`.
         path: The attribute at fault, or empty.
         cause: The error behind it, such as an answer of the console, where there is one.
         addresses: The resources that it is about, as far as the engine knows them.

@@ -35,7 +35,7 @@ Whole: Final = BeforeValidator(_whole)
 
 
 def what_is_wrong(problem: ValidationError) -> str:
-    """Return each place that is wrong, what was expected there, and what it holds."""
+    """Return each wrong place, with the expected and the actual value."""
     return "; ".join(map(_sentence, problem.errors(include_url=False)))
 
 

@@ -56,11 +56,11 @@ class ProblemKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What an error knows, kept beside the words in which a user reads it.
+    """The facts of an error, beside the words for the user.
 
     Attributes:
         kind: What kind of problem it is.
-        message: What was wrong, without the operation, the request id and the remedy.
+        message: The problem, without the operation, the request id and the remedy.
         operation: The call that met it, `POST /api/v1/agents`; empty: none, or not known.
         answer: The error body that the console answered with, where it was one.
         text: All of it as one paragraph. Empty where the diagnostic's detail holds it already.
@@ -291,7 +291,7 @@ class UnexpectedAnswer(ConsoleError):
     """An answer of another shape than the document shows: status, content type and a beginning.
 
     `status` is its HTTP status, where one was seen; `operation` the call, where the message is to
-    name it. `safe_to_repeat`: the call certainly had no effect, whatever answered it.
+    name it. `safe_to_repeat`: the call certainly had no effect.
     `without_body`: the status is a success, and the body is empty.
     """
 
@@ -314,7 +314,7 @@ class UnexpectedAnswer(ConsoleError):
 
     @property
     def cause(self) -> Cause:
-        """What this error knows, the operation apart from what was wrong."""
+        """The facts of this error, the operation apart from the problem."""
         return Cause(
             self.kind, self._without_operation, self.operation, text=str(self), status=self.status
         )

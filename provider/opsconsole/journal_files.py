@@ -1,7 +1,7 @@
 """Where a journal of the native engine is, and which of them were left behind by a crash.
 
 Only names, the place of a state that `terraform init` noted, and a finder: both engines look here,
-and neither needs to know what a journal holds.
+and neither needs to know the content of a journal.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def check_no_device(descriptor: int) -> None:
 
 
 def read_named(path: Path, most: int = MOST_BYTES) -> bytes:
-    """Return what a file holds.
+    """Return the content of a file.
 
     Raises:
         OSError: It cannot be read, is a device, or has more than `most` bytes.
@@ -105,7 +105,7 @@ def file_error(
     """Say in one error what could not be done with a file, and why the system refused.
 
     Args:
-        action: A verb for what was tried, such as `write`.
+        action: The verb of the failed action, such as `write`.
         outcome: A sentence on what holds now, such as "The state is as it was."
     """
     refusal = error if isinstance(error, OSError) else OSError(errno.ENOMEM, "MemoryError")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a sentence that names what is like `name`, or else all there is."""
+    """Return a sentence with the `known` names like `name`, or else with all of them."""
     names = list(known)
     near = nearest(name, names)
     if near:

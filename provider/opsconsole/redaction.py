@@ -38,7 +38,7 @@ class Redaction:
     def learn(self, secret: str | None) -> None:
         """Hide `secret` from now on, and each value of a `name=value` cookie too.
 
-        A placeholder such as `svc_ak_…` is none: to hide it would hide what is wrong with it.
+        A placeholder such as `svc_ak_…` is none: to hide it would hide the mistake.
         """
         if secret is None:
             return

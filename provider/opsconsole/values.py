@@ -1,4 +1,4 @@
-"""Wire values: what an attribute may hold on its way between an engine and the lifecycle.
+"""Wire values: the values of attributes between an engine and the lifecycle.
 
 A value is None (null), UNKNOWN, a str, int, bool, a list of values or a dict of values. Sets are
 lists, sorted and without duplicates. A resource's value is a dict with every attribute present.

@@ -135,7 +135,7 @@ ITEM: Final = "*"
 
 
 class Splat(Node):
-    """`source[*]…`: the second operand says what is taken of each element.
+    """`source[*]…`: the second operand is evaluated for each element.
 
     A single value counts as one element, null as none.
     """

@@ -16,7 +16,7 @@ def _command(value: str) -> str:
 
 
 class AppFile(BaseModel):
-    """What is read of a cdktf.json; its other members are the cdktf command's."""
+    """The members of a cdktf.json that are read; the others are for the cdktf command."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
     app: Annotated[str, AfterValidator(_command)]
@@ -25,7 +25,7 @@ class AppFile(BaseModel):
 
 
 def app_file(document: Any) -> AppFile:
-    """Return what a cdktf.json holds.
+    """Return the content of a cdktf.json.
 
     Raises:
         ValueError: It is not of the model's shape; the message names every place.

@@ -163,7 +163,7 @@ def _check_ignored(path: AttributePath, definition: BlockDefinition, where: str)
 
 
 def check_name(name: str, where: str) -> None:
-    """Refuse what is not a name.
+    """Refuse anything but a name.
 
     Raises:
         UserError: It is not one.
@@ -184,7 +184,7 @@ def check_arguments(body: Mapping[str, Any], allowed: Collection[str], where: st
 
 
 def check_versions(text: str, where: str) -> None:
-    """Refuse what is not a list of version constraints.
+    """Refuse anything but version constraints.
 
     Raises:
         UserError: It is not one.
@@ -334,7 +334,7 @@ _PROVIDER: Final = re.compile(r"([\w-]+)(?:\.([\w-]+))?")
 
 
 def provider_key(body: Mapping[str, Json], where: str) -> str:
-    """Return what the meta-argument `provider` names, `NAME` or `NAME.ALIAS`; empty if not set.
+    """Return the meta-argument `provider`, `NAME` or `NAME.ALIAS`; empty if not set.
 
     Raises:
         OnlyTerraform: It is not NAME or NAME.ALIAS.

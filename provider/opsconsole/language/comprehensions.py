@@ -23,7 +23,7 @@ from opsconsole.values import UNKNOWN
 
 
 class _For(Node):
-    """What the forms share; the collection and the results are operands."""
+    """The common part of all forms; the collection and the results are operands."""
 
     __slots__ = ("condition", "names")
 
@@ -85,7 +85,7 @@ class _For(Node):
             convert(trial, BOOL)
 
     def collect(self, results: Sequence[Value], scope: Scope) -> Value:
-        """Return what the results of all rounds make: of each a value, or a key and a value."""
+        """Combine the results of all rounds: each has a value, or a key and a value."""
         raise NotImplementedError
 
 

@@ -40,7 +40,7 @@ class Constraint:
         type: The type to convert to.
         inner: The constraint of elements, where `type` is a list, a set or a map.
         attributes: The constraints of an object's attributes.
-        optional: The defaults of those that may be left out.
+        optional: The defaults of optional attributes.
         items: The constraints of a tuple's elements.
     """
 

@@ -358,7 +358,7 @@ def attribute_type(attribute: Attribute) -> Type:
 def to_declared(attribute: Attribute, value: Value) -> Value:
     """Return a value of the language as `attribute` takes it; marks stay.
 
-    What a nested object leaves out is null; what it has too much is dropped, as Terraform does.
+    Missing members of a nested object become null, superfluous ones are dropped, as in Terraform.
 
     Raises:
         EvaluationError: The value does not fit.

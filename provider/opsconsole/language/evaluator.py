@@ -56,7 +56,7 @@ class Evaluated:
     Attributes:
         values: Every attribute of the definition; null where none is declared, UNKNOWN where it is
             known only after apply.
-        sensitive: Paths of what must not be shown, beyond what the definition says.
+        sensitive: Paths of sensitive values, beyond those of the definition.
     """
 
     values: Attributes
@@ -108,7 +108,7 @@ class Evaluator:
 
         Args:
             variables: Values of all variables, as `resolve_variables` returns them.
-            lookup: Returns what an instance holds by its full address: a wire value, or None
+            lookup: Returns the value of an instance by its full address: a wire value, or None
                 (or UNKNOWN) where that is not known yet.
             sensitive: Returns the sensitive paths of an instance that this evaluator has not
                 evaluated itself, from state.
@@ -188,7 +188,7 @@ class Evaluator:
         return configured
 
     def examine(self, instance: Instance, problems: list[UserError]) -> Evaluated:
-        """Return the configuration of an instance; add what is wrong with it to `problems`.
+        """Return the configuration of an instance; add its problems to `problems`.
 
         A value that has none is unknown.
         """

@@ -1,5 +1,5 @@
 """Why an expression could not be evaluated, before it is known whose expression it is; and the
-bounds on what a program may ask for.
+bounds on the size of a program's values.
 
 The failures do not leave the package: the evaluator turns them into a UserError with the construct
 path.

@@ -133,7 +133,7 @@ class _Finder:
         self._reading: list[str] = []
 
     def of_block(self, block: Block) -> tuple[str, ...]:
-        """Return what a block depends on."""
+        """Return the dependencies of a block."""
         title = block.title
         found: dict[str, None] = {}
         for name, value in block.arguments.items():
@@ -157,14 +157,14 @@ class _Finder:
         self.problems.setdefault(str(problem), problem)
 
     def of(self, title: str, value: Json, depends_on: Iterable[str] = ()) -> tuple[str, ...]:
-        """Return what a value depends on."""
+        """Return the dependencies of a value."""
         found: dict[str, None] = {}
         self._collect(value, title, "", found)
         found.update(dict.fromkeys(self._declared_among(depends_on, title)))
         return tuple(found)
 
     def of_provider(self, key: str) -> tuple[str, ...]:
-        """Return what the settings of a provider depend on."""
+        """Return the dependencies of a provider's settings."""
         if key not in self._providers:
             block = self._program.providers.get(key)
             if block is None and "." in key:
@@ -180,7 +180,7 @@ class _Finder:
         return self._providers[key]
 
     def of_local(self, name: str, user: str) -> tuple[str, ...]:
-        """Return what a local value depends on."""
+        """Return the dependencies of a local value."""
         known = self._locals.get(name)
         if known is not None:
             return known
@@ -222,7 +222,7 @@ class _Finder:
             found.update(dict.fromkeys(self.attempt(reference, where)))
 
     def attempt(self, reference: Reference, where: str) -> tuple[str, ...]:
-        """Return what a reference leads to; nothing where it leads nowhere, which is noted."""
+        """Return the blocks that a reference leads to; one that leads nowhere is noted."""
         try:
             return self._targets(reference, where)
         except UserError as problem:
@@ -256,7 +256,7 @@ class _Finder:
         return (self._block(named, reference.source_text(), where),)
 
     def _of_remote_state(self, address: str | None, written: str, where: str) -> tuple[str, ...]:
-        """Return what the arguments of a `terraform_remote_state` depend on."""
+        """Return the dependencies of a `terraform_remote_state`, by its arguments."""
         name = (address or "").removeprefix(remote_states.PREFIX)
         block = self._program.remote_states.get(name)
         if block is None:

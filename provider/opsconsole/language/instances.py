@@ -69,7 +69,7 @@ class Trigger:
 
 
 def count_entries(value: Value) -> dict[InstanceKey, Value]:
-    """Return the keys of what `count = value` makes.
+    """Return the keys of the instances that `count = value` makes.
 
     Raises:
         EvaluationError: The value is unknown, null, sensitive, or no whole number from 0 on.
@@ -96,7 +96,7 @@ def _check_instances(number: int) -> None:
 
 
 def each_entries(value: Value) -> dict[str, Value]:
-    """Return keys and values of what `for_each` goes over, sorted.
+    """Return the keys and values of `for_each = value`, sorted.
 
     Raises:
         EvaluationError: The value is unknown, null, sensitive, or neither a map nor a set of

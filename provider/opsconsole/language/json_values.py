@@ -73,7 +73,7 @@ class Repeated(dict[str, Any]):
 
 
 def read_json(path: Path) -> Any:
-    """Return what a JSON file says; an object in which a name is declared twice is a Repeated.
+    """Return the content of a JSON file; an object with a repeated name is a Repeated.
 
     Raises:
         UserError: It cannot be read, or is not JSON; the message gives file, line and column.
@@ -116,7 +116,7 @@ def _read_text(path: Path) -> str:
 def parse_json(
     text: str, members: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None = None
 ) -> Any:
-    """Return what a JSON text says, in values of the language; `members` makes its objects.
+    """Return the content of a JSON text, in values of the language; `members` makes its objects.
 
     Raises:
         ValueError: It is not JSON.
@@ -350,7 +350,7 @@ def unknown_language(what: str, name: str, known: Iterable[str], where: str) -> 
     follow: they judge it.
 
     Args:
-        what: What the name is of, such as `block type`.
+        what: The kind of name, such as `block type`.
         known: The names that are known here.
     """
     named = f'{where}: the {what} "{name}"'

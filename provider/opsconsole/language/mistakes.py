@@ -61,7 +61,7 @@ class _Search:
     """One search for mistakes.
 
     Attributes:
-        found: The mistakes, by what is their cause: one local value may spoil many blocks.
+        found: The mistakes by their causes: one local value may spoil many blocks.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class _Search:
         self._attempt(build_graph, self._program)
 
     def look_at_values(self) -> None:
-        """Find what is wrong with local values, blocks, providers, imports and outputs."""
+        """Find the mistakes in local values, blocks, providers, imports and outputs."""
         program, evaluator = self._program, self._evaluator
         for name in program.locals:
             self._attempt(evaluator.check_local, name)
@@ -138,7 +138,7 @@ class _Search:
                 self._note(replace(item, summary=f"{block.title}: {item.summary}"), block)
 
     def _of_declaration(self, instance: Instance, values: Attributes) -> Iterable[Diagnostic]:
-        """Yield what the definition of a resource says of its declaration."""
+        """Yield the problems of a declaration by the definition of its resource."""
         block = instance.block
         definition = block.definition
         if not isinstance(definition, ResourceDefinition):

@@ -112,7 +112,7 @@ class Block:
 
     Attributes:
         mode: `managed` or `data`.
-        arguments: What is declared, meta-arguments left out.
+        arguments: The declared arguments, without meta-arguments.
         provider: Key of its provider block: `opsconsole` or `opsconsole.alias`.
         depends_on: Addresses of blocks, keys left out.
         definition: What its type has.
@@ -248,12 +248,12 @@ class Program:
         blocks: Resources and data sources by address, in the order of reading.
         providers: Provider blocks by key; a key that a block names without one is left out.
         remote_states: The states of other stacks that this one refers to, by name.
-        readings: What was read of these, so that each is read once.
-        required_providers: Local name to what is required of it.
+        readings: Their states, so that each is read once.
+        required_providers: Local name to requirements.
         settings: The provider's settings.
-        warnings: Construct path and text of what constructs remarked when they were synthesised.
+        warnings: Construct path and text of the warnings that constructs gave at synthesis.
         engine: The real engine of the directory.
-        unread: Names of what is declared and could not be read: `opsconsole_host.web`, `var.v`.
+        unread: Names of declarations that could not be read: `opsconsole_host.web`, `var.v`.
     """
 
     root: Path

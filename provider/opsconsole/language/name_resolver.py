@@ -1,4 +1,4 @@
-"""What the names of a program stand for: variables, local values, resources, settings, `each`.
+"""The names of a program: variables, local values, resources, settings, `each`.
 
 Resources are reached in constant time per reference: one instance is looked up for a reference to
 one, and what stands for all instances of a block is made once.
@@ -93,7 +93,7 @@ class NameResolver:
         return unknown()
 
     def value_of(self, reference: Reference) -> Value:
-        """Return what a reference stands for.
+        """Return the value of a reference.
 
         Raises:
             EvaluationError: Nothing has that name, or it lacks that attribute.
@@ -253,7 +253,7 @@ class NameResolver:
         return value
 
     def _lookup_instance(self, address: str) -> Attributes | None:
-        """Return what an instance holds; None is counted, as nothing made of it may be kept."""
+        """Return the value of an instance; None is counted, as no result of it may be kept."""
         values = self._lookup(address)
         if values is None or values is UNKNOWN:
             self._missed += 1

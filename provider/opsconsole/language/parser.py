@@ -317,7 +317,7 @@ class Parser:
         return Literal(_CONSTANTS[name]) if name in _CONSTANTS else Reference((name,))
 
     def _until(self, bracket: str, read: Callable[[], Node]) -> Node:
-        """Read what is in brackets, in which line breaks are blanks unless `read` asks for them."""
+        """Read up to a closing bracket; line breaks are blanks unless `read` asks for them."""
         lines, self._lines = self._lines, False
         node = read()
         self._expect(bracket)

@@ -171,7 +171,7 @@ class _Reader:
     unread: set[str] = field(default_factory=set)
 
     def attempt(self, name: str, read: Callable[..., None], *arguments: Any) -> None:
-        """Read a part of the program; what is wrong with it is kept.
+        """Read a part of the program; its errors are kept.
 
         Args:
             name: How other parts refer to it, or empty.
@@ -184,7 +184,7 @@ class _Reader:
             self.unread.add(name)
 
     def program(self, root: Path, stack: str) -> Program:
-        """Return what was read.
+        """Return the program.
 
         Raises:
             OnlyTerraform: Something in it is for Terraform.

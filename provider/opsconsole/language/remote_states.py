@@ -72,12 +72,12 @@ def stack_of(block: Block) -> str:
 
 
 def read(block: Block, arguments: Mapping[str, Any], root: Path, cache: Any) -> Any:
-    """Return what the data source stands for: `outputs` beside its arguments.
+    """Return the value of the data source: `outputs` beside its arguments.
 
     Args:
         arguments: The evaluated arguments; while one is unknown, so is all of it.
         root: The directory that paths of a local backend start at.
-        cache: Keeps what was read, by the arguments.
+        cache: The states that were read, by the arguments.
 
     Raises:
         EvaluationError: The state cannot be read, or there is none.

@@ -15,14 +15,14 @@ from opsconsole.language.values import Value
 
 @dataclass(frozen=True, slots=True)
 class FunctionContext:
-    """What the impure functions may see.
+    """The context of the impure functions.
 
     Attributes:
         root: The directory of the program; relative paths of files are relative to it.
         applying: Whether this is an apply: what only an apply knows is unknown before.
         planned_at: The time of the plan.
         render: Evaluates a template's text with the given names.
-        work: What was made in the evaluation that goes on.
+        work: The size of the values made in this evaluation.
     """
 
     root: Path

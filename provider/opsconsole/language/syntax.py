@@ -22,7 +22,7 @@ class Quoted(str):
 
 
 class Work:
-    """How much the evaluation of one value may make in all; what is thrown away counts too."""
+    """The bound on the values made while one value is evaluated, discarded ones included."""
 
     __slots__ = ("parts",)
 
@@ -34,7 +34,7 @@ class Work:
         self.parts = 0
 
     def count(self, parts: int) -> None:
-        """Count what was made.
+        """Count values that were made.
 
         Raises:
             BeyondBounds: It is too much.
@@ -43,11 +43,11 @@ class Work:
 
 
 class Scope(Protocol):
-    """What an expression may ask of its context."""
+    """The context of an expression."""
 
     @property
     def work(self) -> Work:
-        """What was made in it."""
+        """The size of the values made in it."""
 
     def within(self, names: dict[str, Value]) -> Scope:
         """Return this scope with further names bound."""
@@ -56,7 +56,7 @@ class Scope(Protocol):
         """Return the value that a reference stands for."""
 
     def resolve_index(self, reference: Reference, key: Value) -> Value:
-        """Return the element `key` of what a reference stands for, without making all of it."""
+        """Return the element `key` of a reference's value, without making the others."""
 
     def call(self, name: str, arguments: Sequence[Value]) -> Value:
         """Return the result of a function."""

@@ -43,7 +43,7 @@ def load_program(
 
     Args:
         directory: Where the command was called.
-        schemas: What a program may declare.
+        schemas: The types that a program may declare.
         stack: Name of the stack; not needed where there is only one.
         run_app: Whether to synthesise again where there is a cdktf.json; else what an earlier
             synthesis wrote is read.
@@ -81,7 +81,7 @@ def find_output(directory: Path, *, run_app: bool = True) -> Path:
 
 
 def load_stack(output: Path, schemas: Schemas, stack: str | None = None) -> Program:
-    """Return one stack of what synthesis wrote to `output`.
+    """Return one of the stacks that synthesis wrote to `output`.
 
     Raises:
         UserError: There is no such stack, several and none is named, or one reports an error.
@@ -130,7 +130,7 @@ def _stacks(output: Path) -> dict[str, dict[str, Any]]:
 
 
 def _annotations(manifest: dict[str, Any], *levels: str) -> tuple[tuple[str, str], ...]:
-    """Return construct path and text of what a stack's constructs remarked on these levels."""
+    """Return construct path and text of the annotations of a stack's constructs on these levels."""
     found = manifest.get("annotations")
     return tuple(
         (str(item.get("constructPath")), str(item.get("message")))
@@ -141,7 +141,7 @@ def _annotations(manifest: dict[str, Any], *levels: str) -> tuple[tuple[str, str
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """What a cdktf.json says.
+    """The settings in a cdktf.json.
 
     Attributes:
         directory: The directory of the file; the app runs there.
@@ -157,7 +157,7 @@ class App:
 
 
 def read_app(path: Path) -> App:
-    """Return what the file cdktf.json at `path` says.
+    """Return the settings in the cdktf.json at `path`.
 
     Raises:
         UserError: It cannot be read, or says nothing of an app.
@@ -230,7 +230,7 @@ def _remedy(output: str) -> str:
 
 
 def _ending(output: str) -> str:
-    """Return what is worth showing of what an app printed before it failed."""
+    """Return the informative end of the output of an app that failed."""
     lines = [f"    {line}" for line in _without_packages(output.rstrip().splitlines())]
     cut = [f"    … {len(lines) - _SHOWN_LINES} lines before"] if len(lines) > _SHOWN_LINES else []
     return "\n".join([*cut, *lines[-_SHOWN_LINES:], ""])
@@ -256,7 +256,7 @@ def _without_packages(lines: list[str]) -> list[str]:
 
 
 def app_environment(app: App) -> dict[str, str]:
-    """Return the environment that the app runs in: what the cdktf CLI sets, and a Node for jsii.
+    """Return the app's environment: the variables of the cdktf CLI, and a Node for jsii.
 
     Variables of Terraform are left out, as the CLI leaves them out: a program does not depend on
     them.

@@ -258,7 +258,7 @@ def check_variables(program: Program, values: Mapping[str, Any]) -> None:
 
 
 def _broken(variable: Variable, rule: Validation, scope: ProgramScope) -> str:
-    """Return what the rule says if the variable breaks it."""
+    """Return the rule's message if the variable breaks it."""
     title = f"{variable.origin.path or variable.origin.file} (var.{variable.name})"
     references = try_step(title, "validation", references_in, rule.condition)
     if not any(item.steps[:2] == ("var", variable.name) for item in references):

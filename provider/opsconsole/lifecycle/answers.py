@@ -195,7 +195,7 @@ class PrivateState(NamedTuple):
         removal_planned: Set only between plan and apply: the plan was to remove the resource, not
             to replace it.
         kept: Set only between plan and apply: its owner stays while this one is removed.
-        dropped: What the console kept of declared attributes that can be set at creation only, and
+        dropped: The console's values of declared attributes that can be set at creation only, and
             that it did not keep as declared. As long as it shows that, state holds what was
             declared.
         overtaken: What state held of attributes that replace before the console changed them by

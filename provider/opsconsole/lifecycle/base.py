@@ -1,7 +1,7 @@
 """The common part of all lifecycles: it turns exceptions of a step into diagnostics.
 
 Each step of a subclass handles one request and may raise; what it raises becomes that one
-resource's diagnostics. What the console takes in bulk is overridden whole.
+resource's diagnostics. Bulk operations are overridden whole.
 """
 
 from __future__ import annotations
@@ -130,12 +130,12 @@ class BaseLifecycle(ABC):
     def unsaid(
         self, request: DeleteRequest, diagnostics: tuple[Diagnostic, ...]
     ) -> tuple[Diagnostic, ...]:
-        """Return warnings of what a removal leaves behind, unless this command's plan gave them."""
+        """Return the warnings of a removal, unless this command's plan gave them."""
         planned_by = PrivateState.decode(request.private).extra.get(_PLANNED_BY)
         return () if planned_by and planned_by == self.session.command_run else diagnostics
 
     def take_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> Outcome:
-        """Return a resource in state with what the answer to a write of another one shows of it.
+        """Update a resource in state from the answer to a write of another one.
 
         Fields that it does not show stay as they are.
         """
@@ -238,7 +238,7 @@ class BaseLifecycle(ABC):
     def changes_to(
         self, current: Attributes, request: CreateRequest | UpdateRequest, names: Iterable[str]
     ) -> Attributes:
-        """Return the planned values of those of `names` that differ from an object as it is now."""
+        """Return the planned values of the `names` that differ from an object's current values."""
         planned = request.planned
         changed = changed_fields(current, planned, names)
         return {name: planned[name] for name in changed if planned[name] is not UNKNOWN}
@@ -343,7 +343,7 @@ class BaseLifecycle(ABC):
 
     @abstractmethod
     def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
-        """Return what the removal of one resource leaves behind, or why it is refused."""
+        """Return the warnings of removing one resource, or the refusal."""
 
     @abstractmethod
     async def _read(self, request: ReadRequest) -> Outcome:

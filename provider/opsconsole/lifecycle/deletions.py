@@ -2,7 +2,8 @@
 
 The native engine judges a plan as a whole. Terraform plans one resource a call, in no order, so its
 provider counts what it has planned since it was configured. A replacement that Terraform makes by
-itself, of a tainted object, is never planned by the provider: what is carried out is counted too.
+itself, of a tainted object, is never planned by the provider, so deletions are counted when they
+are carried out too.
 """
 
 from __future__ import annotations

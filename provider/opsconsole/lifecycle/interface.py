@@ -74,7 +74,7 @@ class PlanChange(NamedTuple):
 
 
 class PlanRemoval(NamedTuple):
-    """Ask what removing one resource would do; its members are those of a `PlanChange`."""
+    """Ask for the plan of a removal; its members are those of a `PlanChange`."""
 
     prior: Attributes
     private: bytes = b""

@@ -96,7 +96,7 @@ class BeforeWrite(Protocol):
 
         Args:
             verb: The action on the resources; a plugin is attached by a `create`.
-            dry_run_statuses: What a dry run called each row of an import, by address.
+            dry_run_statuses: The status that a dry run gave each row of an import, by address.
 
         Raises:
             UserError: it cannot be made durable, so nothing may be sent.
@@ -113,7 +113,7 @@ class Session:
 
     Attributes:
         gone: Type to the ids that were deleted or found gone.
-        ended_host_deletes: Ids of hosts whose deletion was tried, with whatever outcome.
+        ended_host_deletes: Ids of hosts whose deletion was tried, successful or not.
         released: Agents that left management in this run, by id.
         agents: Every agent that this run has met, by id.
         plugin_sets: The full plugin sets that agents of this run declare, by agent id.
@@ -124,7 +124,7 @@ class Session:
         host_read_accepted: Whether it has accepted one.
         unreadable_hosts: Ids of hosts whose empty update it refused.
         dry_run_honoured: Whether an answer has shown that the console imports nothing in a dry run.
-        dry_run_ignored: Whether the console imported what was sent as a dry run.
+        dry_run_ignored: Whether the console imported the rows of a dry run.
         first_dry_run: Is held while a dry run is sent of which nobody knows yet whether the
             console honours it: it goes alone.
         import_chunk_size: Rows in one import request; shrinks when the console refuses the size.
@@ -139,7 +139,7 @@ class Session:
         plans_whole: Whether the engine reads all that state holds, unless the user asks for no
             reading, before it plans, and judges and orders a plan as a whole. Terraform reads,
             plans and applies one resource a call, in no order.
-        answered_beside: Type and id of objects to what the console last answered of each to a write
+        answered_beside: Type and id of objects to the console's last answer about each to a write
             of another resource.
         adopted_hosts: Ids of hosts that creations of this run have taken under management.
         deletes_begun: How many deletions have begun, of any resource.
@@ -301,9 +301,9 @@ class Session:
     async def wait_for_host_to_leave(self, host_id: str | None, known: Collection[str]) -> bool:
         """Wait for the deletion of a host in whose place another is to be created.
 
-        Terraform tells nothing of what it has not begun yet, and may begin nothing while as many
-        creations wait as it makes at a time. So one gives up after each second without a request,
-        and all after three, until another deletion begins.
+        Terraform does not announce its next steps, and may begin nothing while as many creations
+        wait as it makes at a time. So one gives up after each second without a request, and all
+        after three, until another deletion begins.
 
             create web (new) refused -> delete web (old) ends -> True: judge the new one again
 

@@ -1,4 +1,4 @@
-"""Writes whose answer is lost: how they are settled, and what is kept if they stay unknown.
+"""Writes whose answer is lost: how they are settled, and their state if they stay unknown.
 
 What settles a write, and what a write that stays unknown leaves:
 
@@ -96,7 +96,7 @@ def may_still_arrive(sent: object) -> bool:
 
 
 def remedy(definition: ResourceDefinition, address: str, command: str) -> str:
-    """Return what the user can do about a create whose outcome stays unknown.
+    """Return the remedy for a create whose outcome stays unknown.
 
     Args:
         command: The engine's own.
@@ -161,7 +161,7 @@ async def create_once(
     Args:
         operation: The name of the operation that takes `body`.
         outcome_of: Makes the outcome of the answer; may raise.
-        judge: Returns why an answer is not the answer to `body`, beside what the answer shows.
+        judge: Returns why an answer is not that to `body`; None: it is.
 
     Raises:
         OpsconsoleError: nothing was created.

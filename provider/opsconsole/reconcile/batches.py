@@ -52,7 +52,7 @@ class Worker:
         deposed: Address to the key under which its old object waits for its deletion.
         sending: The steps that are being carried out, by address.
         intents: Address to the intent that was noted for its write.
-        reported: Addresses of what was created and is still to be read back.
+        reported: Addresses of created objects that are still to be read back.
         planned_diagnostics: Summary and detail of each diagnostic of the plan.
         late_diagnostics: Address to what its plan says only now that all values are known.
     """
@@ -275,7 +275,7 @@ class Worker:
 
 
 def lost_create(request: CreateRequest, change: Change, dry_run_status: str) -> dict[str, Any]:
-    """Return what a later run must know to settle a create whose outcome a crash left unknown."""
+    """Return the facts by which a later run settles a create that a crash interrupted."""
     unknown = set(unknown_names(request.planned))
     return {
         "planned": {name: item for name, item in request.planned.items() if name not in unknown},

@@ -88,7 +88,7 @@ class Targets:
         return self.all or config in self._resources or config in self._of_exact
 
     def outputs(self, graph: Graph, *, destroy: bool) -> frozenset[str] | None:
-        """Return the outputs that come along, those of targets alone; None: all.
+        """Return the outputs that depend on targets alone; None: all.
 
         As in core: one that refers to no resource stays as it is, and so does every one of a
         targeted destruction.
@@ -154,7 +154,7 @@ class Cascade:
         Args:
             leaving: The owners that are deleted.
             known: All instances in state.
-            moving: Addresses of those that get another owner, and do not go.
+            moving: Addresses of instances that get another owner, and stay.
         """
         cascade = cls(
             {
@@ -211,7 +211,7 @@ def note_cascades(
 def taken_along(
     changes: Iterable[Change], cascade: Cascade, known: Iterable[PriorInstance]
 ) -> list[Diagnostic]:
-    """Return an error for each owner whose deletion archives what is kept."""
+    """Return an error for each owner whose deletion would archive a kept instance."""
     by_address = {change.address: change for change in changes}
     staying: dict[str, list[str]] = {}
     for item in known if cascade.going else ():

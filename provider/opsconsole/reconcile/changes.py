@@ -74,7 +74,7 @@ class Change:
         notes: One-line remarks shown under it: `archived by the deletion of …`, an orphan or a
             409 in the making.
         depends_on: Configuration addresses of the resources that it depends on.
-        released: Configuration addresses of those that it no longer depends on.
+        released: Configuration addresses of former dependencies.
     """
 
     address: str

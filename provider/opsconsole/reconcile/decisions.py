@@ -56,7 +56,7 @@ class PlanInput:
         known: What state holds.
         dependencies: Configuration addresses of all that it depends on, sorted.
         create_first: Whether a replacement creates before it deletes.
-        reason: Why it is replaced whatever its values are: Terraform's reason, or empty.
+        reason: Terraform's reason to replace it under any values, or empty.
         import_id: Id that an `import` block gives.
         owner_first: As of a `PlanChange`.
     """
@@ -218,7 +218,7 @@ def without_ignored(block: Block, config: Attributes, prior: Attributes) -> Attr
 
 
 def _taken_over(value: Any, prior: Any, path: Path) -> Any:
-    """Return `value` with what is at `path` in `prior`, where there is something in both."""
+    """Return `value` with the part at `path` of `prior`, where both have one."""
     if not path:
         return prior
     step, rest = path[0], path[1:]
@@ -367,7 +367,7 @@ def keep_outputs(evaluator: Evaluator | None, state: State, names: Collection[st
 
 
 def keep_known_outputs(evaluator: Evaluator, state: State, names: Collection[str]) -> None:
-    """Put into state those of `names` that can be told after a run that left something undone."""
+    """Put the known outputs among `names` into state after an incomplete run."""
     for name in names:
         try:
             found = _evaluated_outputs(evaluator, [name])

@@ -126,7 +126,7 @@ class Failures:
             self._held.setdefault(dependency, cause)
 
     def blocker(self, step: Step, config_of: Callable[[Step], Attributes]) -> str:
-        """Return the address of what keeps `step` from being taken, or nothing.
+        """Return the address of the failure that blocks `step`, or nothing.
 
         Where a resource has several instances, one that failed stops only those that need a value
         of it: their declaration still holds an unknown. What an update was to let go of stays while
@@ -221,7 +221,7 @@ class Execution:
             self._idle.set()
 
     def _collect(self) -> None:
-        """Sort what has become ready, and take what asks nothing of the console at once."""
+        """Sort the ready steps, and take those without a request at once."""
         for number in self._schedule.take_ready():
             step = self._schedule.steps[number]
             blocker = self._failures.blocker(step, self._worker.config_of)
@@ -319,6 +319,6 @@ class Execution:
             )
 
     def _save_again(self) -> None:
-        """Look again, also while no step ends: another machine may need what is done."""
+        """Save while no step ends, too: another machine may need the completed changes."""
         self._save_timer = None
         self._save_if_due()

@@ -153,7 +153,7 @@ class _Edges:
                     self.graph.setdefault(owners, set()).add(number)
 
     def graphs(self) -> Iterator[dict[Node, set[Node]]]:
-        """Yield the edges, those that may be left out first without some that are in cycles.
+        """Yield the graph of all edges, then graphs without some soft edges that are in cycles.
 
         An agent that moves after the deletion of its old host is archived, so its edges are kept
         before those by name.
@@ -196,7 +196,7 @@ class _Edges:
             self._wait(number, _owners_down(owners, step.console))
 
     def add_soft(self, number: int, step: Step) -> None:
-        """Let a deletion wait for updates of those that no longer refer to it.
+        """Let a deletion wait for the updates that end references to it.
 
         It waits for deletions of what carries its object too, where an id that is spelled out makes
         no dependency.
@@ -240,7 +240,7 @@ class _Edges:
     def _is_succeeded(self, deleted: str, update: Change) -> bool:
         """Return whether an update waits for a creation that follows a deletion by its name.
 
-        What a deletion takes along moves before it all the same.
+        An instance that the deletion takes along moves before it all the same.
         """
         names = self._leaving_names.get(deleted, set())
         coming = {self._coming[name] for name in names if name in self._coming}

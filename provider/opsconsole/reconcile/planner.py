@@ -202,7 +202,7 @@ class Planner:
         return targets
 
     async def _run(self, walk: Walk, prior: Prior) -> None:
-        """Walk the program, unless everything is destroyed, and add what is to be removed."""
+        """Walk the program, unless everything is destroyed, and add the removals."""
         options = self._options
         if options.mode == "normal":
             await walk.run()

@@ -40,7 +40,7 @@ Identity = tuple[str, str, str]
 class PriorInstance:
     """An instance or a deposed object that state holds, or an object that an import names.
 
-    With it goes what a read of it showed.
+    With it goes the result of its read.
 
     Attributes:
         address: Full address.
@@ -166,7 +166,7 @@ def holds_unsettled(state: State) -> bool:
 
 
 def unsettled_warning(address: str) -> Diagnostic:
-    """Warn about a creation that is not settled, with what the user can do."""
+    """Warn about a creation that is not settled, with the remedy."""
     return warning(*_describe_unsettled(address, "no apply is complete until this is settled."))
 
 
@@ -341,7 +341,7 @@ def _explicit_moves(blocks: Sequence[Moved]) -> Iterator[_Move]:
 
 
 def _implied_moves(of_resource: Mapping[str, Collection[str]], program: Program) -> Iterator[_Move]:
-    """Yield the moves of what gets a `count`, or has none any more.
+    """Yield the moves of resources that get a `count`, or lose it.
 
     A resource that a block names is left alone: its author may want to keep another instance.
     """

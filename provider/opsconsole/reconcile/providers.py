@@ -154,7 +154,7 @@ class Providers:
             lifecycle.stop()
 
     def check_stopped(self) -> None:
-        """Raise where the run was told to stop: what was read since is not whole.
+        """Raise where the run was told to stop: the reads since are incomplete.
 
         Raises:
             Stopped: It was.
@@ -173,10 +173,10 @@ class Providers:
 async def take_imports(
     prior: Prior, providers: Providers, evaluator: Evaluator
 ) -> list[Diagnostic]:
-    """Take what `import` blocks name among what is known; each is read with the rest.
+    """Add the objects of `import` blocks to the known ones; each is read with the rest.
 
     Args:
-        evaluator: Knows what the blocks refer to.
+        evaluator: Resolves the references of the blocks.
 
     Returns:
         Why some could not be imported.
@@ -238,7 +238,7 @@ def undeclared_imports(
 ) -> Iterator[Diagnostic]:
     """Yield an error for each import that no instance of the program takes.
 
-    What was imported and is not declared would be destroyed.
+    An imported object that is not declared would be destroyed.
     """
     for address in prior.imports:
         if address in targets and address not in declared:
@@ -249,7 +249,7 @@ def undeclared_imports(
 async def refresh(
     known: Sequence[PriorInstance], lifecycles: Mapping[str, Lifecycle]
 ) -> dict[str, PriorInstance]:
-    """Return what state holds together with what a read of it showed, by address.
+    """Read instances; return them with the results, by address.
 
     Args:
         known: The instances; those whose provider has no lifecycle are left unread.

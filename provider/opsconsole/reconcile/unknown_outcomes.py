@@ -149,7 +149,7 @@ async def _ask_console(
 ) -> AsyncIterator[tuple[_Lost, SettledCreate]]:
     """Ask the console for the outcomes of creates, all of one provider and type at once.
 
-    Where it cannot be asked, what is in state stays as it is.
+    Where it cannot be asked, the state stays unchanged.
 
     Raises:
         UserError: The console cannot be asked about a call.

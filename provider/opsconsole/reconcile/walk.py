@@ -34,7 +34,7 @@ from opsconsole.values import UNKNOWN, Attributes, unknown_names
 def levels(graph: Graph, blocks: Mapping[str, Block]) -> Iterator[list[str]]:
     """Yield the addresses of a graph in levels: each depends on earlier levels only.
 
-    What is owned comes as late as it can: what happens to it depends on what happens to its owner,
+    An owned instance comes as late as possible: its plan depends on the plan of its owner,
     also where it is to leave that owner and no longer refers to it.
     """
     rank = {address: number for number, address in enumerate(graph.order)}

@@ -41,7 +41,7 @@ def missing(
     how: str = BY_404,
     problem: NotFound | None = None,
 ) -> Outcome:
-    """Return the outcome of reading what the console does not show: `on_missing` decides.
+    """Return the outcome of reading an object that the console does not show: `on_missing` decides.
 
     It leaves state with a warning, never silently: an agent that is only hidden from this key would
     be created again, and run twice.
@@ -72,7 +72,7 @@ def missing(
 
 
 def plan_gone(session: Session, key: object, planned: Attributes, why: Diagnostic) -> PlanOutcome:
-    """Return the plan of what cannot be adopted: an error, unless this run found it gone.
+    """Return the plan of an object that cannot be adopted: an error, unless this run found it gone.
 
     Creating it still fails. Values that are not declared are taken from what state held,
     so that what refers to them is not replaced.
@@ -100,7 +100,7 @@ def plan_gone(session: Session, key: object, planned: Attributes, why: Diagnosti
 def unchecked_by_list(
     steps: BaseLifecycle, request: ReadRequest, listed: str, listing: Listing
 ) -> Outcome:
-    """Return the outcome of reading what a list does not show and may leave out: state keeps it.
+    """Return the outcome of an object that an incomplete list does not show: state keeps it.
 
     Args:
         listed: The name of the list: "the agent's plugins".

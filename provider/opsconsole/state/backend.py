@@ -479,7 +479,7 @@ def replace_durably(path: Path, content: bytes) -> None:
     Not for state files: the docstring of this module says why.
 
     Raises:
-        UserError: It cannot be written; what was there still is.
+        UserError: It cannot be written; the file is unchanged.
     """
     try:
         os.close(put_in_place(path, content))
@@ -499,7 +499,7 @@ def put_in_place(
         prepare: Is called with the descriptor, before anything is written.
 
     Raises:
-        OSError: It cannot be written; what was there still is.
+        OSError: It cannot be written; the file is unchanged.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}.new")
     descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -166,7 +166,8 @@ def backend_for(
         journals: The folder for the journal of a remote state; None is the working directory.
         journal: The journal itself (`--journal`), wherever the state is.
         workspace: Terraform's workspace; None is the one that is selected in `directory`.
-        given: Settings from `-backend-config`; None reads the block alone, whatever `init` noted.
+        given: Settings from `-backend-config`; None reads the block alone, and ignores the note
+            of `init`.
 
     Raises:
         UserError: A setting or a library of the backend is missing; or it is one that only
@@ -266,8 +267,8 @@ _READ_TRIES = 10
 def read_state(backend: Backend) -> State:
     """Read a state without locking it, for commands that only show it.
 
-    The changes of a journal are in what is returned, whether a crash left it or a run is writing
-    it. Nothing is written, and nobody is kept from starting.
+    The result holds the changes of a journal, whether a crash left it or a run is writing it.
+    Nothing is written, and nobody is kept from starting.
 
     Raises:
         UserError: It is unreadable, also after waiting for a write that was under way.

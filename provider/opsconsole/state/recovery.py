@@ -184,7 +184,7 @@ def _merge(state: State, records: Sequence[Record]) -> list[StateChange]:
 
 
 def _must_apply(state: State, first: StateChange, last: StateChange, settled: Set[str]) -> bool:
-    """Return whether an object is to be made what the last change of a crashed run made it.
+    """Return whether the last change of a crashed run to an object applies.
 
     Args:
         settled: The calls whose outcome that run knew. State may hold an id made of such a call,

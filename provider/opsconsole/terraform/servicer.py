@@ -1,6 +1,6 @@
 """The provider's service: what Terraform asks of one process.
 
-One function a call: decode, one call into the lifecycle, encode. What is planned or done is decided
+One function a call: decode, one call into the lifecycle, encode. Plans and writes are decided
 there, not here.
 """
 

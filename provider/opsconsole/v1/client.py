@@ -140,7 +140,7 @@ class Client:
             query: Query parameters.
             body: The JSON body.
             csv: The body as CSV text, instead of `body`.
-            repeatable: Whether a second call does no harm, where it is other than the operation's.
+            repeatable: Whether a second call does no harm; by default that of the operation.
 
         Raises:
             ApiError: the console answered with an error (Errors).

@@ -1,4 +1,4 @@
-"""The operations of the API as data, a row each: what the document shows, and what an operator may
+"""The operations of the API as data, a row each: the documented ones, and those an operator may
 name in `extra_endpoints` (see `definition.Way` for what each serves).
 
     _nameable("host_get", "{id}")                               not documented
@@ -86,7 +86,7 @@ def naming_hint(operation: str, what: str = "such an operation") -> str:
 
     Args:
         operation: May be empty: there is none.
-        what: What the operation is, after "Where the console has".
+        what: The words for the operation, after "Where the console has".
     """
     if not operation or OPERATIONS[operation].section:
         return ""

@@ -1,4 +1,4 @@
-"""Functions on lists, sets and tuples, and those that convert values."""
+"""Functions on lists, sets and tuples, and conversions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a function of the language is, the table of all of them, and how one is called.
+"""Functions of the language: their form, the table of all of them, and calls.
 
 Checks of arguments, conversion to parameter types, nulls, unknowns and marks are here, once; the
 functions themselves see plain values.

@@ -1,6 +1,6 @@
 """Agents: created, read by their plugins, changed by attach and detach, archived with their host.
 
-The rules of what an agent may become are in `rules`; this file takes the steps.
+The rules for changes of agents are in `rules`; this file takes the steps.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class AgentLifecycle(SingleCreation):
         self.session.meet([_known_agent(state, address)])
 
     def take_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> Outcome:
-        """Return an agent with what an attach or a detach shows; archived is no volatile status.
+        """Update an agent from the answer to an attach or a detach; archived is no volatile status.
 
         The list says whether they took place. An answer that is no whole Agent changes nothing.
         """
@@ -149,7 +149,7 @@ class AgentLifecycle(SingleCreation):
         return outcome
 
     async def _look(self, request: ReadRequest) -> Outcome:
-        """Read one agent by what the settings offer: its own operation, or its plugins.
+        """Read one agent as the settings allow: by its own operation, or by its plugins.
 
         Raises:
             NotFound: there is no such agent.

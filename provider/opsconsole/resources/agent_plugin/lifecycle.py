@@ -1,7 +1,7 @@
 """Plugin attachments: attached, detached, and always judged by the agent's list.
 
-Attaching what is attached and detaching what is gone both succeed, whatever status the console
-answers with.
+Attaching an attached plugin and detaching a missing one both succeed, whatever status the console
+answers.
 """
 
 from __future__ import annotations

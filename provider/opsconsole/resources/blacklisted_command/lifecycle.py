@@ -52,7 +52,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
     def _plan_row(
         self, planned: Attributes, config: Attributes, row: Attributes
     ) -> tuple[list[str], list[Diagnostic]]:
-        """Plan what is written to a known row; return the fields that change, and what is wrong."""
+        """Plan the update of a known row; return the changed fields, and the problems."""
         _apply_no_description(planned, config)
         found = _apply_scope(planned, config, row)
         changed = changed_fields(row, planned, _WRITTEN)

@@ -36,7 +36,7 @@ class JsonRows:
     """Rows of a JSON file: each says by itself which field has which value.
 
     Attributes:
-        dry_run: What the envelope in the file says; None: nothing.
+        dry_run: The `dry_run` of the file's envelope; None: it has none.
     """
 
     rows: Sequence[Mapping[str, Any]]

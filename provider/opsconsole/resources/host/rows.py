@@ -86,7 +86,7 @@ def verdicts(result: ImportResult, rows: int) -> list[RowVerdict]:
 
 
 def all_created(result: ImportResult, rows: int) -> bool:
-    """Return whether the counts alone say that every row passed, whatever the statuses."""
+    """Return whether the counts alone say that every row passed."""
     counts = result.counts
     others = sum(count for name, count in counts.items() if name != "created")
     return counts.get("created") == rows and others == 0
@@ -101,7 +101,7 @@ def was_created(verdict: RowVerdict, dry_run_status: str | None) -> bool:
 
 
 def _index_base(results: Sequence[RowResult], rows: int) -> int | None:
-    """Return what the first row's index is, or None where the results leave it open.
+    """Return the index of the first row, or None where the results leave it open.
 
     Results without an index are left out.
     """
@@ -131,7 +131,7 @@ def answered_as_dry_run() -> ConsoleError:
 
 
 class DryRunIgnored(NotSent):
-    """Not sent: the console imported what an earlier dry run held."""
+    """Not sent: the console imported the rows of an earlier dry run."""
 
 
 async def send_guarded(
@@ -287,7 +287,7 @@ def outcome_of_answer(
 
 
 async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
-    """Read the host, compare, update what is declared otherwise, and take it into state.
+    """Read the host, update the fields that differ, and take it into state.
 
     A difference that only a new host could remove is refused: adopting replaces nothing. Where
     hosts cannot be read, everything declared is sent, and the answer to that is compared.

@@ -254,7 +254,7 @@ async def find_specialty(
     names: Iterable[str] = ("id", "key"),
     advice: str = _CREATE_IT,
 ) -> dict[str, Any] | Diagnostic:
-    """Return what the console shows of the declared specialty, or why there is not just one.
+    """Return the console's values of the declared specialty, or why there is not exactly one.
 
     Args:
         names: The attributes by which it is declared.

@@ -112,7 +112,7 @@ class PgBackend(SharedBackend):
         self._seen = _digest(data)
 
     def _lock(self, info: LockInfo) -> None:
-        """Take the row's advisory lock; where there is no row, those of creation for the whole run.
+        """Take the row's advisory lock; without a row, the locks of creation for the whole run.
 
         Like Terraform and OpenTofu, this tries the lock of creation first, and holds it only for a
         moment where there is a row. Others who start at the same moment therefore try again for a
