@@ -20,22 +20,6 @@ def create(console):
 
 
 @pytest.mark.parametrize("call", [read, create])
-async def test_sixty_refusals_in_a_row_are_waited_for(server, connect, clock, answer, call):
-    client, console = connect(max_retries=0)
-    server.will(*[answer(429, ERROR)] * 60, answer(body=GOOD))
-    assert await call(console) == GOOD
-    assert client.calls.total() == 61
-    assert clock.now > 1000 + 60, "and not all at once"
-
-
-async def test_refusals_use_up_no_tries(server, connect, answer):
-    client, console = connect(max_retries=1)
-    server.will(answer(429, ERROR), answer(503, ERROR), answer(429, ERROR), answer(body=GOOD))
-    assert await read(console) == GOOD
-    assert client.calls.total() == 4
-
-
-@pytest.mark.parametrize("call", [read, create])
 async def test_patience_ends(server, connect, clock, answer, call):
     client, console = connect(rate_limit_patience=60)
     server.otherwise = lambda request: answer(429, ERROR)
@@ -53,15 +37,6 @@ async def test_patience_ends(server, connect, clock, answer, call):
     clock.now += REST
     server.otherwise = lambda request: answer(body=GOOD)
     assert await call(console) == GOOD
-
-
-async def test_any_other_answer_renews_the_patience(server, connect, clock, answer):
-    _, console = connect(rate_limit_patience=10)
-    refusals = [answer(429, ERROR, headers={"Retry-After": "6"})]
-    server.will(*[*refusals, answer(404, ERROR)] * 3, *refusals, answer(body=GOOD))
-    results = await asyncio.gather(*(read(console) for _ in range(4)), return_exceptions=True)
-    assert sum(result == GOOD for result in results) == 1
-    assert not any(isinstance(result, TooManyRequests) for result in results)
 
 
 async def test_too_long_a_wait_ends_every_call_at_once(server, connect, clock, answer):

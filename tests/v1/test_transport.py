@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from opsconsole.errors import AnswerLost, ConsoleError, NotSent, UnexpectedAnswer
+from opsconsole.errors import ConsoleError, NotSent, UnexpectedAnswer
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
 from opsconsole.v1.settings import Settings
@@ -160,15 +160,6 @@ async def test_what_does_not_speak_http(server, connect, answer):
     assert type(problem) is UnexpectedAnswer
     assert "does not speak HTTP" in str(problem)
     assert "port of base_url" in problem.remedy
-
-
-@pytest.mark.parametrize("reset", [True, False])
-async def test_a_cut_connection_is_never_taken_for_one_not_made(server, connect, answer, reset):
-    _, console = connect()
-    server.will(answer(reset=reset, cut="" if reset else "unanswered"))
-    problem = await failure(console)
-    assert type(problem) is AnswerLost
-    assert len(server.received) == 1
 
 
 async def test_an_early_refusal_of_a_large_body_is_heard(connect, loop_turns):
