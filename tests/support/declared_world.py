@@ -43,14 +43,17 @@ class Host:
 
     def body(self) -> dict[str, Any]:
         """Return the block's body."""
-        body: dict[str, Any] = {"name": self.name}
         if self.keys:
-            keys = json.dumps(self.keys)
-            body |= {"for_each": f"${{toset({keys})}}", "name": f"{self.name}-${{each.key}}"}
-        elif self.count:
-            body |= {"count": self.count, "name": f"{self.name}-${{count.index}}"}
+            keys = {"for_each": f"${{toset({json.dumps(self.keys)})}}"}
+            return {**keys, **self.attributes(f"{self.name}-${{each.key}}")}
+        if self.count:
+            return {"count": self.count, **self.attributes(f"{self.name}-${{count.index}}")}
+        return self.attributes(self.name)
+
+    def attributes(self, name: str) -> dict[str, Any]:
+        """Return what is declared of the host of a name."""
         # A changed external id replaces the host.
-        body["external_id"] = f"{body['name']}-{self.revision}"
+        body: dict[str, Any] = {"name": name, "external_id": f"{name}-{self.revision}"}
         if self.jump_host:
             body["jump_host_ids"] = [f"${{opsconsole_host.{self.jump_host}.id}}"]
         if self.tags:
@@ -251,18 +254,23 @@ class Declared:
             ]
         return program
 
+    def instances(self) -> dict[str, dict[str, Any]]:
+        """Return what is declared of each instance; one that others refer to is before them."""
+        blocks = self.program()["resource"]
+        specialties = blocks.pop("opsconsole_specialty", {})
+        found = {
+            f"opsconsole_host.{label}{index}": host.attributes(name)
+            for label, host in self.hosts.items()
+            for index, name in zip(host.indexes, host.names(), strict=True)
+        }
+        blocks = {"opsconsole_specialty": specialties, **blocks, "opsconsole_host": {}}
+        for kind, named in blocks.items():
+            found |= {f"{kind}.{name}": body for name, body in named.items()}
+        return found
+
     def addresses(self) -> list[str]:
         """Return the addresses of every declared instance, sorted."""
-        blocks = self.program()["resource"]
-        kinds = {kind: list(named) for kind, named in blocks.items()}
-        hosts = {
-            f"opsconsole_host.{label}{index}"
-            for label, host in self.hosts.items()
-            for index in host.indexes
-        }
-        rest = {f"{kind}.{name}" for kind, names in kinds.items() for name in names}
-        plain = {f"opsconsole_host.{label}" for label in self.hosts}
-        return sorted(hosts | (rest - plain))
+        return sorted(self.instances())
 
     def name_of(self, address: str) -> str:
         """Return the name of a host or agent that is declared or was."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from opsconsole.diagnostics import Severity
 from opsconsole.redaction import Redaction
 from opsconsole.resources import PROVIDER, RESOURCES
 from opsconsole.terraform.codec import ObjectCodec
@@ -22,7 +23,7 @@ from opsconsole.terraform.servicer import Servicer
 from opsconsole.values import UNKNOWN
 
 NULL = pb.DynamicValue(msgpack=b"\xc0")
-_REFERENCE = re.compile(r"^\$\{(\w+\.\w+)\.(\w+)\}$")
+_REFERENCE = re.compile(r"^\$\{(\w+\.\w+(?:\[[^]]+\])?)\.(\w+)\}$")
 
 Program = Mapping[str, Mapping[str, Any]]
 """Address to declared attributes, in an order in which what is referred to comes first."""
@@ -61,18 +62,26 @@ def type_of(address: str) -> str:
 
 
 def references(declared: Mapping[str, Any]) -> list[str]:
-    found = (_REFERENCE.match(value) for value in declared.values() if isinstance(value, str))
+    values = [
+        item
+        for value in declared.values()
+        for item in (value if isinstance(value, list) else [value])
+    ]
+    found = (_REFERENCE.match(value) for value in values if isinstance(value, str))
     return [match[1] for match in found if match]
 
 
 def config_of(
     address: str, declared: Mapping[str, Any], values: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    config = dict(RESOURCES[type_of(address)].empty())
-    for name, value in declared.items():
+    def evaluate(value: Any) -> Any:
+        if isinstance(value, list):
+            return [evaluate(item) for item in value]
         match = _REFERENCE.match(value) if isinstance(value, str) else None
-        config[name] = values.get(match[1], {}).get(match[2], UNKNOWN) if match else value
-    return config
+        return values.get(match[1], {}).get(match[2], UNKNOWN) if match else value
+
+    empty = RESOURCES[type_of(address)].empty()
+    return {**empty, **{name: evaluate(value) for name, value in declared.items()}}
 
 
 class Phase:
@@ -155,7 +164,8 @@ async def phase(settings: Mapping[str, Any], told: Told) -> AsyncIterator[Phase]
     calls = Servicer(connect, Redaction())
     config = dict(PROVIDER.empty()) | dict(settings)
     for item in await calls.configure(config):
-        told.warnings.append(("provider", item.summary))
+        said = told.errors if item.severity is Severity.ERROR else told.warnings
+        said.append(("provider", f"{item.summary}: {item.text}"))
     try:
         yield Phase(calls, told)
     finally:
@@ -321,8 +331,12 @@ async def _run(
     refresh: bool,
 ) -> Told:
     told = Told(dict(state))
+    steps = []
     async with phase(settings, told) as work:
-        steps = await _planned(work, told, program, told.state, destroy=destroy, refresh=refresh)
+        if not told.errors:
+            steps = await _planned(
+                work, told, program, told.state, destroy=destroy, refresh=refresh
+            )
     told.planned = {step.address: step.action for step in steps if step.action != "no-op"}
     if told.errors or not apply:
         return told

@@ -25,7 +25,7 @@ import tempfile
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Set
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -36,6 +36,7 @@ import pytest
 import uvloop
 
 import opsconsole.cli.main
+import simulated_terraform
 from console import call
 from consoles import CONSOLES
 from declared_world import Declared
@@ -152,6 +153,7 @@ class Process:
     words: tuple[str, ...]
     dies_at: int = 0
     signals_at: tuple[int, ...] = ()
+    program: Callable[[Sequence[str]], int] = main
     points: int = 0
     dead: bool = False
     died_at: str = ""
@@ -358,9 +360,15 @@ class World:
 
     # What a command does.
 
-    def run(self, *words: str, dies_at: int = 0, signals_at: tuple[int, ...] = ()) -> Run:
+    def run(
+        self,
+        *words: str,
+        dies_at: int = 0,
+        signals_at: tuple[int, ...] = (),
+        program: Callable[[Sequence[str]], int] = main,
+    ) -> Run:
         """Run a command to its end, or to its death; inside of another where one runs."""
-        outer, process = self.process, Process(words, dies_at, signals_at)
+        outer, process = self.process, Process(words, dies_at, signals_at, program=program)
         before = {row["id"] for kind in _OURS for row in self.store.tables[kind]}
         requests = self.requests
         running = asyncio._get_running_loop()
@@ -370,7 +378,7 @@ class World:
         code: int | None = None
         try:
             with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
-                code = main(words)
+                code = program(words)
         except Killed:
             pass
         except SystemExit as end:
@@ -386,7 +394,8 @@ class World:
         self.points += process.points
         self.log.append((round(self.clock.now, 6), words, code, process.points))
         at = f" (killed at point {dies_at}, {process.died_at})" if process.dead else ""
-        self.story.append(f"{self.clock.now:9.1f} s  opsconsole {' '.join(words)}: {code}{at}")
+        name = "opsconsole" if program is main else "terraform"
+        self.story.append(f"{self.clock.now:9.1f} s  {name} {' '.join(words)}: {code}{at}")
         self.named_unknown |= {self.declared.name_of(address) for address in _UNKNOWN.findall(text)}
         self.said_ids |= set(_ID.findall(text))
         if self._broken is not None and outer is None:
@@ -446,6 +455,30 @@ class World:
         """Apply the program, whatever it deletes."""
         return self.run("apply", "-auto-approve", "-force", **trouble)
 
+    def terraform(self) -> Run:
+        """Apply the program by Terraform's calls of the provider; the state is its own to write."""
+        if self._journals() or [*self.folder.glob("*journal*")]:
+            self.run("state", "fold")
+        return self.run("apply", program=self._call_provider)
+
+    def _call_provider(self, _words: Sequence[str]) -> int:
+        before = self._state()
+        after, told = simulated_terraform.apply(
+            self.declared.program(), self.declared.instances(), before, self.folder
+        )
+        if self.place is not None:
+            self.place.state = after
+        elif after != before:
+            (self.folder / "terraform.tfstate").write_bytes(after)
+        for address, text in told.errors + told.warnings:
+            print(f"{text}\n  with {address}")
+            if "not known whether" in text:
+                self.named_unknown.add(self.declared.name_of(address))
+        tainted = [held for held in told.state.values() if held.tainted]
+        if any(not is_sentinel(str(held.value["id"])) for held in tainted):
+            raise BrokenRule(f"what exists is tainted:\n{told.text}")
+        return 1 if told.errors else 0
+
     # What the console sees.
 
     def observe(self, process: Process, method: str, target: str, content: bytes) -> None:
@@ -481,8 +514,9 @@ class World:
         if process.lost_lock_at is not None and self.place is not None:
             # The run that took the lock found the call open, and has it in its state.
             journals += self.place.state
+        keeps_journal = process.program is main
         for row in rows:
-            if json.dumps(row["name"]).encode() not in journals:
+            if keeps_journal and json.dumps(row["name"]).encode() not in journals:
                 raise BrokenRule(f"{row['name']} is created, and the journal knows nothing of it")
             self.created.add(row["name"])
             twice = self._living("agents" if path.endswith("/agents") else "hosts")[row["name"]]
@@ -541,7 +575,9 @@ class World:
         signals = self.random.sample(range(1, 70), {"stop": 1, "abandon": 2}.get(kind, 0))
         self.disk.forget(remember=kind == "power")
         run = self._command(
-            dies_at=self.random.randrange(1, 130) if dies else 0, signals_at=tuple(sorted(signals))
+            alone=kind in ("fault", "late", "stranger"),
+            dies_at=self.random.randrange(1, 130) if dies else 0,
+            signals_at=tuple(sorted(signals)),
         )
         if kind == "power" and run.code is None:
             self.disk.lose_power(self.random, self.folder)
@@ -618,7 +654,9 @@ class World:
             self.story.append(f"           a stranger changes {row['name']}")
             self.store.change("hosts", row["id"], {"knowledge": "a stranger's"})
 
-    def _command(self, **trouble: Any) -> Run:
+    def _command(self, *, alone: bool, **trouble: Any) -> Run:
+        if alone and not self.declared.imports and self.random.random() < 0.3:
+            return self.terraform()
         kind = self.random.choices(
             ("apply", "saved", "destroy", "plan", "drift", "fold"), (12, 2, 1, 1, 1, 1)
         )[0]
@@ -641,7 +679,8 @@ class World:
         """Without trouble, apply and do what the messages ask for, until nothing is left."""
         for _ in range(6):
             self._write_program()
-            run = self.apply()
+            by_provider = not self.declared.imports and self.random.random() < 0.2
+            run = self.terraform() if by_provider else self.apply()
             self.clock.advance(1000)
             self._deliver_late_requests()
             if run.code == 0 and not self._late:
@@ -668,13 +707,15 @@ class World:
             if living and self.declared.has(address):
                 self.run("import", address, living[-1])
 
+    def _state(self) -> bytes:
+        if self.place is not None:
+            return self.place.state
+        file = self.folder / "terraform.tfstate"
+        return file.read_bytes() if file.exists() else b""
+
     def instances(self) -> list[tuple[str, dict[str, Any]]]:
         """Return addresses and attributes of what is in state."""
-        file = self.folder / "terraform.tfstate"
-        if self.place is not None:
-            state = self.place.state
-        else:
-            state = file.read_bytes() if file.exists() else b""
+        state = self._state()
         if not state:
             return []
         return [

@@ -1,0 +1,72 @@
+"""Terraform's runs in a world: the provider's own calls, on the state that the native engine has.
+
+The order of the calls is that of `rpc_core`.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import rpc_core
+from opsconsole.state import Address, InstanceObject, State
+
+PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
+
+
+def apply(
+    program: Mapping[str, Any], instances: rpc_core.Program, data: bytes, folder: Path
+) -> tuple[bytes, rpc_core.Told]:
+    """Apply a program; return the next state and how the run ended.
+
+    Args:
+        program: In JSON, of which provider, `moved` and `removed` blocks are read.
+        instances: What it declares, by address.
+        data: The state.
+    """
+    state = State.parse(data) if data else State.new()
+    _move_and_forget(program, state)
+    held = {str(address): _held(state.get(address)) for address in state.addresses()}
+    told = rpc_core.run(program["provider"]["opsconsole"], instances, held, folder=folder)
+    if not told.applied:
+        return data, told
+    uses = {
+        _block(address): {_block(used) for used in rpc_core.references(declared)}
+        for address, declared in instances.items()
+    }
+    for address in [address for address in state.addresses() if str(address) not in told.state]:
+        state.remove(address)
+    for name, item in told.state.items():
+        before, block = state.get(name), _block(name)
+        kept = before.dependencies if before else ()
+        needed = sorted(_all_uses(uses, block)) if block in uses else kept
+        state.put(
+            name,
+            InstanceObject(
+                PROVIDER, dict(item.value), 0, item.private, tuple(needed), item.tainted
+            ),
+        )
+    state.raise_serial()
+    return state.to_bytes(), told
+
+
+def _move_and_forget(program: Mapping[str, Any], state: State) -> None:
+    for address in list(state.addresses()):
+        for moved in program.get("moved", ()):
+            if address.config == moved["from"]:
+                target = moved["to"] + str(address).removeprefix(moved["from"])
+                state.move(address, target)
+        if address.config in [removed["from"] for removed in program.get("removed", ())]:
+            state.remove(address)
+
+
+def _held(item: InstanceObject | None) -> rpc_core.Held:
+    assert item is not None
+    return rpc_core.Held(item.attributes, item.private, item.tainted)
+
+
+def _block(address: str) -> str:
+    return Address.parse(address).config
+
+
+def _all_uses(uses: Mapping[str, set[str]], block: str) -> set[str]:
+    return uses[block].union(*(_all_uses(uses, used) for used in uses[block]))
