@@ -89,6 +89,8 @@ class Declared:
     unmanaged: set[str] = field(default_factory=set)
     imports: dict[str, str] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
+    read: bool = False
+    """Whether another stack reads it, and declares an agent on each of its plain hosts."""
 
     def __post_init__(self) -> None:
         self._numbers = itertools.count(1)
@@ -117,6 +119,7 @@ class Declared:
         for label, host in self.hosts.items():
             for index, name in zip(host.indexes, host.names(), strict=True):
                 self._names[f"opsconsole_host.{label}{index}"] = name
+            self._names[f'opsconsole_agent.reader["{label}"]'] = f"reader-{label}"
         for label, agent in self.agents.items():
             self._names[f"opsconsole_agent.{label}"] = agent.name
         self.names.update(self._names.values())
@@ -240,6 +243,8 @@ class Declared:
             "provider": {"opsconsole": {"import_chunk_size": 2, **self.settings}},
             "resource": {kind: blocks for kind, blocks in resources.items() if blocks},
         }
+        if self.read:
+            program["output"] = {"ids": {"value": self.outputs()}}
         if self.imports:
             label_of = {host.name: label for label, host in self.hosts.items()}
             program["import"] = [
@@ -253,6 +258,28 @@ class Declared:
                 {"from": address, "lifecycle": {"destroy": False}} for address in self.removed
             ]
         return program
+
+    def outputs(self) -> dict[str, str]:
+        """Return references to the hosts that another stack reads."""
+        plain = [label for label, host in self.hosts.items() if host.indexes == [""]]
+        return {label: f"${{opsconsole_host.{label}.id}}" for label in plain}
+
+    def reader(self, backend: str, config: Mapping[str, str]) -> dict[str, Any]:
+        """Return the program of the stack that reads this one's state."""
+        agent = {
+            "for_each": "${data.terraform_remote_state.hosts.outputs.ids}",
+            "name": "reader-${each.key}",
+            "main_engine": "engine-a",
+            "host_id": "${each.value}",
+            "specialty_id": "spc_linux",
+        }
+        program = self.program()
+        return {
+            "terraform": program["terraform"],
+            "provider": program["provider"],
+            "data": {"terraform_remote_state": {"hosts": {"backend": backend, "config": config}}},
+            "resource": {"opsconsole_agent": {"reader": agent}},
+        }
 
     def instances(self) -> dict[str, dict[str, Any]]:
         """Return what is declared of each instance; one that others refer to is before them."""
@@ -268,9 +295,10 @@ class Declared:
             found |= {f"{kind}.{name}": body for name, body in named.items()}
         return found
 
-    def addresses(self) -> list[str]:
-        """Return the addresses of every declared instance, sorted."""
-        return sorted(self.instances())
+    def addresses(self) -> list[list[str]]:
+        """Return the sorted addresses of the instances that each stack declares."""
+        read = [f'opsconsole_agent.reader["{label}"]' for label in self.outputs()]
+        return [sorted(self.instances()), *([sorted(read)] if self.read else ())]
 
     def name_of(self, address: str) -> str:
         """Return the name of a host or agent that is declared or was."""
@@ -278,7 +306,7 @@ class Declared:
 
     def has(self, address: str) -> bool:
         """Return whether an instance is declared."""
-        return address in self.addresses()
+        return any(address in stack for stack in self.addresses())
 
     # What the console must show.
 
@@ -316,6 +344,21 @@ class Declared:
                 raise broken(f"{agent.name} lives {count[agent.name]} times")
             if count[agent.name] == 1:
                 self._check_plugins(agent, living, store, broken)
+        if self.read:
+            self._check_reader(living, hosts, named_unknown, broken)
+
+    def _check_reader(
+        self,
+        living: list[Row],
+        hosts: Mapping[str, Row],
+        named_unknown: Set[str],
+        broken: type[AssertionError],
+    ) -> None:
+        for label in self.outputs():
+            name, host = f"reader-{label}", hosts.get(self.hosts[label].name)
+            ids = [row["host_id"] for row in living if row["name"] == name]
+            if name not in named_unknown and host and ids != [host["id"]]:
+                raise broken(f"{name} lives on {ids}, the host is {host}")
 
     @staticmethod
     def _check_plugins(

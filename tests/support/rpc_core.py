@@ -74,14 +74,17 @@ def references(declared: Mapping[str, Any]) -> list[str]:
 def config_of(
     address: str, declared: Mapping[str, Any], values: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    def evaluate(value: Any) -> Any:
-        if isinstance(value, list):
-            return [evaluate(item) for item in value]
-        match = _REFERENCE.match(value) if isinstance(value, str) else None
-        return values.get(match[1], {}).get(match[2], UNKNOWN) if match else value
+    return {**RESOURCES[type_of(address)].empty(), **evaluate(declared, values)}
 
-    empty = RESOURCES[type_of(address)].empty()
-    return {**empty, **{name: evaluate(value) for name, value in declared.items()}}
+
+def evaluate(declared: Any, values: Mapping[str, Mapping[str, Any]]) -> Any:
+    """Return what is declared with its references replaced by values, as far as they are known."""
+    if isinstance(declared, Mapping):
+        return {name: evaluate(value, values) for name, value in declared.items()}
+    if isinstance(declared, list):
+        return [evaluate(item, values) for item in declared]
+    match = _REFERENCE.match(declared) if isinstance(declared, str) else None
+    return values.get(match[1], {}).get(match[2], UNKNOWN) if match else declared
 
 
 class Phase:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import rpc_core
-from opsconsole.state import Address, InstanceObject, State
+from opsconsole.state import Address, InstanceObject, State, StateOutput
+from opsconsole.values import UNKNOWN
 
 PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
 
@@ -45,6 +46,12 @@ def apply(
                 PROVIDER, dict(item.value), 0, item.private, tuple(needed), item.tainted
             ),
         )
+    for name, output in program.get("output", {}).items():
+        value = rpc_core.evaluate(
+            output["value"], {key: item.value for key, item in told.state.items()}
+        )
+        if UNKNOWN not in value.values():
+            state.set_output(name, StateOutput(value, ["object", dict.fromkeys(value, "string")]))
     state.raise_serial()
     return state.to_bytes(), told
 

@@ -56,6 +56,8 @@ from shared_place import InMemory, Place
 from simulated_disk import Disk, Killed
 from virtual_time import Clock, VirtualLoop
 
+READER = "reader"
+"""The folder of a stack that reads the state of the first."""
 EPOCH = 1_750_000_000.0
 ORIGIN = "http://127.0.0.1:9"
 FOLDERS = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
@@ -286,6 +288,11 @@ class World:
             random.Random(f"{seed} declared"), self.profile.provider_settings, self.takes
         )
         self.without, self.parts = frozenset(without), list[str]()
+        # Its agents go along with hosts of the other stack, which must be seen.
+        shown = self.profile.archived_plugins_status == 404
+        self.declared.read = shown and self.random.random() < 0.25 and self.takes("reader")
+        self.stacks = [self.folder, *([self.folder / READER] if self.declared.read else ())]
+        self.at = self.folder
         self.named_unknown: set[str] = set()
         self.said_ids: set[str] = set()
         self.created: set[str] = set()
@@ -405,7 +412,7 @@ class World:
         self._check_words(text, before)
         if outer is None:
             self._check_nothing_is_lost(words)
-            if self.requests - requests > 200 + 40 * len(self.declared.addresses()):
+            if self.requests - requests > 200 + 40 * sum(map(len, self.declared.addresses())):
                 raise BrokenRule(f"{self.requests - requests} requests are sent")
         return Run(words, code, text, process.points)
 
@@ -426,12 +433,12 @@ class World:
 
     def _check_nothing_is_lost(self, words: tuple[str, ...]) -> None:
         """What the console has is in state, in a journal, or was named to the user."""
-        files = {file.name: file.read_bytes() for file in self.folder.iterdir() if file.is_file()}
+        files = {file: file.read_bytes() for file in self.folder.rglob("*") if file.is_file()}
         if any(API_KEY.encode() in data for data in files.values()):
             raise BrokenRule("the key is in a file")
         journals = self._journals()
         held = journals + b"".join(
-            data for name, data in files.items() if name.startswith("terraform.tfstate")
+            data for file, data in files.items() if file.name.startswith("terraform.tfstate")
         )
         held += self.place.state if self.place is not None else b""
         # An unsettled create is in state by its name.
@@ -447,13 +454,16 @@ class World:
                 raise BrokenRule(f"{row['name']} is nowhere after {' '.join(words)}")
 
     def _journals(self) -> bytes:
-        if self.place is not None:
-            return self.place.journal
-        return b"".join(file.read_bytes() for file in self.folder.glob("*journal*"))
+        shared = self.place.journal if self.place is not None else b""
+        return shared + b"".join(file.read_bytes() for file in self.folder.rglob("*journal*"))
 
     def apply(self, **trouble: Any) -> Run:
         """Apply the program, whatever it deletes."""
         return self.run("apply", "-auto-approve", "-force", **trouble)
+
+    def _suits_the_provider(self) -> bool:
+        """Return whether `rpc_core` knows all that the program holds."""
+        return self.at == self.folder and not self.declared.imports
 
     def terraform(self) -> Run:
         """Apply the program by Terraform's calls of the provider; the state is its own to write."""
@@ -574,13 +584,15 @@ class World:
         dies = kind in ("kill", "power", "both", "machine")
         signals = self.random.sample(range(1, 70), {"stop": 1, "abandon": 2}.get(kind, 0))
         self.disk.forget(remember=kind == "power")
-        run = self._command(
-            alone=kind in ("fault", "late", "stranger"),
-            dies_at=self.random.randrange(1, 130) if dies else 0,
-            signals_at=tuple(sorted(signals)),
-        )
+        with self._within(self.random.choice((*[self.folder] * 3, *self.stacks[1:]))):
+            run = self._command(
+                alone=kind in ("fault", "late", "stranger"),
+                dies_at=self.random.randrange(1, 130) if dies else 0,
+                signals_at=tuple(sorted(signals)),
+            )
         if kind == "power" and run.code is None:
-            self.disk.lose_power(self.random, self.folder)
+            for stack in self.stacks:
+                self.disk.lose_power(self.random, stack)
         if kind == "machine" and self.place is not None:
             self._move_to_another_machine()
         self.application.faults.waiting.clear()
@@ -590,7 +602,7 @@ class World:
     def _move_to_another_machine(self) -> None:
         """Nothing is left but the program, as on a runner of a pipeline."""
         for file in self.folder.iterdir():
-            if file.name != "main.tf.json":
+            if file.name not in ("main.tf.json", READER):
                 shutil.rmtree(file) if file.is_dir() else file.unlink()
         self.story.append("           the next command runs on another machine")
 
@@ -602,13 +614,24 @@ class World:
         outer, there = self.process, Path(tempfile.mkdtemp(prefix="elsewhere-", dir=FOLDERS))
         try:
             shutil.copy(self.folder / "main.tf.json", there)
-            with contextlib.chdir(there):
+            with self._within(there):
                 self.run("force-unlock", "-force", self.place.lock)
-                outer.lost_lock_at = self.clock.now
                 if self.random.random() < 0.7:
                     self.apply()
+                # Until now it was frozen; its requests on the way had begun before.
+                outer.lost_lock_at = self.clock.now
         finally:
             shutil.rmtree(there)
+
+    @contextlib.contextmanager
+    def _within(self, folder: Path) -> Iterator[None]:
+        """Run the commands of the block in a folder."""
+        before, self.at = self.at, folder
+        try:
+            with contextlib.chdir(folder):
+                yield
+        finally:
+            self.at = before
 
     def _add_faults(self) -> None:
         for _ in range(self.random.randrange(1, 3)):
@@ -655,7 +678,7 @@ class World:
             self.store.change("hosts", row["id"], {"knowledge": "a stranger's"})
 
     def _command(self, *, alone: bool, **trouble: Any) -> Run:
-        if alone and not self.declared.imports and self.random.random() < 0.3:
+        if alone and self._suits_the_provider() and self.random.random() < 0.3:
             return self.terraform()
         kind = self.random.choices(
             ("apply", "saved", "destroy", "plan", "drift", "fold"), (12, 2, 1, 1, 1, 1)
@@ -665,21 +688,29 @@ class World:
         if kind == "saved":
             planned = self.run("plan", "-out", "saved.plan", "-force")
             return self.run("apply", "saved.plan", **trouble) if planned.code == 0 else planned
-        if kind == "destroy":
+        # Agents whose hosts stay cannot be deleted, and would be created a second time.
+        if kind == "destroy" and self.at == self.folder:
             self._deleting = True
             try:
                 return self.run("destroy", "-auto-approve", "-force", **trouble)
             finally:
                 self._deleting = False
-        return self.run(*{"fold": ("state", "fold")}.get(kind, (kind,)), **trouble)
+        words = {"fold": ("state", "fold"), "drift": ("drift",)}
+        return self.run(*words.get(kind, ("plan",)), **trouble)
 
     # How it ends.
 
     def settle(self) -> None:
+        """Let each stack come to rest, that which is read first."""
+        for stack in self.stacks:
+            with self._within(stack):
+                self._come_to_rest()
+
+    def _come_to_rest(self) -> None:
         """Without trouble, apply and do what the messages ask for, until nothing is left."""
         for _ in range(6):
             self._write_program()
-            by_provider = not self.declared.imports and self.random.random() < 0.2
+            by_provider = self._suits_the_provider() and self.random.random() < 0.2
             run = self.terraform() if by_provider else self.apply()
             self.clock.advance(1000)
             self._deliver_late_requests()
@@ -708,9 +739,9 @@ class World:
                 self.run("import", address, living[-1])
 
     def _state(self) -> bytes:
-        if self.place is not None:
+        if self.place is not None and self.at == self.folder:
             return self.place.state
-        file = self.folder / "terraform.tfstate"
+        file = self.at / "terraform.tfstate"
         return file.read_bytes() if file.exists() else b""
 
     def instances(self) -> list[tuple[str, dict[str, Any]]]:
@@ -729,7 +760,7 @@ class World:
         self.declared.check_rows(self.store, self.named_unknown, BrokenRule)
         left = [
             file.name
-            for file in self.folder.iterdir()
+            for file in self.folder.rglob("*")
             if "-journal" in file.name or file.suffix == ".opsconsole-copy"
         ]
         if self.place is not None and self.place.lock:
@@ -739,14 +770,18 @@ class World:
         # The deletion of a host that cannot be read stays open; each run names it.
         if left and self.profile.hosts_readable:
             raise BrokenRule(f"left over: {left}")
-        held = Counter((a.partition(".")[0], item["id"]) for a, item in self.instances())
+        held: Counter[tuple[str, str]] = Counter()
+        for stack, declared in zip(self.stacks, self.declared.addresses(), strict=True):
+            with self._within(stack):
+                found = self.instances()
+            held.update((address.partition(".")[0], item["id"]) for address, item in found)
+            addresses = sorted(address for address, _ in found)
+            if addresses != declared:
+                raise BrokenRule(f"state holds {addresses}, declared are {declared}")
         if twice := [item for item, count in held.items() if count > 1]:
             raise BrokenRule(f"twice in state: {twice}")
-        addresses = sorted(address for address, _ in self.instances())
-        if addresses != self.declared.addresses():
-            raise BrokenRule(f"state holds {addresses}, declared are {self.declared.addresses()}")
         shown = self.profile.hosts_readable and self.profile.keeps_values_as_sent
-        asks = shown and addresses and self.random.random() < 0.3
+        asks = shown and self.instances() and self.random.random() < 0.3
         drift = self.run("drift") if asks else None
         if drift is not None and drift.code != 0:
             raise BrokenRule(f"nothing differs, and drift says:\n{drift.text}")
@@ -789,9 +824,14 @@ class World:
             if self.store.hosts.get(found) is None:
                 del self.declared.imports[name]
         program = self.declared.program()
+        kind, config = "local", {"path": "../terraform.tfstate"}
         if self.place is not None:
-            program["terraform"]["backend"] = {"s3": {"bucket": "states", "key": "world"}}
+            kind, config = "s3", {"bucket": "states", "key": "world", "region": "here"}
+            program["terraform"]["backend"] = {kind: config}
         (self.folder / "main.tf.json").write_text(json.dumps(program))
+        for stack in self.stacks[1:]:
+            stack.mkdir(exist_ok=True)
+            (stack / "main.tf.json").write_text(json.dumps(self.declared.reader(kind, config)))
 
     def digest(self) -> str:
         """Return a digest of all that happened."""
