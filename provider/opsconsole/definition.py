@@ -16,9 +16,8 @@ from functools import cached_property
 from typing import Any
 
 from opsconsole.bounds import UNBOUNDED, Bounds
-from opsconsole.compare import normalise_set
 from opsconsole.diagnostics import Diagnostic, Path, error, warning
-from opsconsole.values import UNKNOWN, Attributes, Value
+from opsconsole.values import UNKNOWN, Attributes, Value, normalise_set
 
 
 class Kind(Enum):

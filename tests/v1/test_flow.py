@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from opsconsole.v1.limiter import Limiter, shared_limiter
-from opsconsole.v1.rate import Rate
+from opsconsole.v1.limiter import Limiter, Rate, shared_limiter
 from virtual_time import VirtualLoop
 
 MOST = 32

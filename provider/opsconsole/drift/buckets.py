@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from opsconsole.compare import same
 from opsconsole.definition import ChangeRule, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, error, has_error
 from opsconsole.drift.report import Bucket, Difference, Finding
@@ -22,7 +21,7 @@ from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.resources import RESOURCES, owner_of
 from opsconsole.v1.operations import lifting, reads_whole
-from opsconsole.values import Attributes
+from opsconsole.values import Attributes, same
 
 _NEVER_READ = "it was not read"
 

@@ -28,9 +28,14 @@ from opsconsole.language.instances import (
 )
 from opsconsole.language.json_values import OnlyTerraform, evaluate_argument, raise_any, try_step
 from opsconsole.language.model import Block, BlockDefinition, Import, Program
-from opsconsole.language.name_resolver import Lookup, NameResolver, ProgramScope
+from opsconsole.language.name_resolver import (
+    FunctionContext,
+    Lookup,
+    NameResolver,
+    ProgramScope,
+    TemplateScope,
+)
 from opsconsole.language.parser import parse_template
-from opsconsole.language.scopes import FunctionContext, TemplateScope
 from opsconsole.language.syntax import Reference, Work
 from opsconsole.language.values import (
     EPHEMERAL,

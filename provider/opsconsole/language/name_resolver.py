@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from opsconsole.definition import Attribute
-from opsconsole.diagnostics import Path
+from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.language import remote_states
 from opsconsole.language.access import element, follow
 from opsconsole.language.block_reading import block_address
@@ -24,7 +27,6 @@ from opsconsole.language.failures import (
 from opsconsole.language.instances import Instance
 from opsconsole.language.json_values import LocalCycle, evaluate_json, in_order
 from opsconsole.language.model import Block, Program
-from opsconsole.language.scopes import FunctionContext, call
 from opsconsole.language.syntax import Quoted, Reference, Scope, Step, Work
 from opsconsole.language.values import (
     IS_SENSITIVE,
@@ -43,6 +45,67 @@ from opsconsole.phrases import did_you_mean
 from opsconsole.state import InstanceKey
 from opsconsole.values import UNKNOWN, Attributes
 
+
+@dataclass(frozen=True, slots=True)
+class FunctionContext:
+    """The context of the impure functions.
+
+    Attributes:
+        root: The directory of the program; relative paths of files are relative to it.
+        applying: Whether this is an apply: what only an apply knows is unknown before.
+        planned_at: The time of the plan.
+        render: Evaluates a template's text with the given names.
+        work: The size of the values made in this evaluation.
+    """
+
+    root: Path
+    applying: bool
+    planned_at: datetime
+    render: Callable[[str, dict[str, Value]], Value]
+    work: Work
+
+
+class TemplateScope:
+    """The scope of a template file: the names that the call gives, and functions."""
+
+    __slots__ = ("_context", "names")
+
+    def __init__(self, names: dict[str, Value], context: FunctionContext) -> None:
+        self.names = names
+        self._context = context
+
+    @property
+    def work(self) -> Work:
+        return self._context.work
+
+    def within(self, names: dict[str, Value]) -> Scope:
+        return TemplateScope({**self.names, **names}, self._context)
+
+    def resolve(self, reference: Reference) -> Value:
+        root = str(reference.steps[0])
+        if root not in self.names:
+            raise EvaluationError(f"the template names {root}, which the call does not give")
+        return follow(self.names[root], reference.steps[1:])
+
+    def resolve_index(self, reference: Reference, key: Value) -> Value:
+        return element(self.resolve(reference), key)
+
+    def call(self, name: str, arguments: Sequence[Value]) -> Value:
+        if name in ("templatefile", "templatestring"):
+            raise EvaluationError(f"a template cannot call {name}")
+        return call(name, arguments, self._context)
+
+
+def call(name: str, arguments: Sequence[Value], context: FunctionContext) -> Value:
+    """Return the result of the function `name`.
+
+    The functions are loaded with the first call: most programs that are synthesised have none.
+    """
+    from opsconsole.language import functions
+
+    return functions.call(name, arguments, context)
+
+
 Lookup = Callable[[str], Any]
 """What an instance holds, by its full address: Attributes; None or UNKNOWN: not known yet."""
 
@@ -57,7 +120,7 @@ class NameResolver:
         variables: Mapping[str, Value],
         lookup: Lookup,
         expand: Callable[[Block], Mapping[InstanceKey, Instance]],
-        sensitive: Callable[[str], Iterable[Path]],
+        sensitive: Callable[[str], Iterable[AttributePath]],
         context: FunctionContext,
         workspace: str,
         checking: bool = False,
@@ -384,13 +447,13 @@ def _type_of(definition: Any) -> Type:
     return object_type({item.name: attribute_type(item) for item in definition.attributes})
 
 
-def _marked_below(value: Value, path: Path) -> Value:
+def _marked_below(value: Value, path: AttributePath) -> Value:
     if not path or not isinstance(value.data, list | dict):
         return value.mark(IS_SENSITIVE)
     return Value(value.type, _data_marked_below(value.data, path), value.marks)
 
 
-def _data_marked_below(data: Any, path: Path) -> Any:
+def _data_marked_below(data: Any, path: AttributePath) -> Any:
     if isinstance(data, Marked):
         return data
     try:

@@ -13,9 +13,17 @@ from functools import cache
 from typing import Final, TypeVar
 
 from opsconsole.language.access import ITEM, GetAttribute, Index, Splat
-from opsconsole.language.comprehensions import ForGroups, ForObject, ForTemplate, ForTuple
 from opsconsole.language.failures import MAX_NESTING, BeyondBounds, EvaluationError
-from opsconsole.language.nodes import Call, Object, Template, Tuple
+from opsconsole.language.nodes import (
+    Call,
+    ForGroups,
+    ForObject,
+    ForTemplate,
+    ForTuple,
+    Object,
+    Template,
+    Tuple,
+)
 from opsconsole.language.numbers import parse_number
 from opsconsole.language.operators import Binary, Conditional, Unary
 from opsconsole.language.syntax import Literal, Node, Quoted, Reference

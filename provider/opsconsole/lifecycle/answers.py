@@ -16,12 +16,11 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from opsconsole.compare import changed_fields, normalise_set, satisfies
 from opsconsole.definition import Attribute, Kind, ResourceDefinition
 from opsconsole.errors import UnexpectedAnswer
 from opsconsole.v1.exchange import WrongShape
 from opsconsole.v1.operations import documented_for
-from opsconsole.values import Attributes, Value
+from opsconsole.values import Attributes, Value, changed_fields, normalise_set, satisfies
 
 if TYPE_CHECKING:
     from opsconsole.v1.bodies import DeleteResult

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from opsconsole.compare import changed_fields, unsatisfied_fields
 from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import (
@@ -50,7 +49,7 @@ from opsconsole.lifecycle.session import Session, each
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.uncertain import replacement_refused, still_unsettled
 from opsconsole.v1.operations import naming_hint
-from opsconsole.values import UNKNOWN, Attributes
+from opsconsole.values import UNKNOWN, Attributes, changed_fields, unsatisfied_fields
 
 _NOTHING_KNOWN: Attributes = {}
 _PLANNED_BY = "planned_by"

@@ -17,11 +17,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from opsconsole.compare import same, satisfies
 from opsconsole.definition import ChangeRule, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import Cause
-from opsconsole.values import UNKNOWN, Attributes, Value, unknown_names
+from opsconsole.values import UNKNOWN, Attributes, Value, same, satisfies, unknown_names
 
 # Not loaded: it brings modules of the client, and a process that shows the schema needs none.
 if TYPE_CHECKING:

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from opsconsole.compare import unsatisfied_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import (
@@ -51,7 +50,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.v1.console import Listing
-from opsconsole.values import Attributes
+from opsconsole.values import Attributes, unsatisfied_fields
 
 if TYPE_CHECKING:
     from opsconsole.lifecycle.base import BaseLifecycle

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from opsconsole.compare import same
 from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
@@ -29,7 +28,7 @@ from opsconsole.resources import RESOURCES
 from opsconsole.resources.lifecycles import Lifecycle
 from opsconsole.state import InstanceObject, StateSession, instance_and_key, paths_to_state
 from opsconsole.v1.operations import documented_for
-from opsconsole.values import Attributes, holds_unknown, unknown_names
+from opsconsole.values import Attributes, holds_unknown, same, unknown_names
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _READ_BACK_AT_ONCE = 64

@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from opsconsole.compare import same
 from opsconsole.diagnostics import Diagnostic, Path, error, has_error, leading_names
 from opsconsole.errors import UserError
 from opsconsole.language import Block, Evaluator, Instance, OutputValue
@@ -29,7 +28,7 @@ from opsconsole.reconcile.changes import Action, Change, OutputChange
 from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.reconcile.providers import provider_key_of
 from opsconsole.state import State, StateOutput
-from opsconsole.values import Attributes, holds_unknown
+from opsconsole.values import Attributes, holds_unknown, same
 
 _CANNOT_UPDATE = "replace_because_cannot_update"
 

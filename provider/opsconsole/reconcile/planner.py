@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any
 
 from opsconsole.clock import utc_now
-from opsconsole.compare import changed_fields
 from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.language import Evaluator, Graph, Program, build_graph
@@ -62,7 +61,7 @@ from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.resources.lifecycles import Lifecycle
 from opsconsole.state import State
 from opsconsole.v1.operations import documented_for, lifting
-from opsconsole.values import Attributes
+from opsconsole.values import Attributes, changed_fields
 
 
 @dataclass

@@ -22,7 +22,6 @@ from typing import Any, ClassVar, Final
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from opsconsole import resources
-from opsconsole.compare import changed_fields
 from opsconsole.definition import DataSourceDefinition, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, error
 from opsconsole.errors import UserError
@@ -41,7 +40,7 @@ from opsconsole.reconcile.prior import PriorInstance, has_shape
 from opsconsole.reconcile.providers import OnStop, Providers, provider_in_state, refresh
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import InstanceObject, State, decode, encode, instance_and_key, lay_out
-from opsconsole.values import UNKNOWN, Attributes
+from opsconsole.values import UNKNOWN, Attributes, changed_fields
 
 MAX_BYTES: Final = 512 * 2**20
 """How large a plan may be, packed and unpacked."""

@@ -12,12 +12,11 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from opsconsole.compare import same
 from opsconsole.definition import Kind
 from opsconsole.phrases import plural
 from opsconsole.quoting import printable
 from opsconsole.reports.text import KNOWN_AFTER_APPLY, SENSITIVE, scalar
-from opsconsole.values import UNKNOWN, Attributes, Value
+from opsconsole.values import UNKNOWN, Attributes, Value, same
 
 TO_NULL: Final = " -> null"
 

@@ -13,7 +13,7 @@ from typing import Any
 from opsconsole.language.failures import MAX_FILE, BeyondBounds, EvaluationError
 from opsconsole.language.functions.encoding import DIGESTS, base64_text
 from opsconsole.language.functions.registry import Signature
-from opsconsole.language.scopes import FunctionContext
+from opsconsole.language.name_resolver import FunctionContext
 from opsconsole.language.values import DYNAMIC, STRING, elements
 
 

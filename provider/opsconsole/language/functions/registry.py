@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
-from opsconsole.language.scopes import FunctionContext
+from opsconsole.language.name_resolver import FunctionContext
 from opsconsole.language.values import (
     BOOL,
     COLLECTIONS,

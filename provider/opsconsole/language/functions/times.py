@@ -11,7 +11,7 @@ from typing import Any
 from opsconsole.clock import utc_now
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.functions.registry import Signature
-from opsconsole.language.scopes import FunctionContext
+from opsconsole.language.name_resolver import FunctionContext
 from opsconsole.language.values import STRING, Value
 from opsconsole.values import UNKNOWN
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, has_error, warning
 from opsconsole.errors import (
@@ -61,7 +60,7 @@ from opsconsole.resources.missing import (
     not_permitted,
     refusal,
 )
-from opsconsole.values import UNKNOWN, Attributes
+from opsconsole.values import UNKNOWN, Attributes, changed_fields
 
 _CREATED_ARCHIVED = "created_archived"
 """Remembered of an agent that the answer to its creation showed archived: it stays in state."""

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ApiError, Forbidden, NotFound, UnexpectedAnswer
@@ -33,7 +32,7 @@ from opsconsole.lifecycle.uncertain import create_once, delete_once, update_once
 from opsconsole.resources import BLACKLISTED_COMMAND
 from opsconsole.resources.missing import missing, plan_gone
 from opsconsole.v1.operations import naming_hint
-from opsconsole.values import UNKNOWN, Attributes
+from opsconsole.values import UNKNOWN, Attributes, changed_fields
 
 _OF_ACCESS = ("FORBIDDEN", "ORG_ACCESS_DENIED")
 """The documented codes of a 403 that are about access, not about a license."""

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from opsconsole.compare import changed_fields
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, ConsoleError, Forbidden, NotFound
@@ -39,7 +38,7 @@ from opsconsole.resources.host.reading import note_refused_read, read_host, read
 from opsconsole.resources.host.rows import REPLACING, UPDATABLE
 from opsconsole.resources.host.settling import settle_host_creates
 from opsconsole.resources.missing import missing, refused_read, warn_abandoned
-from opsconsole.values import UNKNOWN, Attributes
+from opsconsole.values import UNKNOWN, Attributes, changed_fields
 
 
 class PlannedHostNames:

@@ -16,7 +16,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from opsconsole.compare import changed_fields
 from opsconsole.definition import ChangeRule
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import (
@@ -36,6 +35,7 @@ from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import HOST
 from opsconsole.resources.host.reading import note_refused_read, read_host, reading_operation
+from opsconsole.values import changed_fields
 
 if TYPE_CHECKING:
     from opsconsole.v1.bodies import ImportResult, RowResult
