@@ -1,8 +1,14 @@
-"""What was deleted behind Terraform's back is found, and made anew where the API can."""
+"""What was deleted behind Terraform's back is found, and made anew where the API can.
+
+What is missing is warned of or refused; a list that may not be whole proves no absence.
+"""
 
 from typing import Any
 
+import pytest
+
 from declarations import agent_on, foresee, held, program
+from drift_checks import check_drift
 from engines import ON_TERRAFORM
 from opsconsole.emulator import Emulator
 
@@ -28,6 +34,7 @@ ADOPTED = {
     "specialty": {"gone": {"key": "database"}},
     "blacklisted_command": {"gone": {"id": "blk_format"}},
 }
+WHOLE = program(**REMAKEABLE, **ADOPTED)
 GONE = {
     "opsconsole_host.gone",
     "opsconsole_agent.of_gone",
@@ -35,11 +42,15 @@ GONE = {
     *(f"opsconsole_agent_plugin.{name}" for name in REMAKEABLE["agent_plugin"]),
 }
 GONE_FOR_GOOD = {"opsconsole_specialty.gone", "opsconsole_blacklisted_command.gone"}
+HOST, NETWORK = "opsconsole_host.gone", "opsconsole_specialty.network"
+AWAY = {f"{type_name}.gone" for type_name in WHOLE["resource"]}
+"""What was read and is away: what went with the host is not read."""
+SPECIALTIES = {"linux": {"key": "linux-server"}, "network": {"key": "network"}}
 
 
 @ON_TERRAFORM
 def test_what_is_gone_is_found_and_made_again(applied, console):
-    engine = applied(program(**REMAKEABLE, **ADOPTED), console)
+    engine = applied(WHOLE, console)
     take_away(held(engine), console)
 
     console.reset_log()
@@ -102,3 +113,76 @@ def test_an_agent_of_a_host_outside_costs_one_list(applied, console):
         "opsconsole_agent_plugin.disk": ["delete"],
     }
     assert console.request_counts() == {"plugin_list": 1}
+
+
+def test_every_kind_that_is_missing_leaves_state_with_a_warning_or_stays(applied, console):
+    engine = applied(WHOLE, console)
+    take_away(held(engine), console)
+
+    found = engine.plan_run("-refresh-only", expect={2})
+    assert {
+        item["address"] for item in found.warnings if "not visible to this key" in item["summary"]
+    } == AWAY
+    for item in found.warnings:
+        assert item["address"] not in AWAY or "removed from state" in item["detail"]
+    drifted = check_drift(engine.folder, console)
+    assert (drifted.code, drifted.addresses("missing")) == (2, AWAY)
+    assert all("not visible to this key" in drifted.of(address)["reason"] for address in AWAY)
+    said = {item["address"]: item["detail"] for item in found.warnings}
+    assert 'on_missing = "error"' in said["opsconsole_agent.gone"]
+    # They are not read, so that they have no warning of their own.
+    assert "with those of its agents and plugins that state holds" in said[HOST]
+
+    engine.settings = {"on_missing": "error"}
+    engine.write(WHOLE)
+    refused = engine.plan_run("-refresh-only", expect={1})
+    # One error is that of its agent, which Terraform may read after it.
+    with_agent = {"opsconsole_agent_plugin.of_gone"}
+    assert {item["address"] for item in refused.errors} - with_agent == AWAY
+    assert all('on_missing is "error"' in item["detail"] for item in refused.errors)
+    assert set(held(engine)) >= AWAY
+    # Missing is missing, whatever a refresh would do.
+    assert check_drift(engine.folder, console).addresses("missing") == AWAY
+
+    for settings, kept in (
+        ({"on_missing": "error", "on_missing_host": "remove"}, AWAY - {HOST}),
+        ({"on_missing_host": "error"}, {HOST}),
+    ):
+        engine.settings = settings
+        engine.write(WHOLE)
+        refused = engine.plan_run("-refresh-only", expect={1})
+        assert {item["address"] for item in refused.errors} - with_agent == kept
+        assert kept <= held(engine).keys()
+    assert "request id req_" in refused.errors[0]["detail"]
+
+
+@pytest.mark.parametrize(
+    ("switches", "settings", "why"),
+    [
+        (
+            {"filter_parameter": "q"},
+            {"list_query": {"specialties.q": "linux"}},
+            "leave entries out",
+        ),
+        ({"has_more": "absent", "total_count": "never"}, {}, "it has no has_more"),
+        ({"has_more": "always_false", "page_size": 2}, {}, "contradicts"),
+        ({"has_more": "always_true"}, {}, "contradicts"),
+    ],
+)
+def test_a_list_that_may_not_be_whole_lets_nothing_leave_state(
+    switches, settings, why, applied, console
+):
+    engine = applied(program(specialty=SPECIALTIES), console)
+    console.switch(**switches)
+    console.delete("specialties", "spc_network")
+    engine.settings = settings
+    engine.write(program(specialty=SPECIALTIES))
+
+    run = engine.plan_run(expect={0})
+    [told] = [item for item in run.warnings if "was not checked" in item["summary"]]
+    assert told["address"] == NETWORK
+    assert why in told["detail"]
+    found = check_drift(engine.folder, console)
+    assert (found.code, found.bucket(NETWORK)) == (1, "unchecked")
+    assert found.bucket("opsconsole_specialty.linux") == "in_sync"
+    assert "may not be whole" in found.of(NETWORK)["reason"]

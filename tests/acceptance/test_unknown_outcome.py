@@ -95,3 +95,26 @@ def test_a_host_that_no_dry_run_finds_is_left_to_the_user(project, console_of):
     run = engine.apply(expect={1})
     assert "may exist already" in run.errors[0]["summary"]
     assert len(console.rows("hosts")) == 1
+
+
+def carried() -> dict[str, Any]:
+    return program(
+        specialty={"linux": {"key": "linux-server", "deletion_policy": "delete"}},
+        host={"web": {"name": "web", "depends_on": ["opsconsole_specialty.linux"]}},
+        agent={"a": agent_on("web", "a", specialty_id="${opsconsole_specialty.linux.id}")},
+    )
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_lost_answer_to_the_deletion_of_a_specialty_ends_in_a_destroy(applied, console, seen):
+    """A search settles it; where that fails too, the next destroy does."""
+    engine = applied(carried(), console, {"max_retries": 0})
+    console.fault(kind="reset_after", operation="specialty_delete")
+    if not seen:
+        # The refresh and its plan search once.
+        console.fault(kind="internal_error", operation="specialty_search", skip=1)
+    engine.destroy(expect={0 if seen else 1})
+    engine.destroy()
+    assert held(engine) == {}
+    assert console.row("specialties", "spc_linux") is None
+    assert console.rows("hosts") == []
