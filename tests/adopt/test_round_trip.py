@@ -12,6 +12,7 @@ import pytest
 
 from opsconsole.cli.main import main
 from opsconsole.testing.deployment import Deployment
+from sampling import sample
 from type_checking import check_types
 
 LISTS = {
@@ -91,7 +92,7 @@ pytestmark = pytest.mark.opsconsole_profile("extended")
 
 
 @pytest.mark.parametrize(
-    ("seed", "words"), [(1, []), (2, []), (3, ["--fleet"]), (4, ["--fleet"])], ids=str
+    ("seed", "words"), sample([(1, []), (2, []), (3, ["--fleet"]), (4, ["--fleet"])], 2), ids=str
 )
 def test_what_is_adopted_is_imported_and_not_changed(
     seed, words, tmp_path, monkeypatch, opsconsole_emulator
@@ -148,8 +149,6 @@ def test_names_that_become_one_stay_apart(form, tmp_path, monkeypatch, opsconsol
     )
     planned = deployment.plan()
     assert {tuple(actions) for actions in planned.values()} == {("import",)}, planned
-    output, _, status = check_types("--strict", "--config-file=", str(tmp_path / "adopted.py"))
-    assert status == 0, output
 
 
 @pytest.mark.terraform
@@ -178,6 +177,7 @@ def test_terraform_imports_it_all_too(
 
 def test_the_program_is_formatted_and_typed(tmp_path, monkeypatch, opsconsole_emulator) -> None:
     populate(opsconsole_emulator, 4)
+    populate_alike(opsconsole_emulator)
     adopt(opsconsole_emulator, tmp_path, monkeypatch)
     (tmp_path / "cdktf.json").unlink()
     adopt(opsconsole_emulator, tmp_path, monkeypatch, "--fleet", "--output", "with_fleet.py")
