@@ -7,9 +7,10 @@ import pytest
 
 from consoles import CONSOLES
 from opsconsole.emulator import Emulator
+from sampling import sample
 
 
-@pytest.mark.parametrize("profile", CONSOLES)
+@pytest.mark.parametrize("profile", sample(CONSOLES, 6, always=("default", "blind", "extended")))
 def test_right_after_an_apply(profile, ground_on, world):
     ground = ground_on(profile)
     ground.apply(world())

@@ -16,21 +16,6 @@ def declared(console: Emulator) -> dict[str, Any]:
     return {"name": "keeper", "host_id": host["id"], "specialty_id": "spc_linux"}
 
 
-async def test_a_refresh_keeps_what_an_attachment_is_computed_from(steps_of, console, declared):
-    agent = await steps_of("agent").create(**declared)
-    attachments = steps_of("agent_plugin")
-    made = await attachments.create(agent_id=agent.state["id"], plugin_id="plg_disk")
-    imported = await attachments._run(lambda steps: steps.import_state(made.state["id"]))
-    console.change("plugins", "plg_disk", name="renamed", enabled=False)
-
-    read = await attachments.read(made)
-    taken = await attachments.read(imported)
-
-    assert (read.state, read.private) == (made.state, made.private)
-    assert taken.state["name"] == "renamed"
-    assert taken.state["enabled"] is False
-
-
 async def test_an_attach_that_shows_another_agent_is_an_error_and_state_follows(
     steps_of, console, declared
 ):

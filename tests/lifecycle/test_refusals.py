@@ -5,20 +5,6 @@ import pytest
 from opsconsole.lifecycle.interface import ReadRequest, Seen
 
 
-async def test_a_host_that_may_not_be_read_stays_as_it_is_and_only_that_one(steps_of, console):
-    hosts = steps_of("host")
-    one, two = await hosts.create_all(hosts.config(name="a"), hosts.config(name="b"))
-    console.fault(path=f"/hosts/{one.state['id']}$", status=403, code="FORBIDDEN", times=None)
-
-    hidden, shown = await hosts.read(one), await hosts.read(two)
-
-    assert (hidden.state, hidden.seen) == (one.state, Seen.UNCHECKED)
-    assert [item.summary for item in hidden.diagnostics] == [
-        f'The host "a" ({one.state["id"]}) was not checked'
-    ]
-    assert shown.seen is Seen.PRESENT
-
-
 @pytest.mark.parametrize(
     ("type_name", "import_id"), [("opsconsole_agent", "agt_x"), ("opsconsole_agent_plugin", "a/p")]
 )

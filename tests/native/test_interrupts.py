@@ -102,14 +102,9 @@ def test_a_terminal_shows_a_bar_with_counts_rate_and_time_left(native, fleet):
     assert "opsconsole_host.web[3]: Creation complete" not in text, "many are counted, not listed"
 
 
-def test_few_changes_are_listed_on_a_terminal_too(native, fleet):
+def test_few_changes_are_listed_on_a_terminal_too_and_nothing_is_painted_unasked(native, fleet):
     native.write(fleet(2, agents=False))
-    code, text = on_a_terminal(native, "apply", "-auto-approve")
+    code, text = on_a_terminal(native, "apply", "-auto-approve", "-no-color")
     assert code == 0
     assert "opsconsole_host.web[1]: Creation complete" in text
-
-
-def test_no_color_paints_nothing(native):
-    native.write({"opsconsole_host": {"a": {"name": "a"}}})
-    _, text = on_a_terminal(native, "plan", "-no-color")
     assert "\033[3" not in text

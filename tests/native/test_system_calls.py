@@ -52,7 +52,7 @@ def settle(native, text):
 
 
 @pytest.mark.meetings
-@pytest.mark.parametrize(("kind", "how", "number"), sample(CELLS, 12))
+@pytest.mark.parametrize(("kind", "how", "number"), sample(CELLS, 6))
 def test_nothing_is_lost_or_created_twice(native, library, kind, how, number):
     print(f"OPSCONSOLE_TEST_EVERYTHING=1 pytest {__file__} -k '{kind} and {how} and {number}'")
     native.write(declare())
