@@ -118,3 +118,13 @@ async def test_an_adoption_says_what_it_changed(steps_of, console, declared, sai
     assert said in warned.detail
     # An empty update reads the host.
     assert console.request_counts() == {"host_import": 1, "host_update": updates}
+
+
+async def test_an_adoption_whose_update_is_refused_says_so(steps_of, console):
+    console.create("hosts", name="old", knowledge="before")
+    console.fault(operation="host_update", skip=1, status=403, code="FORBIDDEN")
+
+    refused = await steps_of("host", on_existing_host="adopt").create(name="old", knowledge="after")
+
+    assert refused.state is None
+    assert errors(refused)[0].startswith('Cannot adopt the host "old"')

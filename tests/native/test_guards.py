@@ -28,6 +28,19 @@ def test_a_console_that_ignores_dry_runs_fails_the_run_once(native_on, fleet):
     assert native.actions() == {}
 
 
+def test_no_more_is_deleted_than_max_deletions_allows(native, fleet):
+    native.settings["max_deletions"] = 1
+    native.apply(fleet(3))
+    for words in (("plan", "-destroy"), ("destroy", "-auto-approve", "-force")):
+        refused = native.run(*words, expect=1).text
+        assert "than max_deletions allows: 1" in refused
+        for number in range(3):
+            assert f"opsconsole_host.web[{number}]" in refused
+    assert len(native.console.rows("hosts")) == 3
+    native.apply(fleet(2), "-force")
+    assert len(native.console.rows("hosts")) == 2
+
+
 def test_what_is_refused_stands_below_the_plan_not_in_it(native):
     native.apply(_agent())
     native.write(_agent(main_engine="other") | {"opsconsole_host": {"web": {"name": "web-1"}}})
