@@ -56,11 +56,6 @@ def required_types() -> tuple[str, ...]:
     return tuple(name for name, definition in RESOURCES.items() if reads_whole(definition))
 
 
-def _read_by_lists() -> set[str]:
-    lists = {documented_for(item, "list") for item in RESOURCES.values()} - {None}
-    return {name for name, item in RESOURCES.items() if documented_for(item, "read") in lists}
-
-
 @dataclass(frozen=True)
 class CheckOptions:
     """The options of a check.
@@ -124,6 +119,7 @@ async def _check(stacks: Sequence[Stack], options: CheckOptions, consoles: Conso
         findings, options, now.date(), certain=certain, listed=listed
     )
     drifted = any(finding.is_drift for finding in findings)
+    seen = [r for r in objects if r.outcome.seen is Seen.PRESENT and not r.is_unread]
     counted = sorted(unmanaged_kinds()[kind] for kind in options.counted)
     return DriftReport(
         tuple(sorted(findings, key=lambda finding: finding.stack)),
@@ -136,7 +132,7 @@ async def _check(stacks: Sequence[Stack], options: CheckOptions, consoles: Conso
             *cut,
             *undetermined,
             *(item for state in states if drifted for item in report_rewritten(state)),
-            *(item for read in objects if _is_seen(read) for item in read.outcome.diagnostics),
+            *(item for read in seen for item in read.outcome.diagnostics),
             *explain_unread(objects, tolerant=options.min_coverage < 100.0),
         ),
         baseline,
@@ -252,8 +248,9 @@ def _find_unmanaged(
 
 def _lists_were_read(objects: Iterable[ObjectRead]) -> bool:
     """Return whether every list was read that shows unmanaged objects beside managed ones."""
-    lists = _read_by_lists()
-    return not any(read.is_unread and read.item.known.type_name in lists for read in objects)
+    lists = {documented_for(item, "list") for item in RESOURCES.values()} - {None}
+    types = {name for name, item in RESOURCES.items() if documented_for(item, "read") in lists}
+    return not any(read.is_unread and read.item.known.type_name in types for read in objects)
 
 
 def _add_declarations(
@@ -303,10 +300,6 @@ def _share(
         for read in objects
     )
     return Share(shard, managed, unused, len(stacks), sum(map(has_no_state, states)))
-
-
-def _is_seen(read: ObjectRead) -> bool:
-    return read.outcome.seen is Seen.PRESENT and not read.is_unread
 
 
 def _describe_host_reads(objects: Iterable[ObjectRead], consoles: Consoles) -> str:

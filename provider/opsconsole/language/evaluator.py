@@ -128,7 +128,9 @@ class Evaluator:
             root=program.root,
             applying=applying,
             planned_at=planned_at or utc_now(),
-            render=self._render,
+            render=lambda text, names: parse_template(text).evaluate(
+                TemplateScope(names, self._resolver.context)
+            ),
             work=Work(),
         )
         workspace = workspace_of(program.root) if workspace is None else workspace
@@ -364,9 +366,6 @@ class Evaluator:
         if known is None:
             known = self._sensitive[address] = tuple(self._sensitive_in_state(address))
         return known
-
-    def _render(self, text: str, names: dict[str, Any]) -> Any:
-        return parse_template(text).evaluate(TemplateScope(names, self._resolver.context))
 
 
 def _missing(block: Block, name: str) -> UserError:

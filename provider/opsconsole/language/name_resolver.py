@@ -34,7 +34,6 @@ from opsconsole.language.values import (
     NUMBER,
     STRING,
     Marked,
-    Type,
     Value,
     object_of,
     object_type,
@@ -326,7 +325,8 @@ class NameResolver:
 
     def _object(self, block: Block, address: str, values: Attributes | None) -> Value:
         if values is None:
-            return unknown(_type_of(block.definition))
+            definition = block.definition
+            return unknown(object_type({item.name: attribute_type(item) for item in definition}))
         found = self._objects.get(address)
         if found is None or found[0] is not values:
             whole = {
@@ -441,10 +441,6 @@ def _of_instances(block: Block, values: Mapping[InstanceKey, Value]) -> Value:
     if block.counted:
         return tuple_of(values.values())
     return object_of({str(key): item for key, item in values.items()})
-
-
-def _type_of(definition: Any) -> Type:
-    return object_type({item.name: attribute_type(item) for item in definition.attributes})
 
 
 def _marked_below(value: Value, path: AttributePath) -> Value:

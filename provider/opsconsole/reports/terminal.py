@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from opsconsole.reports import diagnostics_text
-from opsconsole.reports.report import Report, Row, Section
+from opsconsole.reports.report import Report, Row
 from opsconsole.reports.text import SIGN_COLOURS, Pen, wrap_lines
 
 MANY: Final = 10
@@ -23,7 +23,8 @@ def render(report: Report, *, colour: bool = False, width: int = 0) -> str:
     lines: list[str] = []
     for section in report.sections:
         if not section.quiet:
-            lines += [pen.paint(_heading(section), "bold", section.style.colour), ""]
+            heading = f"{section.title} ({len(section.rows):,})"
+            lines += [pen.paint(heading, "bold", section.style.colour), ""]
             for group in section.groups:
                 lines += _group(group, pen, width)
             lines.append("")
@@ -35,10 +36,6 @@ def render(report: Report, *, colour: bool = False, width: int = 0) -> str:
     messages = diagnostics_text.render(report.diagnostics, colour=colour, width=width)
     end = "\n".join([*_end(report, pen, width), ""])
     return "\n".join(filter(None, ("\n".join(lines), messages, end)))
-
-
-def _heading(section: Section) -> str:
-    return f"{section.title} ({len(section.rows):,})"
 
 
 def _group(rows: Sequence[Row], pen: Pen, width: int) -> Iterator[str]:

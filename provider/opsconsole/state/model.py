@@ -186,7 +186,11 @@ class State:
     @property
     def outputs(self) -> dict[str, StateOutput]:
         """The root outputs, decoded afresh, sorted by name."""
-        return {name: _read_output(self._outputs[name]) for name in sorted(self._outputs)}
+        found = {name: decode(self._outputs[name]) for name in sorted(self._outputs)}
+        return {
+            name: StateOutput(item.get("value"), item.get("type"), bool(item.get("sensitive")))
+            for name, item in found.items()
+        }
 
     def set_output(self, name: str, output: StateOutput | None) -> None:
         """Set a root output, or remove it with None."""
@@ -346,11 +350,6 @@ def _new_resource(key: ResourceKey, provider: str) -> Resource:
     fields = {"module": module} if module else {}
     fields |= {"mode": mode, "type": type_name, "name": name, "provider": provider}
     return Resource(provider, {**fields, "instances": None})
-
-
-def _read_output(text: bytes) -> StateOutput:
-    found = decode(text)
-    return StateOutput(found.get("value"), found.get("type"), bool(found.get("sensitive", False)))
 
 
 def _write_output(output: StateOutput) -> bytes:

@@ -330,12 +330,9 @@ class StateSession:
                 not even the journal holds.
         """
         with held_signals():
-            self._close()
-
-    def _close(self) -> None:
-        if not self._closed:
-            self._closed = True
-            self._finish(self._save)
+            if not self._closed:
+                self._closed = True
+                self._finish(self._save)
 
     def _save(self) -> None:
         with self._disk:
@@ -418,7 +415,9 @@ class StateSession:
                 # It was begun and its turn came too late: the lock is no longer held.
                 return
             if snapshot is None:
-                self._restart_if_outgrown()
+                if self._journal is not None and self._is_outgrown():
+                    # It holds records that change no state: refused calls.
+                    self._journal.restart(self._base, self._journal.appended_count)
                 return
             journal, state = snapshot.journal, snapshot.state
             begun = time.monotonic()
@@ -447,11 +446,6 @@ class StateSession:
             lineage, serial = stored
             self._base = msgspec.structs.replace(base, lineage=lineage, serial=serial)
             journal.restart(self._base, snapshot.position)
-
-    def _restart_if_outgrown(self) -> None:
-        """Drop the records of a journal that change no state: refused calls."""
-        if self._journal is not None and self._is_outgrown():
-            self._journal.restart(self._base, self._journal.appended_count)
 
     def _finish_journal(self, journal: Journal) -> None:
         """Remove the journal; where calls are open it stays with them alone, for the next run."""

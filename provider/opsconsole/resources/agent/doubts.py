@@ -114,16 +114,13 @@ def near_ids(wanted: str, names: Names) -> str:
     phrases: dict[str, str] = {}
     for spelling in near:
         phrases.setdefault(*spellings[spelling])
-    return _either(list(phrases.values())[:3])
+    *others, last = [*phrases.values()][:3] or [""]
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _plain(text: str) -> str:
     """Return a name as people write it in an id: "Disk usage" as "disk-usage"."""
     return re.sub(r"[\W_]+", "-", text.casefold()).strip("-")
-
-
-def _either(items: list[str]) -> str:
-    return " or ".join([", ".join(items[:-1]), items[-1]]) if len(items) > 1 else "".join(items)
 
 
 def _some(items: list[str]) -> str:

@@ -90,7 +90,8 @@ class S3Backend(ObjectBackend):
         """
         for attempt in range(_DIGEST_TRIES):
             data, etag = self._get(self._object)
-            expected = self._digest_row()
+            row = self._item(f"{self._row}-md5") if self._table else {}
+            expected = row.get("Digest", {}).get("S", "")
             if not expected or expected == _md5(data):
                 break
             # Somebody may be between the two writes.
@@ -233,9 +234,6 @@ class S3Backend(ObjectBackend):
 
     def _delete(self, name: str) -> None:
         self._s3.delete_object(Bucket=self._bucket, Key=name)
-
-    def _digest_row(self) -> str:
-        return self._item(f"{self._row}-md5").get("Digest", {}).get("S", "") if self._table else ""
 
     def _item(self, name: str) -> dict[str, Any]:
         found = self._db.get_item(TableName=self._table, Key=_id(name), ConsistentRead=True)
