@@ -156,8 +156,8 @@ class Attribute:
         """Yield the problems of its value in a declaration.
 
         A null or unknown value passes; a null element of a list or a set of strings is an error. Of
-        the rest, only bounds that the document attributes to a field are errors; what is probably a
-        slip is a warning.
+        the rest, only bounds that the document attributes to a field are errors; a probable slip is
+        a warning.
 
         Args:
             path: The path of the object that it belongs to.

@@ -285,7 +285,7 @@ def state_backend(
 ) -> Backend:
     """Return the backend of a state, for commands that look at no program.
 
-    `--state`, else what the program says that synthesis wrote before, else the place that
+    `--state`, else the backend of the program that synthesis wrote before, else the place that
     `terraform init` noted in this directory, else `terraform.tfstate`.
 
     Raises:

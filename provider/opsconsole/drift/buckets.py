@@ -1,9 +1,9 @@
 """Finds the bucket of a resource by its read. Pure.
 
-What could not be checked has one diagnostic for each cause, not for each resource.
+Unchecked resources get one diagnostic for each cause, not one each.
 
-A resource is in sync only if every attribute that state holds was seen and is the same. What was
-never seen before is not a difference: a null in state beside a first sight is not drift.
+A resource is in sync only if every attribute in state was seen and is equal. A first sight is no
+difference: a value of the console beside a null in state is not drift.
 """
 
 from __future__ import annotations

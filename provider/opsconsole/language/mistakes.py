@@ -32,7 +32,7 @@ def find_mistakes(
 ) -> list[Diagnostic]:
     """Return errors and warnings about a program, each once; nothing is read for it.
 
-    What depends on a value that is not known yet is passed over.
+    Expressions that depend on a value not known yet are passed over.
 
     Args:
         variables: The values of its variables, UNKNOWN where one is not known.

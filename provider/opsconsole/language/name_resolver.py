@@ -219,7 +219,7 @@ class NameResolver:
     def _evaluated_in_order(self, name: str) -> Value | ExpressionFailure:
         """Return a local value, or why it has none; those that it refers to come first.
 
-        So a chain of them may be long. What fails, or rests on what is not known yet, is kept
+        So a chain of them may be long. Failures, and values that rest on unknown ones, are kept
         only until the outermost of them is evaluated.
         """
         self._depth += 1

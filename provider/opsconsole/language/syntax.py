@@ -1,7 +1,7 @@
 """The tree of a parsed expression. Each node evaluates itself in a scope.
 
-Built by `parser`; the scope resolves names. Marks travel with every result; what is unknown makes
-the result unknown.
+Built by `parser`; the scope resolves names. Marks travel with every result; an unknown
+operand makes the result unknown.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""From the console's answers to wire values: judged by what was sent, typed, normalised, merged
-into what state holds, with what is remembered of them beside it.
+"""From the console's answers to wire values: compared with the request, typed, normalised, and
+merged into state, with private bytes beside it.
 
-Pure but for `new_sentinel`. What an answer does not show is never taken for null unless it was
-shown before.
+Pure but for `new_sentinel`. A missing field is taken for null only if an earlier answer showed it.
 """
 
 from __future__ import annotations
@@ -195,8 +194,8 @@ class PrivateState(NamedTuple):
             to replace it.
         kept: Set only between plan and apply: its owner stays while this one is removed.
         dropped: The console's values of declared attributes that can be set at creation only, and
-            that it did not keep as declared. As long as it shows that, state holds what was
-            declared.
+            that it did not keep as declared. As long as it shows these, state holds the declared
+            values.
         overtaken: What state held of attributes that replace before the console changed them by
             itself. A declaration of such a value has not changed, also where no apply took it.
         host_id: Of a plugin attachment, the host that its agent runs for, where the console said.

@@ -1,9 +1,9 @@
-"""What passes between an engine and the lifecycle, requests and outcomes; and what a lifecycle
-makes of a declaration: the planned value, and the fields of a creation.
+"""The requests and outcomes between an engine and the lifecycle; the planned value of a
+declaration, and the fields of a creation.
 
-Both engines use exactly these requests and outcomes. What only reads is asked for many at once, and
-answered in order. What writes is asked for one at a time, and reported as soon as it is known; only
-what the console takes in bulk, an import of hosts, is asked for many at once.
+Both engines use exactly these requests and outcomes. Reads are requested many at once, and answered
+in order. Writes are requested one at a time, and reported as soon as their outcome is known; only
+the bulk import of hosts takes many at once.
 
 The planned value obeys Terraform's resource instance change lifecycle: configured values verbatim,
 or the prior value where both mean the same; computed values that the change may touch are unknown,
@@ -232,8 +232,8 @@ class Outcome(NamedTuple):
         private: The bytes to keep beside it.
         diagnostics: Shown to the user. With an error and a state, a create is tainted.
         seen: For a read: its result.
-        reason: Why it is UNCHECKED, in one sentence; without the words of `cause`. Of what is
-            PRESENT: why the console refused to show some of `unobserved`.
+        reason: Why it is UNCHECKED, in one sentence; without the words of `cause`. Of a
+            PRESENT object: why the console refused to show some of `unobserved`.
         cause: The error that `reason` speaks of, where there is one.
         unobserved: Names of attributes that this answer did not show.
         uncertain: Whether a write was sent without learning its outcome. After a create, `state`

@@ -1,15 +1,15 @@
 """Writes whose answer is lost: how they are settled, and their state if they stay unknown.
 
-What settles a write, and what a write that stays unknown leaves:
+How each write is settled, and the result if it stays unknown:
 
     create of a host    a dry run of its row (`host.settling`)    state, under a sentinel id
     other creates       a list of all, where there is one         state, under a sentinel id
-    update              one read that shows what was asked        an error
+    update              one read that shows the new values        an error
     delete              one read: 404, or the object              an error; it stays in state
 
 No create is repeated blindly. One that stays unknown is in state under a sentinel id until the user
-says which it was: `state rm` (never created), or `state rm` and `import`. What a create made is
-kept even where its answer cannot be read: an error would leave it out of state, or taint it, and
+says which it was: `state rm` (never created), or `state rm` and `import`. A created object
+is kept even where its answer cannot be read: an error would leave it out of state, or taint it, and
 either way the next apply makes a second one.
 """
 
@@ -200,8 +200,8 @@ def settle_by_list(
 
     The document shows no list of all agents: only where `agent_list` is named, there is one.
 
-    One agent that is in no state, and of which nothing is shown that contradicts what was sent, is
-    the one. None of a whole list shows that it was never created, once it cannot come any more:
+    The created agent is the only one that is in no state and contradicts nothing in the request. A
+    whole list without one shows that it was never created, once the request cannot arrive any more:
     nothing keeps the console from creating a second agent of the same name.
 
     Args:

@@ -93,8 +93,8 @@ class Worker:
     async def carry_out(self, steps: Sequence[Step], ended: Ended) -> None:
         """Take steps of one type, provider and kind, several only where they go together.
 
-        What a step did is durable before anything else is asked of the console in its place; what
-        reading back adds to it may follow later (`_end`).
+        The outcome of a step is durable before the next request in its place; the additions of
+        reading back may follow later (`_end`).
 
         Raises:
             UserError: it cannot be made durable.
@@ -137,8 +137,8 @@ class Worker:
     async def _end(self, found: Sequence[tuple[Step, Outcome]], ended: Ended | None) -> None:
         """Keep outcomes, and make them durable; without `ended` more is to come of each.
 
-        What was created is durable with its id before it is read back. What reading adds, without a
-        diagnostic, becomes durable for many at once: a refresh would show it again.
+        A created object is durable with its id before it is read back. The additions of reading,
+        without a diagnostic, become durable for many at once: a refresh would show them again.
         """
         settles = []
         only_adds = True

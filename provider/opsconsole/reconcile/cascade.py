@@ -1,5 +1,5 @@
-"""Which other instances one instance concerns: what `-target` takes along, what is deleted with its
-owner, and what prevents other deletions. Pure.
+"""The instances that one instance concerns: those that `-target` takes along, those deleted with
+their owner, and those that prevent a deletion. Pure.
 
 The document: DELETE /api/v1/hosts/{id} archives the host's agents and their tasks; DELETE
 /api/v1/specialties/{id} answers 409 while an agent carries the specialty.

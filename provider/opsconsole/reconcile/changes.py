@@ -282,8 +282,8 @@ UNKNOWN_KEY: Final = "\0unknown"
 def checksum(plan: Plan) -> str:
     """Return a checksum of a plan's changes, to be demanded when it is applied.
 
-    The same changes on the same state make the same checksum, whenever they are planned; what the
-    console changes by itself is left out.
+    The same changes on the same state make the same checksum, whenever they are planned; values
+    that the console changes by itself are left out.
     """
     changes = [
         [

@@ -1,9 +1,8 @@
-"""Deciding what happens to instances, many at once, by asking the lifecycle as Terraform would; and
-outputs: what changes of them, and putting them into state.
+"""Planning instances, many at once, by asking the lifecycle as Terraform would; and outputs: their
+changes, and putting them into state.
 
-Follows core's order of questions: plan against the prior value; where something replaces it, plan
-the creation with no prior value at all. What a plan means for other instances is decided
-elsewhere.
+Follows core's order of questions: plan against the prior value; for a replacement, plan the
+creation with no prior value at all. The effects on other instances are decided in `walk`.
 """
 
 from __future__ import annotations

@@ -129,8 +129,8 @@ class Failures:
         """Return the address of the failure that blocks `step`, or nothing.
 
         Where a resource has several instances, one that failed stops only those that need a value
-        of it: their declaration still holds an unknown. What an update was to let go of stays while
-        it fails: a host would take its agent along.
+        of it: their declaration still holds an unknown. A failed update keeps the objects that it
+        was to release: a host would take its agent along.
         """
         change = step.change
         if change.address in self._instances:

@@ -1,9 +1,9 @@
 """The order of apply: which step waits for which, and which are ready as others finish. Pure.
 
 Creation follows dependencies, deletion runs against them, an update that drops a reference comes
-before the deletion of what it referred to, and what is deleted with a host comes after the host's
-deletion. Instances of one resource are waited for together, so that fifty thousand agents on fifty
-thousand hosts make a hundred thousand edges and not their product.
+before the deletion of the object that it referred to, and objects deleted with a host come after
+the host's deletion. Instances of one resource are waited for together, so that fifty thousand
+agents on fifty thousand hosts make a hundred thousand edges and not their product.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class _Edges:
             self.graph[number].add(own)
 
     def add_down(self, number: int, step: Step) -> None:
-        """Let what the instance depends on wait until it is gone, or follow its host's deletion."""
+        """Let the dependencies wait until it is gone, or let it follow its host's deletion."""
         change = step.change
         if change.cascade:
             host = self._numbers.get((change.cascade, StepKind.DELETE))
@@ -198,10 +198,10 @@ class _Edges:
     def add_soft(self, number: int, step: Step) -> None:
         """Let a deletion wait for the updates that end references to it.
 
-        It waits for deletions of what carries its object too, where an id that is spelled out makes
-        no dependency.
+        It waits for the deletions of the objects that carry its own, too: a literal id makes no
+        dependency.
 
-        An update waits for deletions of what its instance owns: they say what it holds after them.
+        An update waits for the deletions of the objects that its instance owns, which change it.
         """
         change = step.change
         if step.kind is StepKind.DELETE and not change.cascade:

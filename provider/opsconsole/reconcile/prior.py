@@ -2,8 +2,8 @@
 
 `moved` blocks give other addresses, and so does core where a resource gets a `count` or loses it. A
 chain of blocks is followed whatever their order. A move never goes to an address that holds an
-object already. State itself changes only when a plan is applied. What is read from a state or a
-saved plan must have the shape that its definition gives it.
+object already. State itself changes only when a plan is applied. Values in a state or a saved
+plan must have the shape of their definition.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The lifecycles under a program's provider configurations, and what is read through them: what
-state holds, and what `import` blocks name.
+"""The lifecycles under a program's provider configurations, and the reads through them: of the
+objects in state, and of those that `import` blocks name.
 
 One object of a console has one address. Two addresses of one object are an error of the plan.
 """
@@ -321,8 +321,8 @@ def adopted_by_identity(
 def held_twice(by_identity: Mapping[Identity, list[str]]) -> Iterator[Diagnostic]:
     """Yield an error for each object that has several addresses.
 
-    One that was gone and is created again under its id has the same address twice. Dropping one of
-    several would delete what the other manages.
+    An object that was gone and is created again under its id has the same address twice. Dropping
+    one of several addresses would delete the object of the others.
     """
     for (_, type_name, object_id), several in by_identity.items():
         addresses = list(dict.fromkeys(several))

@@ -55,9 +55,9 @@ from opsconsole.values import Attributes, holds_unknown, unknown_names
 def guard_objection(plan: Plan, share: float, fewest: int) -> Diagnostic | None:
     """Return why a plan needs to be forced, or None.
 
-    Deleted and replaced instances count, and those that are gone from the console before the
-    plan was made: both are what a wrong key, org or base address looks like. A plan that was asked
-    to destroy says so itself: only what is gone counts then.
+    Deleted and replaced instances count, and those gone from the console before the plan was made:
+    a wrong key, org or base address shows itself by both. In a plan that was asked to destroy, only
+    the gone ones count.
 
     Args:
         share: Per cent allowed of the managed instances that state held.

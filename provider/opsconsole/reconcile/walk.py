@@ -1,7 +1,7 @@
-"""Walking a program in the order of dependencies, deciding what happens to each instance.
+"""Walking a program in the order of dependencies, and planning each instance.
 
-What is decided for one level is what the next is evaluated with. Everything of one level, type and
-provider is decided in one question to the lifecycle.
+Each level is evaluated with the decisions of the level before. All instances of one level, type and
+provider are planned by one request to the lifecycle.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Objects in state that the console does not show.
 
-A list that may not be whole proves presence, never absence: what it lacks is unchecked.
+An incomplete list proves presence, never absence: objects that it lacks are unchecked.
 
-What can only be adopted may be found gone by the very run that plans it. Terraform makes a plan
-like any other before it destroys, and asks there for the creation of what its refresh has just
-found gone. An error would forbid every destroy.
+An object that can only be adopted may be found gone by the very run that plans it. Terraform makes
+a plan like any other before it destroys, and asks there for the creation of an object that its
+refresh has just found gone. An error would forbid every destroy.
 """
 
 from __future__ import annotations

@@ -49,8 +49,8 @@ _LEAST = 1 << 19
 class Journal:
     """An open journal. `append` costs no I/O; `flush` makes all that was appended durable.
 
-    Room is reserved ahead, so that on a full disk it is an intent that fails, before its call, and
-    not the record of what a call in flight has done.
+    Room is reserved ahead, so that on a full disk an intent fails, before its call, and never the
+    record of a call that was made.
 
     Attributes:
         size: How many bytes of records the file holds.

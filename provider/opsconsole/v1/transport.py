@@ -236,7 +236,7 @@ async def whole_body(pieces: AsyncIterable[bytes], coding: str, most: int, turn:
     Args:
         pieces: The bytes as they come.
         coding: The Content-Encoding.
-        most: Bytes that are allowed, of what comes and of what it decompresses to.
+        most: Bytes that are allowed, as sent and after decompression.
         turn: Taken once the body is large. The caller ends it when it has decoded the body.
 
     Raises:

@@ -1,8 +1,8 @@
 """State in PostgreSQL: Terraform's `pg` backend.
 
 The lock is an advisory lock of a session, so it ends with the connection. The state is written over
-the same connection. What is stored beside a state is in a table of its own, which Terraform does
-not look at, and is written over a second connection: a large write never holds it up.
+the same connection. Journals are in a table of their own, which Terraform does not look at, and
+are written over a second connection: a large write never holds them up.
 """
 
 from __future__ import annotations

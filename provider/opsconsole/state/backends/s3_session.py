@@ -1,7 +1,7 @@
 """Clients for S3 and DynamoDB from the settings of an `s3` backend.
 
 Credentials come by boto's own chain (environment, profiles, SSO, web identity, the machine's role)
-unless the block names others; a role that is to be assumed is assumed with what the chain gives.
+unless the block names others; a role is assumed with the credentials of the chain.
 """
 
 from __future__ import annotations
