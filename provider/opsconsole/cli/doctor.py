@@ -22,11 +22,12 @@ from opsconsole.clock import utc_now
 from opsconsole.errors import ApiError, BadRequest, ConsoleError, Forbidden, OpsconsoleError
 from opsconsole.language import find_node
 from opsconsole.lifecycle.answers import values_shown
+from opsconsole.lifecycle.session import Session
 from opsconsole.phrases import plural
 from opsconsole.quoting import printable
 from opsconsole.reports.text import Pen, wrap_lines
 from opsconsole.resources import HOST
-from opsconsole.resources.host.reading import HOST_GET
+from opsconsole.resources.host.reading import HOST_GET, read_host, reading_operation
 from opsconsole.terraform_binary import real_terraform
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
@@ -204,15 +205,13 @@ async def _console(
 
 async def _host(console: Console, settings: Settings, host_id: str) -> CheckResult:
     """Read a host as a refresh does, and name the fields that the answer leaves out."""
-    named = console.has("host_get")
-    if not named and settings.host_read == "none":
+    session = Session(console, settings)
+    operation = reading_operation(session)
+    if operation is None:
         return CheckResult("host", NOTE, 'not read, as host_read is "none"', _NAME_HOST_GET)
+    named = operation.name == "host_get"
     try:
-        if named:
-            answer = await console.one("host_get", host_id)
-        else:
-            answer = await console.one("host_update", host_id, body={})
-        shows = values_shown(HOST.answer_fields, answer)
+        shows = values_shown(HOST.answer_fields, await read_host(session, host_id))
     except ConsoleError as problem:
         by_writing = isinstance(problem, BadRequest | Forbidden) and not named
         remedy = _NAME_HOST_GET if by_writing else problem.remedy

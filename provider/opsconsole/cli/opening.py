@@ -36,8 +36,6 @@ from opsconsole.state import (
     Backend,
     LockInfo,
     Locking,
-    RemoteBackend,
-    SharedBackend,
     StateSession,
     backend_for,
     noted_backend,
@@ -239,13 +237,8 @@ def _check_lockable(args: argparse.Namespace, backend: Backend, operation: str) 
     """Say that a backend cannot be locked for the run; to write there, the user must agree."""
     if operation not in (*_WRITES, "plan") or not getattr(args, "lock", True):
         return
-    if isinstance(backend, SharedBackend):
-        if backend.lockable:
-            return
-        why = f"The settings of {backend.name} name no lock."
-    elif isinstance(backend, RemoteBackend):
-        why = f"{backend.name} is reached through Terraform, which cannot hold its lock for a run."
-    else:
+    why = backend.why_unlocked()
+    if not why:
         return
     message = f"{why} Another run may write at the same time; its writes are never overwritten."
     agreed = os.environ.get("OPSCONSOLE_UNLOCKED_BACKEND", "") not in ("", "0")

@@ -21,17 +21,12 @@ from opsconsole.named_files import read_named
 from opsconsole.phrases import near_address, plural
 from opsconsole.state import (
     Address,
-    LocalBackend,
-    LockInfo,
-    SharedBackend,
     SnapshotMeta,
     State,
     StateSession,
-    info_file,
     open_state,
     read_state,
 )
-from opsconsole.terraform_binary import engine_of
 
 
 def list_addresses(args: argparse.Namespace) -> int:
@@ -256,13 +251,7 @@ def import_object(args: argparse.Namespace) -> int:
 def force_unlock(args: argparse.Namespace) -> int:
     """Release the lock; return the exit code."""
     backend = opening.state_backend(args, "force-unlock")
-    if isinstance(backend, LocalBackend):
-        raise _lock_of_file(backend)
-    if not isinstance(backend, SharedBackend):
-        raise UserError(
-            f"{backend.name} is reached through {engine_of().name}.",
-            f"Run `{engine_of().command} force-unlock {args.id}` there.",
-        )
+    backend.check_force_unlock()
     if not args.force and not _ask_for_release(backend.name):
         sys.stdout.write("Nothing was released.\n")
         return 1
@@ -278,13 +267,3 @@ def _ask_for_release(name: str) -> bool:
     )
     sys.stdout.flush()
     return sys.stdin.readline().strip() == "yes"
-
-
-def _lock_of_file(backend: LocalBackend) -> UserError:
-    holder = LockInfo.read(info_file(backend.path))
-    who = f" It is held by {holder}." if holder else ""
-    return UserError(
-        f"The lock of the file {backend.path} belongs to a process of this machine and ends with"
-        f" it.{who}",
-        "End that process.",
-    )

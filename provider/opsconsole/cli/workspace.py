@@ -13,8 +13,6 @@ from opsconsole.errors import UserError
 from opsconsole.phrases import plural
 from opsconsole.state import (
     DEFAULT_WORKSPACE,
-    LocalBackend,
-    SharedBackend,
     SnapshotMeta,
     State,
     data_directory,
@@ -22,7 +20,6 @@ from opsconsole.state import (
     read_state,
     workspace_of,
 )
-from opsconsole.terraform_binary import engine_of
 
 _NAME = re.compile(r"[A-Za-z0-9_.~-]+")
 _ANY = "any"
@@ -84,33 +81,14 @@ def delete(args: argparse.Namespace) -> int:
             f'The workspace "{name}" holds {plural(len(state), "object")}.',
             "Destroy them first; --force forgets them, and the console keeps them.",
         )
-    if isinstance(backend, SharedBackend):
-        backend.open()
-        try:
-            backend.delete()
-        finally:
-            backend.close()
-    elif isinstance(backend, LocalBackend):
-        backend.path.unlink(missing_ok=True)
-        for file in backend.path.parent.glob(f"{backend.path.name}.*"):
-            file.unlink()
-        backend.path.parent.rmdir()
+    backend.delete()
     sys.stdout.write(f'Deleted the workspace "{name}".\n')
     return 0
 
 
 def _names(args: argparse.Namespace) -> list[str]:
     """Return all workspaces, `default` first."""
-    backend = opening.state_backend(args, "workspace list", workspace=_ANY)
-    if isinstance(backend, SharedBackend):
-        return backend.workspaces()
-    if not isinstance(backend, LocalBackend):
-        raise UserError(
-            f"{backend.name} is reached through {engine_of().name}.",
-            f"Use `{engine_of().command} workspace` there.",
-        )
-    found = backend.path.parent.parent.glob("*/")
-    return [DEFAULT_WORKSPACE, *sorted(item.name for item in found if item.is_dir())]
+    return opening.state_backend(args, "workspace list", workspace=_ANY).workspaces()
 
 
 def _check_name(name: str) -> str:

@@ -30,7 +30,6 @@ from opsconsole.state.backend import (
     replace_durably,
     workspace_of,
 )
-from opsconsole.state.backends.base import SharedBackend
 from opsconsole.state.document import WrittenNumber, decode, encode, lay_out
 from opsconsole.state.lock import LockInfo, Locking, info_file
 from opsconsole.state.model import State
@@ -47,7 +46,6 @@ from opsconsole.state.opening import (
     read_stored,
 )
 from opsconsole.state.records import Intent
-from opsconsole.state.remote import RemoteBackend
 from opsconsole.state.session import StateSession
 
 __all__ = [
@@ -60,8 +58,6 @@ __all__ = [
     "LocalBackend",
     "LockInfo",
     "Locking",
-    "RemoteBackend",
-    "SharedBackend",
     "SnapshotMeta",
     "State",
     "StateOutput",

@@ -24,7 +24,9 @@ from opsconsole.named_files import check_no_device, file_error
 from opsconsole.phrases import plural
 from opsconsole.state.lock import (
     DEFAULT_LOCKING,
+    LockInfo,
     Locking,
+    info_file,
     is_file,
     lock_file,
     release_file,
@@ -126,6 +128,25 @@ class Backend:
 
     def close(self) -> None:
         """Let others in."""
+        raise NotImplementedError
+
+    def why_unlocked(self) -> str:
+        """Return why its lock cannot be held for a whole run; empty: it can."""
+        return ""
+
+    def check_force_unlock(self) -> None:
+        """Raise a UserError if no lock of it can be released by force."""
+
+    def force_unlock(self, lock_id: str) -> None:
+        """Release the lock of this ID, whoever holds it."""
+        raise NotImplementedError
+
+    def workspaces(self) -> list[str]:
+        """Return the names of all workspaces: `default` first, then sorted."""
+        raise NotImplementedError
+
+    def delete(self) -> None:
+        """Delete the state of this workspace, its lock and its journal; it is not open."""
         raise NotImplementedError
 
 
@@ -315,6 +336,32 @@ class LocalBackend(Backend):
         if self._is_named() or self.is_gone():
             return f"Before the next run, put it back: `mv {rescued} {self.path}`."
         return f"Compare it with {self.path}, which is another file now, and keep one of them."
+
+    def check_force_unlock(self) -> None:
+        """Refuse to release its lock, which ends with the process that holds it.
+
+        Raises:
+            UserError: Always; it names the holder.
+        """
+        holder = LockInfo.read(info_file(self.path))
+        who = f" It is held by {holder}." if holder else ""
+        raise UserError(
+            f"The lock of the file {self.path} belongs to a process of this machine and ends with"
+            f" it.{who}",
+            "End that process.",
+        )
+
+    def workspaces(self) -> list[str]:
+        """Return the names of all workspaces; the path is that of any but the default one."""
+        found = self.path.parent.parent.glob("*/")
+        return [DEFAULT_WORKSPACE, *sorted(item.name for item in found if item.is_dir())]
+
+    def delete(self) -> None:
+        """Delete the state file of a workspace, the files beside it, and their folder."""
+        self.path.unlink(missing_ok=True)
+        for file in self.path.parent.glob(f"{self.path.name}.*"):
+            file.unlink()
+        self.path.parent.rmdir()
 
     def close(self) -> None:
         """Release the lock and the file. One that this run made and never wrote goes."""

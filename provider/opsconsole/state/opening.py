@@ -18,7 +18,7 @@ import time
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import noted_backend
@@ -32,16 +32,16 @@ from opsconsole.state.backend import (
     read_file,
     workspace_of,
 )
-from opsconsole.state.backends.base import Run, SharedBackend
-from opsconsole.state.backends.settings import need_extra
 from opsconsole.state.journal import Journal
 from opsconsole.state.lock import DEFAULT_LOCKING, Locking
 from opsconsole.state.model import State
 from opsconsole.state.records import decode_lines
 from opsconsole.state.recovery import recover
-from opsconsole.state.remote import RemoteBackend, read_borrowed
 from opsconsole.state.session import Cadence, StateSession
 from opsconsole.terraform_binary import engine_of
+
+if TYPE_CHECKING:
+    from opsconsole.state.backends.base import Run
 
 _PLACE: Final = {
     "azurerm": ("storage_account_name", "container_name", "key"),
@@ -124,7 +124,7 @@ def is_native(kind: str) -> bool:
 
 def native_backend(
     kind: str, block: Mapping[str, Any], workspace: str = DEFAULT_WORKSPACE, run: Run | None = None
-) -> SharedBackend:
+) -> Backend:
     """Return a backend of a kind that is spoken to natively; its libraries are imported only now.
 
     Args:
@@ -133,13 +133,14 @@ def native_backend(
     Raises:
         UserError: A setting or a library is missing.
     """
+    from opsconsole.state.backends.base import Run
+    from opsconsole.state.backends.settings import need_extra
+
     try:
         module = import_module(f"opsconsole.state.backends.{kind}")
     except ImportError as error:
         raise need_extra(kind, error) from error
-    made: SharedBackend = getattr(module, f"{kind.capitalize()}Backend")(
-        block, workspace, run or Run()
-    )
+    made: Backend = getattr(module, f"{kind.capitalize()}Backend")(block, workspace, run or Run())
     return made
 
 
@@ -153,7 +154,7 @@ def backend_for(
     workspace: str | None = None,
     journal: Path | None = None,
     given: Mapping[str, Any] | None = None,
-) -> LocalBackend | RemoteBackend | SharedBackend:
+) -> Backend:
     """Choose the backend of a program.
 
     Args:
@@ -189,11 +190,15 @@ def backend_for(
             )
         settings = merged_settings(directory, kind, settings or {}, given)
     if is_native(kind):
+        from opsconsole.state.backends.base import Run
+
         run = Run(directory, operation, locking, journals, journal, checks_last_place)
         return native_backend(kind, settings or {}, workspace, run)
     if checks_last_place:
         LastPlace(directory, workspace, kind).check()
     if kind != "local":
+        from opsconsole.state.remote import RemoteBackend
+
         return RemoteBackend(directory, kind, operation, locking, journal)
     path = local_path(directory, settings or {}, workspace)
     return LocalBackend(path, operation, locking, journal)
@@ -319,6 +324,8 @@ def read_foreign(
         UserError: It is unreadable.
     """
     if kind != "local" and not is_native(kind):
+        from opsconsole.state.remote import read_borrowed
+
         return read_borrowed(kind, config, workspace)
     backend = backend_for(directory, {kind: config}, "read", workspace=workspace)
     return backend.name, read_state(backend)

@@ -137,6 +137,29 @@ class RemoteBackend(Backend):
             release_file(self._marker, self._descriptor)
             self._descriptor = -1
 
+    def why_unlocked(self) -> str:
+        """Return why its lock cannot be held for a whole run."""
+        return f"{self.name} is reached through Terraform, which cannot hold its lock for a run."
+
+    def check_force_unlock(self) -> None:
+        """Refuse to release its lock: Terraform does that.
+
+        Raises:
+            UserError: Always.
+        """
+        raise self._elsewhere("force-unlock")
+
+    def workspaces(self) -> list[str]:
+        """Refuse to list its workspaces, as `check_force_unlock` does."""
+        raise self._elsewhere("workspace")
+
+    def _elsewhere(self, verb: str) -> UserError:
+        engine = engine_of(self._directory)
+        return UserError(
+            f"{self.name} is reached through {engine.name}.",
+            f"Use `{engine.command} {verb}` there.",
+        )
+
     def _open_marker(self) -> int:
         try:
             return os.open(self._marker, os.O_RDWR | os.O_CREAT, 0o600)

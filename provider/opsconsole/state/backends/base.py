@@ -73,8 +73,8 @@ class SharedBackend(Backend, ABC):
         lockable: Whether the settings name a lock at all.
     """
 
-    lockable = True
     keeps_journal = True
+    lockable = True
 
     _errors: tuple[type[Exception], ...] = ()
     """What the library of this kind raises."""
@@ -177,6 +177,10 @@ class SharedBackend(Backend, ABC):
             with self._naming_the_journal(), self._translating("check the lock of"):
                 self._check_lock(self._info)
 
+    def why_unlocked(self) -> str:
+        """Return that the settings name no lock, where they name none."""
+        return "" if self.lockable else f"The settings of {self.name} name no lock."
+
     def force_unlock(self, lock_id: str) -> None:
         """Release the lock of this ID, whoever holds it.
 
@@ -219,9 +223,17 @@ class SharedBackend(Backend, ABC):
             return [DEFAULT_WORKSPACE, *sorted(self._workspaces() - {DEFAULT_WORKSPACE})]
 
     def delete(self) -> None:
-        """Delete the state of this workspace, its lock and its journal."""
-        with self._translating("delete"):
-            self._delete_all()
+        """Delete the state of this workspace, its lock and its journal, under its lock.
+
+        Raises:
+            LockHeld: Another holds it.
+        """
+        self.open()
+        try:
+            with self._translating("delete"):
+                self._delete_all()
+        finally:
+            self.close()
 
     def close(self) -> None:
         """Release the lock of `open` and close the connections.
