@@ -251,7 +251,7 @@ def import_object(args: argparse.Namespace) -> int:
 def force_unlock(args: argparse.Namespace) -> int:
     """Release the lock; return the exit code."""
     backend = opening.state_backend(args, "force-unlock")
-    backend.check_force_unlock()
+    backend.check_force_unlock(args.id)
     if not args.force and not _ask_for_release(backend.name):
         sys.stdout.write("Nothing was released.\n")
         return 1

@@ -134,7 +134,7 @@ class Backend:
         """Return why its lock cannot be held for a whole run; empty: it can."""
         return ""
 
-    def check_force_unlock(self) -> None:
+    def check_force_unlock(self, lock_id: str) -> None:
         """Raise a UserError if no lock of it can be released by force."""
 
     def force_unlock(self, lock_id: str) -> None:
@@ -337,7 +337,7 @@ class LocalBackend(Backend):
             return f"Before the next run, put it back: `mv {rescued} {self.path}`."
         return f"Compare it with {self.path}, which is another file now, and keep one of them."
 
-    def check_force_unlock(self) -> None:
+    def check_force_unlock(self, lock_id: str) -> None:
         """Refuse to release its lock, which ends with the process that holds it.
 
         Raises:

@@ -141,13 +141,13 @@ class RemoteBackend(Backend):
         """Return why its lock cannot be held for a whole run."""
         return f"{self.name} is reached through Terraform, which cannot hold its lock for a run."
 
-    def check_force_unlock(self) -> None:
+    def check_force_unlock(self, lock_id: str) -> None:
         """Refuse to release its lock: Terraform does that.
 
         Raises:
             UserError: Always.
         """
-        raise self._elsewhere("force-unlock")
+        raise self._elsewhere(f"force-unlock {lock_id}")
 
     def workspaces(self) -> list[str]:
         """Refuse to list its workspaces, as `check_force_unlock` does."""
