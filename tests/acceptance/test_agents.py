@@ -155,16 +155,6 @@ def test_a_failed_host_delete_lists_the_agents_it_leaves(applied, console):
     engine.plan_run(expect={0})
 
 
-@ON_TERRAFORM
-def test_what_an_agent_needs(project, console):
-    engine = project(program(agent={"keeper": {"name": "keeper"}}), console)
-    run = engine.plan_run(expect={1})
-    assert sorted(error["summary"] for error in run.errors) == [
-        "host_id is needed to create an agent",
-        "specialty_id is needed to create an agent",
-    ]
-
-
 def test_the_full_set_of_plugins(applied, console):
     """Null leaves plugins alone; a set keeps them; an attachment beside it is told."""
     attached = {

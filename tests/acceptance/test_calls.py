@@ -7,7 +7,7 @@ import pytest
 from declarations import agent_on, foresee, held, program
 from drift_checks import check_drift
 from engines import ON_TERRAFORM
-from opsconsole.emulator import Emulator, serve
+from opsconsole.emulator import Emulator
 
 HOSTS, AGENTS, SPECIALTIES, ENTRIES = 3, 4, 3, 2
 PLUGINS = ("plg_disk", "plg_logs")
@@ -102,25 +102,6 @@ def test_nothing_is_called_after_the_first_401(applied, console):
     assert "API Keys settings" in explained[0]["detail"]
     others = {error["detail"] for error in run.errors if error not in explained}
     assert others == {"The console refused the credentials; no call was made."}
-
-
-@ON_TERRAFORM
-@pytest.mark.unmeasured
-def test_a_hundred_at_once(project):
-    count = 100
-    hosts = {f"h{n}": {"name": f"h{n}"} for n in range(count)}
-    with serve("default", latency=0.3) as console:
-        engine = project(program(host=hosts), console, {"max_concurrency": count})
-        engine.apply("-parallelism=100")
-        counts = counted(console)
-        assert counts.pop("host_import") <= count // 2
-        assert counts == {"host_update": count}
-        engine.plan_run("-parallelism=100", expect={0})
-
-        console.reset_log()
-        engine.destroy("-parallelism=100", "-refresh=false")
-        assert counted(console) == {"host_delete": count}
-        assert console.traffic()["most_in_flight"] > count // 2
 
 
 def counted(console: Emulator) -> dict[str, int]:

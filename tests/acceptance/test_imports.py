@@ -95,14 +95,6 @@ def check_round_trip(engine: Terraform, console: Emulator) -> None:
     no_writes(console)
 
 
-def test_import_blocks_beside_declarations(applied, console, rows):
-    blocks = [{"to": address, "id": identity} for address, identity in identities(rows).items()]
-    engine = applied(declared(rows) | {"import": blocks}, console)
-    engine.plan_run(expect={0})
-    engine.plan_run("-refresh-only", expect={0})
-    no_writes(console)
-
-
 @ON_TERRAFORM
 def test_import_blocks_that_generate_configuration(project, console, rows):
     blocks = [{"to": address, "id": identity} for address, identity in identities(rows).items()]

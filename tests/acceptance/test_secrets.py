@@ -11,6 +11,7 @@ import pytest
 from declarations import agent_on, foresee, held, program
 from engines import Run
 from opsconsole.emulator import API_KEY
+from sampling import sample
 
 pytestmark = pytest.mark.terraform
 
@@ -44,7 +45,7 @@ def ways() -> dict[str, tuple[dict[str, Any], dict[str, str], str]]:
     }
 
 
-@pytest.mark.parametrize("way", ways())
+@pytest.mark.parametrize("way", sample(ways(), 1))
 def test_credentials_show_up_nowhere(way, installed_terraform, console):
     more, variables, secret = ways()[way]
     console.create("keys", secret=SECRET, cookie=COOKIE, status="active", tenant_write=True)

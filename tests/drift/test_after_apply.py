@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from consoles import CONSOLES
-from opsconsole.emulator import Emulator
 from sampling import sample
 
 
@@ -71,15 +70,3 @@ def nothing_but_get(ground: Any) -> None:
         assert hosts <= found.addresses("unchecked")
         assert "nothing but GET is allowed" in found.of("opsconsole_host.jump")["reason"]
         assert ground.drift("--read-only", "--min-coverage", "30").code == 0
-
-
-@pytest.mark.terraform
-def test_a_state_that_terraform_wrote(ground, world, terraform):
-    console: Emulator = ground.console
-    engine = terraform(world(), console)
-    engine.apply()
-    ground.drift(str(engine.folder / "terraform.tfstate"), expect=0)
-    before = (engine.folder / "terraform.tfstate").read_bytes()
-    console.change("hosts", console.rows("hosts")[0]["id"], knowledge="new")
-    assert ground.drift(str(engine.folder)).code == 2
-    assert (engine.folder / "terraform.tfstate").read_bytes() == before

@@ -119,6 +119,38 @@ async def test_the_scope_of_a_row_to_be_created(steps_of, declared, org_id, tena
     assert (plan.planned["org_id"], plan.planned["tenant_wide"]) == (org_id, tenant_wide)
 
 
+@pytest.mark.parametrize(
+    ("row", "declared", "scope"),
+    [
+        ("format", {}, ("org_main", False)),
+        ("wipe", {}, (None, True)),
+        ("format", {"tenant_wide": True}, (None, True)),
+        ("wipe", {"org_id": "org_lab"}, ("org_lab", False)),
+        ("format", {"tenant_wide": False}, ("org_main", False)),
+        ("wipe", {"org_id": UNKNOWN}, (UNKNOWN, UNKNOWN)),
+        ("wipe", {"org_id": UNKNOWN, "tenant_wide": False}, (UNKNOWN, False)),
+        ("wipe", {"tenant_wide": UNKNOWN}, (UNKNOWN, UNKNOWN)),
+        ("wipe", {"org_id": "org_lab", "tenant_wide": UNKNOWN}, ("org_lab", UNKNOWN)),
+    ],
+)
+async def test_the_scope_of_a_row_that_is_adopted(steps_of, row, declared, scope):
+    rows = steps_of("blacklisted_command")
+
+    plan = await rows.plan(None, rows.config(id=f"blk_{row}", **declared))
+
+    assert not plan.failed
+    assert (plan.planned["org_id"], plan.planned["tenant_wide"]) == scope
+
+
+async def test_a_row_leaves_the_tenant_for_a_named_org_only(steps_of):
+    rows = steps_of("blacklisted_command")
+
+    plan = await rows.plan(None, rows.config(id="blk_wipe", tenant_wide=False))
+
+    [told] = plan.diagnostics
+    assert (told.severity, told.path) == (Severity.ERROR, ("tenant_wide",))
+
+
 @pytest.mark.parametrize("org_id", [None, UNKNOWN])
 def test_a_scope_that_is_not_known_yet_is_not_called_wrong(org_id):
     config = BLACKLISTED_COMMAND.empty() | {"id": "blk_1", "tenant_wide": True, "org_id": org_id}

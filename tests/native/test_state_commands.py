@@ -127,18 +127,6 @@ def test_no_outputs(native):
     assert "no outputs" in result.err
 
 
-def test_import(native):
-    native.console.create("hosts", id="hst_there", name="a")
-    native.write({**HOST, "opsconsole_specialty": {"s": {"key": "linux-server"}}})
-    native.run("import", "opsconsole_host.a", "hst_there")
-    native.run("import", "opsconsole_specialty.s", "key=linux-server")
-    native.run("plan", "-detailed-exitcode", expect=None)
-    assert native.addresses() == ["opsconsole_host.a", "opsconsole_specialty.s"]
-    assert native.attributes("opsconsole_host.a")["id"] == "hst_there"
-    native.run("apply", "-auto-approve")
-    assert native.actions() == {}
-
-
 def test_import_keeps_dependencies(native, fleet):
     native.console.create("hosts", id="hst_0", name="web-0")
     native.console.create("agents", id="agt_0", name="x", host_id="hst_0", specialty_id="spc_linux")
