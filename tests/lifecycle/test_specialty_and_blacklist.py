@@ -147,8 +147,10 @@ async def test_a_row_leaves_the_tenant_for_a_named_org_only(steps_of):
 
     plan = await rows.plan(None, rows.config(id="blk_wipe", tenant_wide=False))
 
-    [told] = plan.diagnostics
-    assert (told.severity, told.path) == (Severity.ERROR, ("tenant_wide",))
+    assert [item.path for item in plan.diagnostics if item.severity is Severity.ERROR] == [
+        ("tenant_wide",)
+    ]
+    assert (plan.planned["org_id"], plan.planned["tenant_wide"]) == (None, False)
 
 
 @pytest.mark.parametrize("org_id", [None, UNKNOWN])

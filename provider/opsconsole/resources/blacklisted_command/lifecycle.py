@@ -53,7 +53,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
     ) -> tuple[list[str], list[Diagnostic]]:
         """Plan the update of a known row; return the changed fields, and the problems."""
         _apply_no_description(planned, config)
-        found = _apply_scope(planned, config, row)
+        found = _apply_scope(planned, config)
         changed = changed_fields(row, planned, _WRITTEN)
         if changed:
             mark_unknown(self.definition, planned, changed)
@@ -208,7 +208,7 @@ def _apply_no_description(planned: Attributes, config: Attributes) -> None:
         planned["description"] = None
 
 
-def _apply_scope(planned: Attributes, config: Attributes, row: Attributes) -> list[Diagnostic]:
+def _apply_scope(planned: Attributes, config: Attributes) -> list[Diagnostic]:
     """Plan the scope: `org_id` names it, `tenant_wide = true` writes null, neither leaves it."""
     org_id, tenant_wide = config.get("org_id"), config.get("tenant_wide")
     if tenant_wide is UNKNOWN:
@@ -220,7 +220,6 @@ def _apply_scope(planned: Attributes, config: Attributes, row: Attributes) -> li
     if tenant_wide is True:
         planned["org_id"], planned["tenant_wide"] = None, True
         return []
-    planned["org_id"] = org_id if org_id is not None else row.get("org_id")
     planned["tenant_wide"] = planned["org_id"] is None
     if tenant_wide is False and planned["org_id"] is None:
         planned["tenant_wide"] = False
