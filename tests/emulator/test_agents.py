@@ -71,64 +71,11 @@ def test_a_strict_console_asks_for_more_and_says_404(make: Make) -> None:
     assert ask("POST", AGENTS, wanted(ask, **whole))[0] == 201
 
 
-def test_attach_list_and_detach(make: Make) -> None:
-    ask = make()
-    agent = ask.agent()
-    path = f"{AGENTS}/{agent['id']}/plugins"
-    status, body = ask("POST", path, {"plugin_id": "plg_logs"})
-    assert (status, body["id"]) == (200, agent["id"])
-    assert body["updated_at"] > agent["updated_at"]
-    _, listed = ask("GET", path)
-    fields = {"id", "name", "enabled", "org_id", "created_at", "updated_at"}
-    assert fields <= set(listed["data"][0])
-    assert (listed["object"], listed["has_more"], listed["total_count"]) == ("list", False, 1)
-    status, body = ask("DELETE", f"{path}/plg_logs")
-    assert (status, body["id"]) == (200, agent["id"])
-    assert ask("GET", path)[1]["data"] == []
-
-
-@pytest.mark.parametrize("status", [200, 204, 400, 409])
-def test_attach_twice(make: Make, status: int) -> None:
-    ask = make(attach_twice_status=status)
-    path = f"{AGENTS}/{ask.agent()['id']}/plugins"
-    ask("POST", path, {"plugin_id": "plg_logs"})
-    assert ask("POST", path, {"plugin_id": "plg_logs"})[0] == status
-    assert len(ask("GET", path)[1]["data"]) == 1
-
-
-@pytest.mark.parametrize("status", [200, 404, 409])
-def test_detach_absent(make: Make, status: int) -> None:
-    ask = make(detach_absent_status=status)
-    assert ask("DELETE", f"{AGENTS}/{ask.agent()['id']}/plugins/plg_logs")[0] == status
-
-
 @pytest.mark.parametrize("body", [{}, {"plugin_id": None}, {"plugin_id": 1}, {"plugin_id": "x"}])
 def test_a_bad_attach(make: Make, body: Any) -> None:
     ask = make()
     status, problem = ask("POST", f"{AGENTS}/{ask.agent()['id']}/plugins", body)
     assert (status, problem["field"]) == (400, "plugin_id")
-
-
-@pytest.mark.parametrize("status", [200, 403, 404])
-def test_plugins_of_an_archived_and_of_an_unknown_agent(make: Make, status: int) -> None:
-    ask = make(archived_plugins_status=status, unknown_plugins_status=status)
-    agent = ask.agent(status="archived")
-    ask.store.add("attachments", {"agent_id": agent["id"], "plugin_id": "plg_disk"})
-    answered, body = ask("GET", f"{AGENTS}/{agent['id']}/plugins")
-    assert answered == status
-    if status == 200:
-        assert [item["id"] for item in body["data"]] == ["plg_disk"]
-    answered, body = ask("GET", f"{AGENTS}/agt_none/plugins")
-    assert answered == status
-    if status == 200:
-        assert body["data"] == []
-
-
-def test_an_archived_agent_takes_no_plugin(make: Make) -> None:
-    ask = make()
-    path = f"{AGENTS}/{ask.agent(status='archived')['id']}/plugins"
-    assert ask("POST", path, {"plugin_id": "plg_logs"})[0] == 409
-    assert ask("DELETE", f"{path}/plg_logs")[0] == 409
 
 
 def test_a_plugin_that_left_the_catalogue_is_not_listed(make: Make) -> None:

@@ -6,41 +6,6 @@ import pytest
 Make = Callable[..., Any]
 
 
-def test_an_update_changes_only_the_fields_that_are_present(make: Make) -> None:
-    ask = make()
-    host = ask.host(tags=["env:a"], knowledge="old")
-    status, body = ask("POST", f"/api/v1/hosts/{host['id']}", {"knowledge": "new"})
-    assert status == 200
-    assert (body["knowledge"], body["tags"], body["name"]) == ("new", ["env:a"], "h")
-    assert body["updated_at"] > host["updated_at"]
-    assert body["created_at"] == host["created_at"]
-
-
-@pytest.mark.parametrize("content", [None, {}])
-@pytest.mark.parametrize("bumps", [True, False])
-def test_an_empty_update_answers_with_the_host(make: Make, content: Any, bumps: bool) -> None:
-    ask = make(idle_update_bumps=bumps)
-    host = ask.host()
-    status, body = ask("POST", f"/api/v1/hosts/{host['id']}", content)
-    assert (status, body["id"]) == (200, host["id"])
-    assert (body["updated_at"] > host["updated_at"]) is bumps
-
-
-def test_an_update_to_what_is_there_bumps_by_the_switch(make: Make) -> None:
-    for bumps in (True, False):
-        ask = make(idle_update_bumps=bumps)
-        host = ask.host()
-        _, body = ask("POST", f"/api/v1/hosts/{host['id']}", {"name": "h"})
-        assert (body["updated_at"] > host["updated_at"]) is bumps
-
-
-def test_a_blind_console_refuses_the_empty_update_alone(make: Make) -> None:
-    ask = make("blind")
-    path = f"/api/v1/hosts/{ask.host()['id']}"
-    assert ask("POST", path, {})[0] == 400
-    assert ask("POST", path, {"name": "n"})[0] == 200
-
-
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -142,40 +107,3 @@ def test_a_tidying_console_trims_and_lowers(make: Make) -> None:
     assert body["target_port"] == 5
     assert (body["name"], body["tags"], body["additional_names"]) == ("Web", ["a:b"], ["web"])
     assert ask("POST", f"/api/v1/hosts/{body['id']}", {"name": "  "})[0] == 400
-
-
-def test_a_delete_archives_agents_and_tasks_with_the_host(make: Make) -> None:
-    ask = make()
-    host, other = ask.host(), ask.host(name="other")
-    mine, theirs = ask.agent(host_id=host["id"]), ask.agent(host_id=other["id"])
-    ask.agent(host_id=host["id"], status="archived")
-    task = ask.store.add("tasks", {"agent_id": mine["id"], "status": "scheduled"})
-    status, body = ask("DELETE", f"/api/v1/hosts/{host['id']}")
-    assert (status, body) == (200, {"id": host["id"], "deleted": True, "rerouted_hosts": []})
-    assert ask.store.hosts.get(host["id"]) is None
-    assert ask.store.agents.get(mine["id"])["status"] == "archived"
-    assert ask.store.tasks.get(task["id"])["status"] == "archived"
-    assert ask.store.agents.get(theirs["id"])["status"] == "idle"
-    assert ask("DELETE", f"/api/v1/hosts/{host['id']}")[0] == 404
-
-
-@pytest.mark.parametrize(
-    ("switch", "status", "rerouted", "left"),
-    [
-        ("dangles", 200, False, ["JUMP", "hst_x"]),
-        ("reroutes", 200, True, ["hst_x"]),
-        ("refused", 409, False, ["JUMP", "hst_x"]),
-    ],
-)
-def test_deleting_a_jump_host(
-    make: Make, switch: str, status: int, rerouted: bool, left: list[str]
-) -> None:
-    ask = make(jump_host_delete=switch)
-    jump = ask.host(is_jump_host=True)["id"]
-    behind = ask.host(jump_host_ids=[jump, "hst_x"])["id"]
-    answered, body = ask("DELETE", f"/api/v1/hosts/{jump}")
-    assert answered == status
-    assert body.get("rerouted_hosts", []) == ([behind] if rerouted else [])
-    kept = ask.store.hosts.get(behind)["jump_host_ids"]
-    assert kept == [jump if item == "JUMP" else item for item in left]
-    assert (ask.store.hosts.get(jump) is None) is (status == 200)

@@ -43,45 +43,6 @@ def test_a_bad_row_fails_alone_with_status_200(make: Make, row: Any) -> None:
     assert len(ask.store.hosts) == 1
 
 
-def test_all_rows_may_fail_with_status_200(make: Make) -> None:
-    body = make().import_rows({}, {})
-    assert body["counts"]["failed"] == 2
-
-
-def test_a_dry_run_changes_nothing_and_promises_what_would_be(make: Make) -> None:
-    ask = make()
-    host = ask.host(name="old")
-    body = ask.import_rows({"name": "old", "knowledge": "x"}, {"name": "new"}, dry_run=True)
-    assert body["dry_run"] is True
-    assert outcomes(body) == ["updated", "created"]
-    assert [entry["id"] for entry in body["results"]] == [host["id"], None]
-    assert [*ask.store.hosts] == [host]
-
-
-@pytest.mark.parametrize(
-    ("switch", "existing", "created"),
-    [("none", False, False), ("existing", True, False), ("all", True, True)],
-)
-def test_ids_in_a_dry_run(make: Make, switch: str, existing: bool, created: bool) -> None:
-    ask = make(dry_run_ids=switch)
-    ask.host(name="old")
-    body = ask.import_rows({"name": "old"}, {"name": "new"}, dry_run=True)
-    assert [entry["id"] is not None for entry in body["results"]] == [existing, created]
-    real = ask.import_rows({"name": "old"}, {"name": "new"})
-    assert all(entry["id"] for entry in real["results"])
-    if created:
-        assert real["results"][1]["id"] != body["results"][1]["id"]
-
-
-def test_a_row_twice_in_one_import_is_one_host(make: Make) -> None:
-    for dry_run in (True, False):
-        ask = make()
-        rows = [{"name": "a"}, {"name": "a", "knowledge": "k"}]
-        body = ask.import_rows(*rows, dry_run=dry_run)
-        assert outcomes(body) == ["created", "updated"]
-        assert len(ask.store.hosts) == (0 if dry_run else 1)
-
-
 @pytest.mark.parametrize(
     ("field", "matched"), [("name", True), ("external_id", True), ("public_ip", True), ("mac", 0)]
 )
@@ -90,28 +51,6 @@ def test_the_key_by_which_a_row_matches(make: Make, field: str, matched: bool) -
     ask.host(**{"name": "a", field: "same"})
     body = ask.import_rows({"name": "b", field: "same", "knowledge": "k"})
     assert outcomes(body) == ["updated" if matched else "created"]
-
-
-@pytest.mark.parametrize(
-    ("switch", "word", "stored"),
-    [("update", "updated", "new"), ("skip", "skipped", "old"), ("fail", "failed", "old")],
-)
-def test_what_a_match_brings(make: Make, switch: str, word: str, stored: str) -> None:
-    ask = make(on_match=switch)
-    host = ask.host(name="a", knowledge="old")
-    body = ask.import_rows({"name": "a", "knowledge": "new"})
-    assert outcomes(body) == [word]
-    assert body["results"][0]["id"] == host["id"]
-    assert ask.store.hosts.get(host["id"])["knowledge"] == stored
-    again = ask.import_rows({"name": "x"}, {"name": "x"}, dry_run=True)
-    assert outcomes(again) == ["created", word]
-
-
-def test_a_match_that_differs_in_nothing_is_skipped(make: Make) -> None:
-    ask = make()
-    host = ask.host(name="a")
-    assert outcomes(ask.import_rows({"name": "a"})) == ["skipped"]
-    assert ask.store.hosts.get(host["id"]) == host
 
 
 def test_words_bases_and_names_that_nobody_would_guess(make: Make) -> None:
@@ -124,14 +63,6 @@ def test_words_bases_and_names_that_nobody_would_guess(make: Make) -> None:
     assert outcomes(body) == ["would_create", "exists", "rejected", "exists"]
     assert [entry["index"] for entry in body["results"]] == [1, 2, 3, 4]
     assert ask.import_rows({"name": "z"}, query="?dry_run=true")["dry_run"] is False
-
-
-def test_a_stop_lists_no_later_row_and_keeps_the_earlier(make: Make) -> None:
-    ask = make()
-    body = ask.import_rows({"name": "a"}, {}, {"name": "b"}, on_error="stop")
-    assert body["stopped"] is True
-    assert outcomes(body) == ["created", "failed"]
-    assert [host["name"] for host in ask.store.hosts] == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -152,12 +83,6 @@ def test_query_and_envelope(
     ask = make(query_overrides=query_wins)
     given = {} if envelope is None else {"dry_run": envelope}
     assert ask.import_rows({"name": "a"}, query=query, **given)["dry_run"] is dry
-
-
-def test_a_heedless_console_imports_for_real_and_says_so(make: Make) -> None:
-    ask = make("heedless")
-    assert ask.import_rows({"name": "a"}, dry_run=True)["dry_run"] is False
-    assert len(ask.store.hosts) == 1
 
 
 @pytest.mark.parametrize("status", [400, 413])

@@ -15,29 +15,6 @@ def with_lab_key(ask: Any, **fields: Any) -> Any:
     return ask
 
 
-def test_search_lists_the_specialties(make: Make) -> None:
-    status, body = make()("GET", "/api/v1/specialties/search")
-    assert status == 200
-    assert body["data"][0]["key"] == "linux-server"
-    assert (body["object"], body["total_count"]) == ("list", 6)
-
-
-@pytest.mark.parametrize("blocks", [True, False])
-def test_a_specialty_goes_when_no_agent_carries_it(make: Make, blocks: bool) -> None:
-    ask = make(archived_agents_block=blocks)
-    host = ask.host()
-    agent = ask.agent(host_id=host["id"])
-    status, body = ask("DELETE", "/api/v1/specialties/spc_linux")
-    assert status == 409
-    assert agent["id"] in body["details"].values()
-    ask("DELETE", f"/api/v1/hosts/{host['id']}")
-    status, body = ask("DELETE", "/api/v1/specialties/spc_linux")
-    assert status == (409 if blocks else 200)
-    if not blocks:
-        assert body == {"id": "spc_linux", "deleted": True}
-        assert ask("DELETE", "/api/v1/specialties/spc_linux")[0] == 404
-
-
 def test_a_blacklist_entry_shows_all_its_fields(make: Make) -> None:
     for unset in ("null", "absent", "alternating", "alternating"):
         ask = make(unset=unset)

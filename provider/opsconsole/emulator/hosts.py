@@ -253,6 +253,10 @@ def _csv_row(row: dict[str | Any, str | Any], separator: str) -> dict[str, Any]:
     return fields
 
 
+def _exists(row: Row) -> str:
+    return f"a host {row['name']} exists"
+
+
 class Batch:
     """The rows of one import; hosts that a dry run would create are remembered for the next row."""
 
@@ -289,7 +293,9 @@ class Batch:
                 continue
             promised = self._promised.get((name, value))
             if promised is not None:
-                return ImportedRow(MATCHED[self._console.profile.on_match], promised or None)
+                outcome = MATCHED[self._console.profile.on_match]
+                error = _exists(fields) if outcome == "failed" else None
+                return ImportedRow(outcome, promised or None, error)
             for row in self._console.store.hosts.find(name, value):
                 if self._request.principal.sees(row):
                     return self._match(row, fields)
@@ -299,7 +305,7 @@ class Batch:
         profile = self._console.profile
         shown = None if self._dry_run and profile.dry_run_ids == "none" else row["id"]
         if profile.on_match == "fail":
-            return ImportedRow("failed", shown, f"a host {row['name']} exists")
+            return ImportedRow("failed", shown, _exists(row))
         if profile.on_match == "skip":
             return ImportedRow("skipped", shown)
         self._request.principal.authorize(row.get("org_id"))
