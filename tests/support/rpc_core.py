@@ -10,6 +10,7 @@ import contextlib
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,8 @@ class Held:
     value: Mapping[str, Any]
     private: bytes = b""
     tainted: bool = False
+    needs: Sequence[str] = ()
+    """What it was made from, by address without key."""
 
 
 State = dict[str, Held]
@@ -59,6 +62,11 @@ class Told:
 
 def type_of(address: str) -> str:
     return address.partition(".")[0]
+
+
+def block_of(address: str) -> str:
+    """Return an address without its key."""
+    return address.partition("[")[0]
 
 
 def references(declared: Mapping[str, Any]) -> list[str]:
@@ -159,7 +167,8 @@ class Phase:
         if value is None:
             return None, failed
         tainted = (failed and held is None) or bool(held and held.tainted and planned is None)
-        return Held(value, response.private, tainted), failed
+        needs = held.needs if held else ()
+        return Held(value, response.private, tainted, needs), failed
 
 
 @contextlib.asynccontextmanager
@@ -177,7 +186,7 @@ async def phase(settings: Mapping[str, Any], told: Told) -> AsyncIterator[Phase]
 
 @dataclass
 class Step:
-    """What is to be done with one address: `replace` deletes what is held first."""
+    """What is to be done with one address: `replace` deletes what is held, before all creates."""
 
     address: str
     action: str
@@ -201,12 +210,24 @@ async def _planned(
         steps = []
     if told.errors:
         return steps
-    gone = [address for address in reversed(order) if destroy or address not in program]
-    for address in gone:
-        if address in state:
+    for address in _users_first(state, program):
+        if destroy or address not in program:
             response, _, _ = await work.plan(address, state[address], None, state[address].private)
             steps.append(Step(address, "delete", response.planned_private))
     return steps
+
+
+def _users_first(state: State, program: Program) -> list[str]:
+    """Return the addresses in state, each behind all that were made from it."""
+    used = {
+        address: [
+            other
+            for other in state
+            if other in references(program.get(address, {})) or block_of(other) in held.needs
+        ]
+        for address, held in state.items()
+    }
+    return [*TopologicalSorter(used).static_order()][::-1]
 
 
 async def _normal(
@@ -251,11 +272,13 @@ async def _deleted(
     work: Phase, told: Told, state: State, steps: Sequence[Step], program: Program
 ) -> set[str]:
     failed: set[str] = set()
-    for step in steps:
+    order = _users_first(state, program)
+    for step in sorted(steps, key=lambda step: order.index(step.address)):
         users = {
             address
-            for address, declared in program.items()
-            if step.address in references(declared) and address in state
+            for address, held in state.items()
+            if step.address in references(program.get(address, {}))
+            or block_of(step.address) in held.needs
         }
         # What goes along with what it refers to is deleted before it; a failure leaves both.
         if users & failed:
@@ -273,25 +296,20 @@ async def _deleted(
 
 
 async def _made(
-    work: Phase, told: Told, state: State, steps: Sequence[Step], program: Program
+    work: Phase,
+    told: Told,
+    state: State,
+    steps: Sequence[Step],
+    program: Program,
+    failed: set[str],
 ) -> None:
     """Create and update: those that refer to nothing unfinished at the same time."""
-    failed: set[str] = set()
     waiting = {step.address: step for step in steps}
 
     async def one(step: Step) -> None:
         address, held = step.address, state.get(step.address)
         values = {name: item.value for name, item in state.items()}
         config = config_of(address, program[address], values)
-        if step.action == "replace":
-            assert held is not None
-            left, bad = await work.apply(address, held, None, None, step.private)
-            if left is not None or bad:
-                state[address] = left or held
-                failed.add(address)
-                return
-            state.pop(address)
-            held = None
         response, planned, bad = await work.plan(
             address, held, config, held.private if held else b""
         )
@@ -316,6 +334,8 @@ async def _made(
             waiting.pop(step.address)
         going = []
         for step in ready:
+            if step.address in failed:
+                continue
             if failed.intersection(references(program[step.address])):
                 failed.add(step.address)
                 told.skipped.append(step.address)
@@ -345,10 +365,10 @@ async def _run(
         return told
     told.applied = True
     async with phase(settings, told) as work:
-        deletes = [step for step in steps if step.action == "delete"]
-        await _deleted(work, told, told.state, deletes, program)
+        deletes = [step for step in steps if step.action in ("delete", "replace")]
+        failed = await _deleted(work, told, told.state, deletes, program)
         rest = [step for step in steps if step.action != "delete"]
-        await _made(work, told, told.state, rest, program)
+        await _made(work, told, told.state, rest, program, failed)
     return told
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import rpc_core
-from opsconsole.state import Address, InstanceObject, State, StateOutput
+from opsconsole.state import InstanceObject, State, StateOutput
 from opsconsole.values import UNKNOWN
 
 PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
@@ -31,13 +31,15 @@ def apply(
     if not told.applied:
         return data, told
     uses = {
-        _block(address): {_block(used) for used in rpc_core.references(declared)}
+        rpc_core.block_of(address): {
+            rpc_core.block_of(used) for used in rpc_core.references(declared)
+        }
         for address, declared in instances.items()
     }
     for address in [address for address in state.addresses() if str(address) not in told.state]:
         state.remove(address)
     for name, item in told.state.items():
-        before, block = state.get(name), _block(name)
+        before, block = state.get(name), rpc_core.block_of(name)
         kept = before.dependencies if before else ()
         needed = sorted(_all_uses(uses, block)) if block in uses else kept
         state.put(
@@ -68,11 +70,7 @@ def _move_and_forget(program: Mapping[str, Any], state: State) -> None:
 
 def _held(item: InstanceObject | None) -> rpc_core.Held:
     assert item is not None
-    return rpc_core.Held(item.attributes, item.private, item.tainted)
-
-
-def _block(address: str) -> str:
-    return Address.parse(address).config
+    return rpc_core.Held(item.attributes, item.private, item.tainted, item.dependencies)
 
 
 def _all_uses(uses: Mapping[str, set[str]], block: str) -> set[str]:

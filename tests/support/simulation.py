@@ -45,6 +45,7 @@ from opsconsole.emulator import API_KEY
 from opsconsole.emulator.application import Application
 from opsconsole.emulator.console import EmulatedConsole
 from opsconsole.emulator.faults import KINDS, Fault
+from opsconsole.emulator.profiles import SWITCHES, Profile
 from opsconsole.emulator.seed import seed_store
 from opsconsole.emulator.store import Row, Store, Table
 from opsconsole.errors import AnswerLost
@@ -121,6 +122,21 @@ TROUBLES = {
     "unlock": 1,
 }
 """What happens to a command, and how often beside the others."""
+
+
+_SWITCHES = {
+    name: values
+    for name in SWITCHES
+    if (
+        values := [
+            value
+            for console in CONSOLES.values()
+            if not console.provider_settings
+            and (value := getattr(console, name)) != getattr(CONSOLES["default"], name)
+        ]
+    )
+}
+"""The values of each switch that need no setting of the provider."""
 
 
 _EXISTS = re.compile(r"It exists (?:already|now) as (hst_\w+): .*\n.* with (\S+)$", re.M)
@@ -281,7 +297,7 @@ class World:
         self.story: list[str] = []
         self.requests = self.runs = self.points = 0
         self.task_numbers = itertools.count()
-        self.profile = CONSOLES[self.random.choice(("default",) * 8 + tuple(CONSOLES))]
+        self.profile = self._choose_console()
         self.place = Place(point=self._point) if self.random.random() < 0.3 else None
         self.embeds_journal = self.random.random() < 0.5
         self.declared = Declared(
@@ -302,6 +318,14 @@ class World:
         self._losing = 0
         self._deleting = False
         self._broken: BrokenRule | None = None
+
+    def _choose_console(self) -> Profile:
+        """Return a console of the tests, or one of switches that are chosen one by one."""
+        if self.random.random() < 0.7:
+            return CONSOLES[self.random.choice(("default",) * 8 + tuple(CONSOLES))]
+        chosen = self.random.sample(list(_SWITCHES), self.random.randrange(1, 6))
+        switches = {name: self.random.choice(_SWITCHES[name]) for name in chosen}
+        return CONSOLES["default"].model_copy(update={"name": f"{switches}", **switches})
 
     @contextlib.contextmanager
     def begun(self) -> Iterator[World]:
@@ -708,7 +732,8 @@ class World:
 
     def _come_to_rest(self) -> None:
         """Without trouble, apply and do what the messages ask for, until nothing is left."""
-        for _ in range(6):
+        # A console that ignores dry_run stops a run at each chunk of hosts.
+        for _ in range(6 if self.profile.honours_dry_run else 20):
             self._write_program()
             by_provider = self._suits_the_provider() and self.random.random() < 0.2
             run = self.terraform() if by_provider else self.apply()
