@@ -44,6 +44,7 @@ class Disk:
                 self._remember(descriptor)
                 half = bytes(data)[: len(data) // 2]
                 process.point("pwrite", lambda: real_write(descriptor, half, at))
+                process.fail_on_disk()
             return real_write(descriptor, data, at)
 
         def open_(path: Any, flags: int, *rest: Any, **named: Any) -> int:
@@ -87,6 +88,8 @@ class Disk:
             if process is None:
                 return real(*args, **named)
             process.point(name)
+            if name != "unlink":
+                process.fail_on_disk()
             if name in ("ftruncate", "posix_fallocate"):
                 self._remember(args[0])
             if name == "replace":
