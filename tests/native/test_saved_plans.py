@@ -23,24 +23,13 @@ def test_a_saved_plan_is_applied_as_it_is(native):
     saved = native.run_plan(HOST, "-out=p", "-input=false")
     assert 'opsconsole apply "p"' in saved.err
     native.write(with_knowledge("two"))
+    assert "not 0000" in native.run("apply", "p", "-checksum=0000", expect=1).err
     shown = native.run("show", "p")
     assert '+ knowledge                        = "one"' in shown.out
     assert json.loads(native.run("show", "-json", "p").out)["errored"] is False
     result = native.run("apply", "p", "-input=false")
     assert "Apply complete! Resources: 1 added" in result.out
     assert native.console.rows("hosts")[0]["knowledge"] == "one"
-
-
-def test_a_saved_plan_knows_whether_it_destroys(native):
-    native.apply(HOST)
-    native.run("plan", "-destroy", "-out=p")
-    assert "Destroy complete! Resources: 1 destroyed." in native.run("apply", "p").out
-
-
-def test_it_uses_the_state_file_that_the_plan_named(native):
-    native.run_plan(HOST, "-state=elsewhere.tfstate", "-out=p")
-    native.run("apply", "p")
-    assert (native.folder / "elsewhere.tfstate").exists()
 
 
 def change_state(native: Any) -> None:
@@ -90,11 +79,14 @@ def test_what_the_console_changes_by_itself_counts_for_nothing(native):
     assert native.console.rows("hosts")[0]["knowledge"] == "two"
 
 
-def test_it_is_applied_once(native):
-    native.run_plan(HOST, "-out=p")
+def test_it_is_applied_once_to_the_state_file_that_the_plan_named(native):
+    native.run_plan(HOST, "-state=elsewhere.tfstate", "-out=p")
     native.run("apply", "p")
+    assert (native.folder / "elsewhere.tfstate").exists()
     assert "The plan is stale" in native.run("apply", "p", expect=1).err
     assert len(native.console.rows("hosts")) == 1
+    native.run("plan", "-destroy", "-state=elsewhere.tfstate", "-out=p")
+    assert "Destroy complete! Resources: 1 destroyed." in native.run("apply", "p").out
 
 
 def test_it_is_refused_on_another_state(native):
@@ -158,13 +150,6 @@ def test_its_variables_keep_their_types(native):
     assert native.attributes("opsconsole_host.a")["tags"] == ["a:1", "b:2"]
 
 
-def test_a_checksum_is_demanded_of_it(native):
-    native.run_plan(HOST, "-out=p")
-    refused = native.run("apply", "p", "-checksum=0000", expect=1)
-    assert "not 0000" in refused.err
-    assert native.console.rows("hosts") == []
-
-
 def test_the_guard_holds_when_it_is_applied(native, fleet):
     native.apply(fleet(10, agents=False))
     native.run_plan(fleet(2, agents=False), "-out=p", "--force")
@@ -198,14 +183,10 @@ def test_what_is_no_plan_is_said_to_be_none(native, data, said):
         assert refused.err.count("Error:") == 1
 
 
-def test_a_plan_that_cannot_be_written_is_an_error(native):
+def test_a_plan_that_cannot_be_written_or_has_errors_is_not_saved(native):
     assert "Cannot write the plan" in native.run_plan(HOST, "-out=/dev/full", expect=1).err
     assert "Cannot write the plan" in native.run("plan", "-out=no/p", expect=1).err
-
-
-def test_a_plan_with_errors_is_not_saved(native):
-    native.write({"opsconsole_specialty": {"none": {"key": "there-is-none"}}})
-    native.run("plan", "-out=p", expect=1)
+    native.run_plan({"opsconsole_specialty": {"none": {"key": "none"}}}, "-out=p", expect=1)
     assert not (native.folder / "p").exists()
 
 
