@@ -69,4 +69,5 @@ def nothing_but_get(ground: Any) -> None:
         assert found.code == 1
         assert hosts <= found.addresses("unchecked")
         assert "nothing but GET is allowed" in found.of("opsconsole_host.jump")["reason"]
+        assert found.document["method"].startswith("Hosts were not read")
         assert ground.drift("--read-only", "--min-coverage", "30").code == 0
