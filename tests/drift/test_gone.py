@@ -46,27 +46,28 @@ def test_an_agent_archived_on_its_own(ground):
     assert said[ground.console.profile.name] in found.of(AGENT)["reason"]
 
 
-def test_a_detached_plugin(ground):
-    ground.call("DELETE", f"/api/v1/agents/{ground.id_of(AGENT)}/plugins/plg_disk")
+def test_plugins_that_were_attached_and_detached(ground):
+    agent_id, whole_id = ground.id_of(AGENT), ground.id_of(WHOLE)
+    for item in (agent_id, whole_id):
+        ground.call("DELETE", f"/api/v1/agents/{item}/plugins/plg_disk")
+        ground.call("POST", f"/api/v1/agents/{item}/plugins", {"plugin_id": "plg_logs"})
     found = ground.drift(expect=2)
-    assert found.drifted == {DISK}
+    assert found.drifted == {DISK, WHOLE, f"{agent_id}/plg_logs"}
     assert found.bucket(DISK) == "missing"
     assert "detached" in found.of(DISK)["reason"]
-
-
-def test_an_attached_plugin(ground):
-    agent_id = ground.id_of(AGENT)
-    ground.call("POST", f"/api/v1/agents/{agent_id}/plugins", {"plugin_id": "plg_logs"})
-    found = ground.drift(expect=2)
-    assert found.drifted == {f"{agent_id}/plg_logs"}
+    # A managed set is whole: more in it is a change.
+    assert found.changed(WHOLE) == {
+        "plugin_ids": (["plg_disk", "plg_metrics"], ["plg_logs", "plg_metrics"])
+    }
     finding = found.of(f"{agent_id}/plg_logs")
     assert finding["bucket"] == "unmanaged"
     assert finding["type"] == "opsconsole_agent_plugin"
     assert AGENT in finding["reason"]
     assert finding["label"] == "Log reader"
 
-    assert ground.drift("--count-unmanaged", "none").code == 0
-    assert ground.drift("--count-unmanaged", "none").bucket(f"{agent_id}/plg_logs") == "unmanaged"
+    uncounted = ground.drift("--count-unmanaged", "none", expect=2)
+    assert uncounted.drifted == {DISK, WHOLE}
+    assert uncounted.bucket(f"{agent_id}/plg_logs") == "unmanaged"
 
 
 def test_an_attachment_whose_agent_is_gone_and_in_no_state(ground_on):
@@ -80,17 +81,6 @@ def test_an_attachment_whose_agent_is_gone_and_in_no_state(ground_on):
     assert found.bucket("opsconsole_agent_plugin.alone") == "missing"
     reason = found.of("opsconsole_agent_plugin.alone")["reason"]
     assert reason == "its agent agt_alone is gone: plugins go with their agent"
-
-
-def test_a_managed_set_of_plugins(ground):
-    agent_id = ground.id_of(WHOLE)
-    ground.call("DELETE", f"/api/v1/agents/{agent_id}/plugins/plg_disk")
-    ground.call("POST", f"/api/v1/agents/{agent_id}/plugins", {"plugin_id": "plg_logs"})
-    found = ground.drift(expect=2)
-    assert found.drifted == {WHOLE}
-    assert found.changed(WHOLE) == {
-        "plugin_ids": (["plg_disk", "plg_metrics"], ["plg_logs", "plg_metrics"])
-    }
 
 
 def test_specialties_beside_the_managed_one_are_shown_and_do_not_count(ground):
