@@ -186,12 +186,14 @@ async def _read(reader: asyncio.StreamReader, connection: int) -> Received | Non
 
 
 class Clock:
-    """Time that passes only by sleeping; `waits` holds every wait."""
+    """Time that passes only by sleeping; `waits` holds every wait, `awake` unset keeps it on."""
 
     def __init__(self) -> None:
         self.now = 1000.0
         self.waits: list[float] = []
         self.slept = asyncio.Event()
+        self.awake = asyncio.Event()
+        self.awake.set()
 
     def __call__(self) -> float:
         return self.now
@@ -199,6 +201,7 @@ class Clock:
     async def sleep(self, seconds: float) -> None:
         self.waits.append(seconds)
         self.slept.set()
+        await self.awake.wait()
         self.now += seconds
         await asyncio.sleep(0)
 

@@ -142,16 +142,10 @@ async def test_calls_in_the_queue_learn_that_nobody_answers(server, connect, ans
 
 async def test_a_stop_ends_the_wait_in_the_queue_of_a_busy_console(server, connect, clock, answer):
     client, console = connect()
-    asleep = asyncio.Event()
-
-    async def sleep(seconds):
-        asleep.set()
-        await asyncio.Event().wait()
-
-    clock.sleep = sleep
+    clock.awake.clear()
     server.will(answer(429, ERROR, headers={"Retry-After": "60"}))
     calls = [asyncio.create_task(create(console)) for _ in range(3)]
-    await asleep.wait()
+    await clock.slept.wait()
     client.stop()
     results = await asyncio.gather(*calls, return_exceptions=True)
     assert {type(result) for result in results} <= {Stopped, dict}

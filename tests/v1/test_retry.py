@@ -89,24 +89,17 @@ async def test_an_answer_that_drips_is_cut_off_by_the_timeout(connect, loop_time
 
 async def test_retry_after_holds_back_other_calls_too(server, connect, clock, answer, loop_turns):
     client, console = connect()
-    waits, asleep, awake = [], asyncio.Semaphore(0), asyncio.Event()
-
-    async def sleep(seconds):
-        waits.append(seconds)
-        asleep.release()
-        await awake.wait()
-
-    clock.sleep = sleep
+    clock.awake.clear()
     server.will(answer(429, ERROR, headers={"Retry-After": "7"}))
     first = asyncio.create_task(console.one("blacklist_get", "one"))
-    await asleep.acquire()
+    await clock.slept.wait()
     others = [asyncio.create_task(console.one("blacklist_get", f"blk_{n}")) for n in range(3)]
     await loop_turns()
     assert len(server.received) == 1
-    assert waits == [7]
+    assert clock.waits == [7]
     assert client.waiting == HeldBack(4, 7)
-    clock.now += 8
-    awake.set()
+    clock.now += 1
+    clock.awake.set()
     await asyncio.gather(first, *others)
     assert len(server.received) == 5
     assert client.waiting == HeldBack(0, 0)
@@ -116,21 +109,15 @@ async def test_retry_after_holds_back_calls_that_wait_for_their_turn(
     server, connect, clock, answer
 ):
     _, console = connect(max_concurrency=1)
-    asleep, awake = asyncio.Semaphore(0), asyncio.Event()
-
-    async def sleep(seconds):
-        asleep.release()
-        await awake.wait()
-
-    clock.sleep = sleep
+    clock.awake.clear()
     server.will(answer(429, ERROR, held=True, headers={"Retry-After": "7"}))
     calls = [asyncio.create_task(console.one("blacklist_get", f"blk_{n}")) for n in range(3)]
     await server.has_received(1)
     server.released.set()
-    await asleep.acquire()
+    await clock.slept.wait()
     assert len(server.received) == 1
-    clock.now += 8
-    awake.set()
+    clock.now += 1
+    clock.awake.set()
     await asyncio.gather(*calls)
     assert len(server.received) == 4
 
@@ -270,18 +257,13 @@ async def test_max_concurrency_bounds_requests_in_flight(server, connect, answer
 
 async def test_a_call_that_waits_for_its_next_try_holds_no_slot(server, connect, clock, answer):
     _, console = connect(max_concurrency=1)
-    released = asyncio.Event()
-
-    async def wait(seconds):
-        await released.wait()
-
-    clock.sleep = wait
+    clock.awake.clear()
     server.will(answer(503, ERROR))
     first = asyncio.create_task(console.one("blacklist_get", "one"))
     await server.arrived.wait()
     assert await console.one("blacklist_get", "two") == {"id": "two"}
     assert not first.done()
-    released.set()
+    clock.awake.set()
     assert await first == {"id": "one"}
 
 

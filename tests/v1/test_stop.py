@@ -37,16 +37,10 @@ async def test_a_call_whose_effect_is_unknown_says_so_and_not_that_it_was_not_be
     server, connect, clock, answer
 ):
     client, console = connect()
-    asleep = asyncio.Event()
-
-    async def sleep(seconds):
-        asleep.set()
-        await asyncio.Event().wait()
-
-    clock.sleep = sleep
+    clock.awake.clear()
     server.will(answer(cut="unanswered"))
     call = asyncio.create_task(console.one("host_delete", "hst_1"))
-    await asleep.wait()
+    await clock.slept.wait()
     client.stop()
     with pytest.raises(AnswerLost):
         await call
