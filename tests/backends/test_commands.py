@@ -21,6 +21,7 @@ from opsconsole.standin.main import main as stand_in
 from opsconsole.state.backends.base import SharedBackend
 from opsconsole.state.lock import LockHeld, LockInfo
 from opsconsole.state.model import State
+from patience import until
 
 Make = Callable[[str], Place]
 OF_CDKTF = "terraform.only.tfstate"
@@ -299,14 +300,6 @@ def test_the_journal_is_kept_where_a_pipeline_keeps_it(
     place.steal()
     app.run("plan", f"--journal-dir={journals}", expect=None)
     assert len(app.run("state", "list", f"--journal-dir={journals}").split()) >= 3
-
-
-def until(true: Callable[[], bool]) -> None:
-    """Wait until something is true; a minute is far more than it takes."""
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_nothing_of_the_backends_is_imported_for_a_local_state(app: Any) -> None:

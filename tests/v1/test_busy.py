@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from opsconsole.errors import AnswerLost, NotSent, Stopped, TooManyRequests
+from opsconsole.v1.client import Client
 from opsconsole.v1.retry import REST
 
 ERROR = {"code": "SLOW_DOWN", "message": "no", "request_id": "req_1"}
@@ -83,6 +84,7 @@ async def test_a_call_that_ran_out_of_time_keeps_its_place_until_it_ended(
     assert await call == GOOD
     assert client.calls.total() == len(server.received) == 2
     assert server.most_in_flight == server.connections == 1
+    assert not client._abandoned
 
 
 async def test_a_cancelled_call_keeps_its_place_until_it_ended(server, connect, answer, loop_turns):
@@ -115,7 +117,8 @@ async def test_a_connection_that_never_answers_is_closed_in_the_end(
     assert server.connections == 2
 
 
-async def test_closing_ends_what_was_abandoned(server, connect, answer, loop_time, loop_turns):
+@pytest.mark.parametrize("close", [Client.aclose, Client.end])
+async def test_closing_ends_what_was_abandoned(server, connect, answer, loop_time, close):
     client, console = connect(request_timeout=1, max_retries=0)
     server.will(answer(held=True))
     call = asyncio.create_task(read(console))
@@ -124,7 +127,7 @@ async def test_closing_ends_what_was_abandoned(server, connect, answer, loop_tim
     with pytest.raises(AnswerLost):
         await call
     assert client._limiter.in_flight == 1
-    await client.aclose()
+    await close(client)
     assert client._limiter.in_flight == 0
 
 

@@ -1,6 +1,7 @@
 """Which calls are repeated, and what many calls learn from each other."""
 
 import asyncio
+import logging
 import time
 from email.utils import formatdate
 
@@ -39,11 +40,14 @@ def calls_of(table):
 
 
 @calls_of(SAFE)
-async def test_safe_calls_are_repeated(server, connect, answer, call):
+async def test_safe_calls_are_repeated(server, connect, answer, caplog, call):
+    caplog.set_level(logging.DEBUG, "opsconsole")
     _, console = connect(extra_endpoints=EXTRAS)
     server.will(answer(503, ERROR), answer(cut="unanswered"), answer(body=GOOD))
     await call(console)
     assert len(server.received) == 3
+    for said in ("status 503 after", "try 1 failed, next in", "try 2 failed", "status 200 after"):
+        assert said in caplog.text
 
 
 @calls_of(CREATES)
