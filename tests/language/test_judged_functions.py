@@ -297,7 +297,6 @@ EXPRESSIONS: dict[str, Sequence[str]] = {
         "{a = tonumber(null), b = null}",
         "tolist([1, tostring(null)])",
         "tolist([tonumber(null), 1])",
-        "tolist([null, 1])",
         "tolist([null])",
         "tolist([tostring(null)])",
         "toset([1, tostring(null)])",

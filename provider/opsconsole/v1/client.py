@@ -173,7 +173,7 @@ class Client:
             try:
                 reply = await self._follow_redirects(operation, url, content_type, content, turn)
                 was_answered = True
-                asked = retry_after(reply.headers) if reply.status >= 400 else None
+                asked = retry_after(reply.headers)
                 return self.check_shape(operation, reply, shape)
             except ConsoleError as problem:
                 # Its traceback, and this frame, would keep a large answer in memory.
