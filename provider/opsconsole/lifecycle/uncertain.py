@@ -8,16 +8,15 @@ How each write is settled, and the result if it stays unknown:
     delete              one read: 404, or the object              an error; it stays in state
 
 No create is repeated blindly. One that stays unknown is in state under a sentinel id until the user
-says which it was: `state rm` (never created), or `state rm` and `import`. A created object
-is kept even where its answer cannot be read: an error would leave it out of state, or taint it, and
-either way the next apply makes a second one.
+says which it was: `state rm` (never created), or `state rm` and `import`. A created object is kept
+even where its answer cannot be read: an error would leave it out of state, or taint it, and either
+way the next apply makes a second one.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -39,17 +38,13 @@ from opsconsole.lifecycle.answers import (
     values_shown,
 )
 from opsconsole.lifecycle.interface import (
-    CreateOutcome,
     CreateRequest,
     DeleteRequest,
-    LostCreate,
     Outcome,
     ReadRequest,
-    SettledCreate,
     fill_unknown,
 )
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.v1.console import Listing
 from opsconsole.values import Attributes, unsatisfied_fields
 
 if TYPE_CHECKING:
@@ -187,55 +182,6 @@ async def create_once(
         )
         private = PrivateState().having_declared(request.config, ()).encode()
         return Outcome(state, private, (diagnostic,))
-
-
-def settle_by_list(
-    definition: ResourceDefinition,
-    listing: Listing,
-    lost: Sequence[LostCreate],
-    existing: Sequence[Attributes],
-    taken: Callable[[LostCreate, Answer], Outcome],
-) -> list[SettledCreate]:
-    """Return the outcome of each creation of an agent, in order.
-
-    The document shows no list of all agents: only where `agent_list` is named, there is one.
-
-    The created agent is the only one that is in no state and contradicts nothing in the request. A
-    whole list without one shows that it was never created, once the request cannot arrive any more:
-    nothing keeps the console from creating a second agent of the same name.
-
-    Args:
-        existing: The agents that are in state.
-        taken: Makes the outcome of a creation of the agent that was found.
-    """
-    held = {item.get("id") for item in existing}
-    free = [
-        entry
-        for entry in listing.entries
-        if entry.get("id") not in held and entry.get("status") != "archived"
-    ]
-    possible = [
-        [entry for entry in free if mismatch(definition, item.planned, entry) is None]
-        for item in lost
-    ]
-    claims = Counter(str(entry.get("id")) for entries in possible for entry in entries)
-    found: list[SettledCreate] = []
-    for item, entries in zip(lost, possible, strict=True):
-        if _is_certain(item, entries) and claims[str(entries[0].get("id"))] == 1:
-            outcome = taken(item, entries[0])
-            found.append(SettledCreate(CreateOutcome.CREATED, outcome))
-            continue
-        can_tell = isinstance(item.planned.get("host_id"), str) and listing.complete
-        never = can_tell and not entries and not item.may_arrive
-        found.append(SettledCreate(CreateOutcome.NEVER if never else CreateOutcome.UNKNOWN))
-    return found
-
-
-def _is_certain(item: LostCreate, entries: Sequence[Answer]) -> bool:
-    """Return whether there is one agent, and it shows the host and specialty that were sent."""
-    if len(entries) != 1 or not isinstance(item.planned.get("host_id"), str):
-        return False
-    return all(entries[0].get(n) == item.planned.get(n) for n in ("host_id", "specialty_id"))
 
 
 async def update_once(

@@ -5,6 +5,7 @@ The rules for changes of agents are in `rules`; this file takes the steps.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -17,10 +18,11 @@ from opsconsole.errors import (
     Stopped,
     UnexpectedAnswer,
 )
-from opsconsole.lifecycle.answers import PrivateState
+from opsconsole.lifecycle.answers import PrivateState, mismatch
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
+    CreateOutcome,
     CreateRequest,
     DeleteRequest,
     LostCreate,
@@ -41,7 +43,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.lifecycle.uncertain import create_once, delete_once, settle_by_list, update_once
+from opsconsole.lifecycle.uncertain import create_once, delete_once, update_once
 from opsconsole.resources import AGENT
 from opsconsole.resources.agent.doubts import doubts_of_agent
 from opsconsole.resources.agent.rules import (
@@ -235,19 +237,38 @@ class AgentLifecycle(SingleCreation):
     ) -> list[SettledCreate]:
         """Settle creations whose outcome is unknown, where agents can be listed.
 
+        The created agent is the only one that is in no state and contradicts nothing in the
+        request. A whole list without one shows that it was never created, once the request cannot
+        arrive any more: nothing keeps the console from creating a second agent of the same name.
+
         Raises:
             ConsoleError: the console could not be asked.
         """
         if not self.session.console.has("agent_list"):
             return await super().settle_creates(lost, existing)
         listing = await self.session.console.list_all("agent_list")
-        return settle_by_list(AGENT, listing, lost, existing, self._outcome_of_entry)
-
-    def _outcome_of_entry(self, item: LostCreate, agent: Mapping[str, Any]) -> Outcome:
-        """Return the outcome of a create whose agent was found in a list."""
-        outcome = self._outcome_of_answer(item.request(self.definition), agent)
-        self.session.meet([_known_agent(outcome.state or {}, item.address)])
-        return outcome
+        held = {item.get("id") for item in existing}
+        free = [
+            entry
+            for entry in listing.entries
+            if entry.get("id") not in held and entry.get("status") != "archived"
+        ]
+        possible = [
+            [entry for entry in free if mismatch(AGENT, item.planned, entry) is None]
+            for item in lost
+        ]
+        claims = Counter(str(entry.get("id")) for entries in possible for entry in entries)
+        found: list[SettledCreate] = []
+        for item, entries in zip(lost, possible, strict=True):
+            if _is_certain(item, entries) and claims[str(entries[0].get("id"))] == 1:
+                outcome = self._outcome_of_answer(item.request(AGENT), entries[0])
+                self.session.meet([_known_agent(outcome.state or {}, item.address)])
+                found.append(SettledCreate(CreateOutcome.CREATED, outcome))
+                continue
+            can_tell = isinstance(item.planned.get("host_id"), str) and listing.complete
+            never = can_tell and not entries and not item.may_arrive
+            found.append(SettledCreate(CreateOutcome.NEVER if never else CreateOutcome.UNKNOWN))
+        return found
 
     def _met_before(self, answer: Mapping[str, Any]) -> UnexpectedAnswer | None:
         """Return why an answer is not the answer to a create: the agent is an older one."""
@@ -403,3 +424,10 @@ def _without_unset(body: Mapping[str, Any]) -> dict[str, Any]:
         {name: value for name, value in entry.items() if value is not None} for entry in entries
     ]
     return {**body, "credential_config": declared}
+
+
+def _is_certain(item: LostCreate, entries: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether there is one agent, and it shows the host and specialty that were sent."""
+    if len(entries) != 1 or not isinstance(item.planned.get("host_id"), str):
+        return False
+    return all(entries[0].get(n) == item.planned.get(n) for n in ("host_id", "specialty_id"))
