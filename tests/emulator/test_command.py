@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -96,39 +96,34 @@ def test_a_process_whose_answers_wait() -> None:
             until(lambda: emulator.traffic()["in_flight"] == 1)
 
 
+@contextlib.contextmanager
+def started(*options: str) -> Iterator[tuple[subprocess.Popen[str], Emulator]]:
+    """Start a process; it ends with the block."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*COMMAND, *options, "--seconds", "60"], text=True, **pipes) as process:
+        try:
+            base_url = process.stdout.readline().removeprefix("listening on ").strip()
+            yield process, Emulator(base_url, API_KEY, profiles()["default"])
+        finally:
+            process.kill()
+
+
 def test_what_was_answered_survives_a_kill(call: Call, tmp_path: Path) -> None:
     data = tmp_path / "console.db"
-    command_line = [*COMMAND, "--data", str(data), "--seed", "fleet", "--seconds", "60"]
-    process = subprocess.Popen(command_line, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        base_url = process.stdout.readline().removeprefix("listening on ").strip()
-        handle = Emulator(base_url, API_KEY, profiles()["default"])
+    with started("--data", str(data), "--seed", "fleet") as (_, handle):
         assert call(handle, "DELETE", "/api/v1/hosts/hst_fleet00003")[0] == 200
-        process.kill()
-        process.wait()
-        process.stdout.close()
-    finally:
-        process.kill()
-        process.wait()
-    with sqlite3.connect(data) as database:
+    with contextlib.closing(sqlite3.connect(data)) as database:
         query = "SELECT count(*) FROM rows WHERE collection = 'hosts'"
-        (count,) = database.execute(query).fetchone()
-    database.close()
-    assert count == 7
+        assert database.execute(query).fetchone() == (7,)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_cleanly(call: Call, tmp_path: Path, number: signal.Signals) -> None:
-    data = tmp_path / "console.db"
-    command_line = [*COMMAND, "--data", str(data), "--seconds", "60"]
-    with subprocess.Popen(command_line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        base_url = process.stdout.readline().decode().removeprefix("listening on ").strip()
-        assert call(Emulator(base_url, API_KEY, profiles()["default"]), "GET", "/")[0] == 404
+    with started("--data", str(tmp_path / "console.db")) as (process, handle):
+        assert call(handle, "GET", "/")[0] == 404
         process.send_signal(number)
         _, err = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, err) == (0, b"")
+    assert (process.returncode, err) == (0, "")
     assert [entry.name for entry in tmp_path.iterdir()] == ["console.db"]
 
 

@@ -192,9 +192,7 @@ def test_a_body_without_end_ends_with_the_connection(served: Emulator) -> None:
     assert len(answer.read(3_000_000)) == 3_000_000
     answer.close()
     connection.close()
-    pause = threading.Event()
-    while served.traffic()["in_flight"]:
-        pause.wait(0.05)
+    until(lambda: not served.traffic()["in_flight"])
 
 
 def connects(console: Emulator) -> bool:

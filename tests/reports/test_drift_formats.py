@@ -83,19 +83,17 @@ def test_an_empty_report_has_every_format(name: str) -> None:
     assert FORMATS[name](DriftReport((), "2026-03-01T02:00:00Z"))
 
 
-def verdicts() -> dict[str, tuple[dict[str, Any], CheckOutcome]]:
-    bad = {"required": ("opsconsole_host",), "min_coverage": 100.0}
-    return {
-        "drift": ({}, CheckOutcome.DRIFT),
-        "coverage under the minimum": (bad, CheckOutcome.UNTOLD),
-        "required types that were all seen": (
-            bad | {"required": ("opsconsole_agent",)},
-            CheckOutcome.DRIFT,
-        ),
-    }
+UNDER = {"required": ("opsconsole_host",), "min_coverage": 100.0}
 
 
-@pytest.mark.parametrize(("facts", "outcome"), verdicts().values(), ids=verdicts().keys())
+@pytest.mark.parametrize(
+    ("facts", "outcome"),
+    [
+        ({}, CheckOutcome.DRIFT),
+        (UNDER, CheckOutcome.UNTOLD),
+        (UNDER | {"required": ("opsconsole_agent",)}, CheckOutcome.DRIFT),
+    ],
+)
 def test_verdicts(report: DriftReport, facts: dict[str, Any], outcome: CheckOutcome) -> None:
     assert judge(replace(report, **facts)).outcome is outcome
 

@@ -59,37 +59,35 @@ async def test_the_line_and_the_socket(start, connect):
             assert (await client.call("GetMetadata")).resources
 
 
-def test_nothing_heavy_is_imported_before_the_handshake() -> None:
+LIFECYCLES, ANSWERS = "opsconsole.resources.lifecycles", "opsconsole.lifecycle.answers"
+SERVING = "import opsconsole.terraform.serving, opsconsole.resources.lifecycles"
+SCHEMA = """
+import asyncio
+from opsconsole.redaction import Redaction
+from opsconsole.terraform.main import make_service
+assert asyncio.run(make_service(Redaction()).get_provider_schema(None)).resource_schemas
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "there", "heavy"),
+    [
+        ("", "terraform.main", {"httpx", "aiohttp", "google.protobuf", "grpclib", LIFECYCLES}),
+        # Several processes of a run are asked for nothing else.
+        (SCHEMA, "lifecycle.interface", {ANSWERS, "opsconsole.v1.exchange", "aiohttp"}),
+        # It takes a while to load, and the first answer of a console is early enough.
+        (SERVING, "resources.lifecycles", {"pydantic"}),
+    ],
+)
+def test_what_is_heavy_is_imported_once_it_is_needed(code, there, heavy):
     # How long a start takes is measured by `make bench`; this is what makes it short.
-    heavy = ("httpx", "aiohttp", "grpclib", "google.protobuf", "opsconsole.resources.lifecycles")
-    code = "import sys; import opsconsole.terraform.main; print(*sys.modules)"
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not set(heavy).intersection(shown.stdout.split())
-
-
-def test_the_schema_is_answered_without_what_reads_a_console() -> None:
-    # Several processes of a run are asked for nothing else.
-    code = (
-        "import asyncio, sys; from opsconsole.redaction import Redaction; "
-        "from opsconsole.terraform.main import make_service; "
-        "answer = make_service(Redaction()).get_provider_schema; "
-        "assert asyncio.run(answer(None)).resource_schemas; print(*sys.modules)"
+    program = f"{code}\nimport sys, opsconsole.terraform.main; print(*sys.modules)"
+    shown = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(shown.stdout.split())
-    assert "opsconsole.lifecycle.interface" in loaded
-    assert not {"opsconsole.lifecycle.answers", "opsconsole.v1.exchange", "aiohttp"} & loaded
-
-
-def test_pydantic_is_no_part_of_the_providers_start() -> None:
-    """It takes a while to load, and the first answer of a console is early enough."""
-    code = (
-        "import sys; import opsconsole.terraform.main, opsconsole.terraform.serving, "
-        "opsconsole.resources.lifecycles; print(*sys.modules)"
-    )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "opsconsole.resources.lifecycles" in shown.stdout.split()
-    assert "pydantic" not in shown.stdout.split()
+    assert f"opsconsole.{there}" in loaded
+    assert not heavy & loaded
 
 
 async def test_stdout_carries_nothing_else_and_stderr_nothing_unasked(start, connect):

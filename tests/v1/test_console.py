@@ -25,41 +25,30 @@ EXTRAS = {
     "blacklist_delete": "DELETE /api/v1/blacklists/{id}",
 }
 
-# operation and ids, the id that is answered, request line, body (None: none)
+# operation and ids, request line, body (None: none)
 RESOURCE_CALLS = [
-    (("blacklist_get", "blk_1"), "blk_1", "GET /api/v1/blacklists/blk_1", None),
+    (("blacklist_get", "blk_1"), "GET /api/v1/blacklists/blk_1", None),
     (
         ("blacklist_update", "blk_1"),
-        "blk_1",
         "POST /api/v1/blacklists/blk_1",
         {"org_id": None, "pattern": "rm *"},
     ),
-    (("host_update", "hst_1"), "hst_1", "POST /api/v1/hosts/hst_1", {"name": "é"}),
-    (("host_update", "hst_1"), "hst_1", "POST /api/v1/hosts/hst_1", {}),
-    (("host_delete", "hst_1"), "hst_1", "DELETE /api/v1/hosts/hst_1", None),
-    (("agent_create",), "agt_1", "POST /api/v1/agents", {"name": "a"}),
-    (
-        ("plugin_attach", "agt_1"),
-        "agt_1",
-        "POST /api/v1/agents/agt_1/plugins",
-        {"plugin_id": "plg_1"},
-    ),
-    (
-        ("plugin_detach", "agt_1", "plg_1"),
-        "agt_1",
-        "DELETE /api/v1/agents/agt_1/plugins/plg_1",
-        None,
-    ),
-    (("specialty_delete", "spc_1"), "spc_1", "DELETE /api/v1/specialties/spc_1", None),
-    (("host_get", "hst_1"), "hst_1", "GET /api/v1/hosts/hst_1", None),
-    (("agent_get", "agt_1"), "agt_1", "GET /api/v1/agents/agt_1", None),
-    (("agent_update", "agt_1"), "agt_1", "PATCH /api/v1/agents/agt_1", {"name": "b"}),
-    (("agent_delete", "agt_1"), "agt_1", "DELETE /api/v1/agents/agt_1", None),
-    (("specialty_get", "spc_1"), "spc_1", "GET /api/v1/specialties/spc_1", None),
-    (("specialty_create",), "spc_1", "POST /api/v1/specialties", {"key": "k"}),
-    (("specialty_update", "spc_1"), "spc_1", "PUT /api/v1/specialties/spc_1", {"prompt": "p"}),
-    (("blacklist_create",), "blk_1", "POST /api/v1/blacklists", {"pattern": "p"}),
-    (("blacklist_delete", "blk_1"), "blk_1", "DELETE /api/v1/blacklists/blk_1", None),
+    (("host_update", "hst_1"), "POST /api/v1/hosts/hst_1", {"name": "é"}),
+    (("host_update", "hst_1"), "POST /api/v1/hosts/hst_1", {}),
+    (("host_delete", "hst_1"), "DELETE /api/v1/hosts/hst_1", None),
+    (("agent_create",), "POST /api/v1/agents", {"name": "a"}),
+    (("plugin_attach", "agt_1"), "POST /api/v1/agents/agt_1/plugins", {"plugin_id": "plg_1"}),
+    (("plugin_detach", "agt_1", "plg_1"), "DELETE /api/v1/agents/agt_1/plugins/plg_1", None),
+    (("specialty_delete", "spc_1"), "DELETE /api/v1/specialties/spc_1", None),
+    (("host_get", "hst_1"), "GET /api/v1/hosts/hst_1", None),
+    (("agent_get", "agt_1"), "GET /api/v1/agents/agt_1", None),
+    (("agent_update", "agt_1"), "PATCH /api/v1/agents/agt_1", {"name": "b"}),
+    (("agent_delete", "agt_1"), "DELETE /api/v1/agents/agt_1", None),
+    (("specialty_get", "spc_1"), "GET /api/v1/specialties/spc_1", None),
+    (("specialty_create",), "POST /api/v1/specialties", {"key": "k"}),
+    (("specialty_update", "spc_1"), "PUT /api/v1/specialties/spc_1", {"prompt": "p"}),
+    (("blacklist_create",), "POST /api/v1/blacklists", {"pattern": "p"}),
+    (("blacklist_delete", "blk_1"), "DELETE /api/v1/blacklists/blk_1", None),
 ]
 
 LIST_CALLS = [
@@ -75,13 +64,13 @@ def listed(*ids, **more):
     return {"object": "list", "data": [{"id": one} for one in ids], **more}
 
 
-@pytest.mark.parametrize(("arguments", "found", "line", "body"), RESOURCE_CALLS)
-async def test_sends_what_the_document_shows(
-    server, connect, answer, key, arguments, found, line, body
-):
+@pytest.mark.parametrize(("arguments", "line", "body"), RESOURCE_CALLS)
+async def test_sends_what_the_document_shows(server, connect, answer, key, arguments, line, body):
     client, console = connect(extra_endpoints=EXTRAS)
-    server.will(answer(body={"id": found, "more": 1}))
-    assert await console.one(*arguments, body=body) == {"id": found, "more": 1}
+    _, *ids = arguments
+    answered = {"id": ids[0] if ids else "new_1", "more": 1}
+    server.will(answer(body=answered))
+    assert await console.one(*arguments, body=body) == answered
     (request,) = server.received
     assert f"{request.method} {request.target}" == line
     assert request.headers["authorization"] == f"Bearer {key}"
@@ -94,14 +83,14 @@ async def test_sends_what_the_document_shows(
     assert sum(client.calls.values()) == 1
 
 
-@pytest.mark.parametrize(("arguments", "found", "line", "body"), RESOURCE_CALLS)
+@pytest.mark.parametrize(("arguments", "line", "body"), RESOURCE_CALLS)
 @pytest.mark.parametrize(
     "answered",
     [{}, {"id": 7}, {"id": ""}, {"id": None}, [], [{"id": "x"}], "text", 1, None],
     ids=json.dumps,
 )
 async def test_refuses_an_answer_that_is_no_resource(
-    server, connect, answer, arguments, found, line, body, answered
+    server, connect, answer, arguments, line, body, answered
 ):
     _, console = connect(extra_endpoints=EXTRAS)
     server.will(answer(raw=None, body=answered, headers={"Content-Type": "application/json"}))
@@ -386,7 +375,7 @@ async def test_only_named_extra_endpoints_are_called(server, connect, name):
 
 
 def test_every_operation_is_tested():
-    lines = {line for _, _, line, _ in RESOURCE_CALLS} | {line for _, line in LIST_CALLS}
+    lines = {line for _, line, _ in RESOURCE_CALLS} | {line for _, line in LIST_CALLS}
     lines.add("POST /api/v1/hosts/batch")
     assert set(EXTRAS) == set(NAMEABLE)
     assert {operation.name for operation in DOCUMENTED}.isdisjoint(NAMEABLE)
