@@ -1,4 +1,4 @@
-"""A console that asks for fewer requests, and requests that nobody waits for any more."""
+"""Consoles that ask for fewer requests, requests that nobody waits for any more, and stops."""
 
 import asyncio
 
@@ -152,3 +152,38 @@ async def test_a_stop_ends_the_wait_in_the_queue_of_a_busy_console(server, conne
     client.stop()
     results = await asyncio.gather(*calls, return_exceptions=True)
     assert {type(result) for result in results} <= {Stopped, dict}
+
+
+async def test_nothing_begins_after_a_stop(server, connect):
+    client, console = connect()
+    client.stop()
+    with pytest.raises(Stopped):
+        await read(console)
+    assert server.received == []
+
+
+async def test_what_is_in_flight_is_finished_and_what_waits_its_turn_is_not_sent(
+    server, connect, answer
+):
+    client, console = connect(max_concurrency=1)
+    server.will(answer(body=GOOD, held=True))
+    calls = [asyncio.create_task(read(console)) for _ in range(3)]
+    await server.has_received(1)
+    client.stop()
+    server.released.set()
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    assert [result == GOOD or type(result) for result in results] == [True, Stopped, Stopped]
+    assert len(server.received) == 1
+
+
+async def test_a_call_whose_effect_is_unknown_says_so_and_not_that_it_was_not_begun(
+    server, connect, clock, answer
+):
+    client, console = connect()
+    clock.awake.clear()
+    server.will(answer(cut="unanswered"))
+    call = asyncio.create_task(console.one("host_delete", "hst_1"))
+    await clock.slept.wait()
+    client.stop()
+    with pytest.raises(AnswerLost):
+        await call
