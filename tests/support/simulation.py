@@ -127,11 +127,13 @@ TROUBLES = {
 """What happens to a command, and how often beside the others."""
 
 
+_TIED = ("honours_dry_run", "dry_run_parameter", "on_error_parameter")
+"""Hosts that a dry run creates are known again by their names; strict consoles know no parameters
+but their own."""
 _SWITCHES = {
     name: values
     for name in SWITCHES
-    # What a killed dry run imported for real is known to nobody, but by matching names.
-    if name != "honours_dry_run"
+    if name not in _TIED
     and (
         values := [
             value
