@@ -8,29 +8,6 @@ from opsconsole.lifecycle.interface import Seen
 from outcomes import errors, warnings
 
 
-@pytest.mark.parametrize("profile", ["extended"], indirect=True)
-@pytest.mark.parametrize(
-    ("name", "path", "declared", "odd"),
-    [
-        ("agent", "/agents$", {"host_id": "hst_1", "specialty_id": "spc_linux"}, {"name": 5}),
-        ("specialty", "/specialties", {"key": "new", "name": "New"}, {"prompt": []}),
-        ("blacklisted_command", "/blacklists", {"pattern": "rm"}, {"description": 5}),
-    ],
-)
-async def test_what_was_created_stays_known_whatever_else_the_answer_holds(
-    steps_of, console, name, path, declared, odd
-):
-    text = json.dumps({"id": "made_1", **odd})
-    console.fault(method="POST", path=path, status=200, text=text)
-
-    created = await steps_of(name).create(**declared)
-
-    assert created.state["id"] == "made_1"
-    assert errors(created) == []
-    assert any("was created" in item for item in warnings(created))
-    assert all(item in created.state and created.state[item] == declared[item] for item in declared)
-
-
 @pytest.mark.parametrize(
     ("port", "said"),
     [
