@@ -31,6 +31,10 @@ async def test_an_agent_with_another_host_specialty_org_or_name_is_not_the_creat
     assert (await steps_of("agent").create(**sent)).uncertain
     console.fault(operation="agent_create", text=json.dumps({"id": "agt_y"}))
     assert (await steps_of("agent").create(**sent)).state["id"] == "agt_y"
+    console.fault(operation="agent_create", text=json.dumps({"id": "agt_z", "main_engine": 5}))
+    [told] = summaries(made := await steps_of("agent").create(**sent))
+    assert (made.failed, made.state["id"]) == (False, "agt_z")
+    assert "was created, but the console's answer cannot be read" in told
 
 
 async def test_an_agent_whose_name_is_stored_otherwise_is_the_created_one(

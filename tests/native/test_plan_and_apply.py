@@ -177,14 +177,17 @@ def test_parallelism_bounds_what_is_in_flight(native, fleet):
 
 def test_a_failed_host_fails_alone(native):
     agent = agent_on("b", "x", specialty_id="${opsconsole_specialty.linux.id}")
+    both = {"name": "c", "jump_host_ids": [f"${{opsconsole_host.{name}.id}}" for name in "ab"]}
+    b = {"name": "b", "jump_host_ids": ["hst_no"]}
     resources = {
-        "opsconsole_host": {"a": {"name": "a"}, "b": {"name": "b", "jump_host_ids": ["hst_no"]}},
+        "opsconsole_host": {"a": {"name": "a"}, "b": b, "c": both},
         "opsconsole_specialty": {"linux": {"key": "linux-server"}},
         "opsconsole_agent": {"on_b": agent},
     }
     result = native.apply(resources, expect=1)
     assert "Apply incomplete. Resources: 1 adopted, 1 added" in result.out
-    assert "opsconsole_agent.on_b (waited for opsconsole_host.b)" in result.out
+    for address in ("opsconsole_agent.on_b", "opsconsole_host.c"):
+        assert f"{address} (waited for opsconsole_host.b)" in result.out
     assert result.out.count("Error:") == 1
     assert native.addresses() == ["opsconsole_host.a", "opsconsole_specialty.linux"]
     told = native.run("apply", "--json", "-auto-approve", expect=1)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from opsconsole.resources.agent.lifecycle import AgentLifecycle
 from patience import until
 
 
@@ -101,3 +102,15 @@ def test_what_cannot_be_written_is_found_before_the_first_request(native, fleet,
     result = native.run("apply", "-auto-approve", "-lock=false", expect=1)
     assert "Cannot write" in result.err and "Permission denied" in result.err
     assert native.console.request_counts() == {}
+
+
+def test_a_defect_ends_the_run_and_what_was_done_is_saved(native, fleet, monkeypatch):
+    async def defect(*_: object) -> None:
+        raise OverflowError("anything")
+
+    monkeypatch.setattr(AgentLifecycle, "create", defect)
+    refused = native.apply(fleet(2), expect=1)
+    assert "OverflowError" in refused.text
+    hosts = {row["id"] for row in native.console.rows("hosts")}
+    assert {native.attributes(f"opsconsole_host.web[{number}]")["id"] for number in (0, 1)} == hosts
+    assert not [path for path in native.folder.iterdir() if "lock" in path.name]
