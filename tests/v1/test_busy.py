@@ -131,6 +131,21 @@ async def test_closing_ends_what_was_abandoned(server, connect, answer, loop_tim
     assert client._limiter.in_flight == 0
 
 
+async def test_a_late_answer_shows_that_the_console_answers(
+    server, connect, answer, loop_time, loop_turns
+):
+    _, console = connect(request_timeout=1, max_retries=0)
+    server.will(answer(held=True))
+    call = asyncio.create_task(read(console))
+    await server.has_received(1)
+    loop_time.move(1.1)
+    with pytest.raises(AnswerLost):
+        await call
+    server.released.set()
+    await loop_turns()
+    assert await read(console) == GOOD
+
+
 async def test_calls_in_the_queue_learn_that_nobody_answers(server, connect, answer, loop_time):
     client, console = connect(max_concurrency=1, request_timeout=1, max_retries=0)
     server.will(answer(held=True))
