@@ -44,6 +44,18 @@ async def test_a_real_import_that_is_answered_as_a_dry_run_creates_nothing_that_
     assert "says dry_run: true" in created.diagnostics[0].text
 
 
+async def test_one_id_for_two_rows_is_an_error_on_both(console, import_saying):
+    made = console.create("hosts", name="a")["id"]
+
+    outcomes = await import_saying(
+        {"index": 0, "status": "created", "id": made}, {"index": 1, "status": "created", "id": made}
+    )
+
+    for outcome in outcomes:
+        assert outcome.state is None
+        assert "an id that another host holds" in errors(outcome)[0]
+
+
 async def test_created_hosts_without_an_index_are_settled_by_a_dry_run(console, import_saying):
     made = {name: console.create("hosts", name=name)["id"] for name in ("b", "a")}
 
