@@ -789,8 +789,8 @@ class World:
             self.clock.advance(1000)
             self._deliver_late_requests()
             if run.code == 0 and not self._late:
-                planned = self.run("plan", "-detailed-exitcode", "-force")
-                if planned.code == 0:
+                did_nothing = "Resources: 0 added, 0 changed, 0 destroyed" in run.text
+                if did_nothing or self.run("plan", "-detailed-exitcode", "-force").code == 0:
                     return
             elif run.code != 0:
                 self._do_what_the_messages_ask_for(run.text)
