@@ -31,6 +31,18 @@ async def test_another_specialty_than_was_planned_is_not_adopted(steps_of, conso
     assert other["id"] in refused.diagnostics[0].detail
 
 
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+async def test_an_update_answers_for_no_value_that_it_did_not_send(steps_of, console):
+    specialties = steps_of("specialty")
+    adopted = await specialties.create(key="identity", description="who may")
+    console.change("specialties", adopted.state["id"], prompt="a stranger's")
+
+    updated = await specialties.change(adopted, key="identity", description="who may not")
+
+    assert not updated.diagnostics
+    assert updated.state["description"] == "who may not"
+
+
 async def test_a_stop_ends_the_wait_of_a_delete(steps_of, one_run):
     hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
     web = await hosts.create(name="web")

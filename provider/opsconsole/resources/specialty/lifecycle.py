@@ -166,7 +166,7 @@ class SpecialtyLifecycle(SingleCreation):
         await self.session.before_write("update", [request])
         answer = await update_once(self, "specialty_update", row["id"], changes)
         self.session.specialties_changed()
-        return self.outcome_of_write(request, answer)
+        return self.outcome_of_write(request, answer, changes)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior = request.prior
