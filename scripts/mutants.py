@@ -34,13 +34,16 @@ ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = ROOT / "provider" / "opsconsole"
 LOG = ROOT / "build" / "mutants.log"
 ROOMS = ("resources", "lifecycle", "state", "reconcile", "drift", "v1", "language")
-FOLDERS = ("lifecycle", "v1", "state", "drift", "native", "language", "simulation")
+FOLDERS = (
+    *("lifecycle", "v1", "state", "drift", "native", "language", "simulation"),
+    *("faults", "acceptance"),
+)
 _ELSEWHERE = (
     *("state/test_places.py", "native/test_stopping.py", "language/test_synthesis.py"),
     "simulation/test_process.py",
 )
 FEWER = (
-    *("-m", "not (cdktf or cdktn or real_client or parity)"),
+    *("-m", "not (terraform or cdktf or cdktn or real_client or parity)"),
     *(f"--ignore=tests/{name}" for name in _ELSEWHERE),
     *(f"--deselect=tests/simulation/test_worlds.py::test_no_rule_is_broken[{n}" for n in (1, 2, 3)),
 )

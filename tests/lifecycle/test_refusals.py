@@ -3,6 +3,7 @@
 import pytest
 
 from opsconsole.lifecycle.interface import ReadRequest, Seen
+from outcomes import errors
 
 
 @pytest.mark.parametrize(
@@ -54,3 +55,51 @@ async def test_details_of_an_error_are_shown_and_the_agent_they_name_too(
     refused = await specialties.delete(kept)
     assert '"more": null' in refused.diagnostics[0].text
     assert f'"carrier" ({agent.state["id"]})' in refused.diagnostics[0].text
+
+
+@pytest.mark.parametrize("field", ["tags", "hosts[0].tags", "hosts/0/tags"])
+async def test_an_error_is_shown_at_the_attribute_that_it_names(steps_of, console, field):
+    hosts = steps_of("host")
+    web = await hosts.create(name="web")
+    console.fault(operation="host_update", status=400, code="VALIDATION_FAILED", field=field)
+    refused = await hosts.change(web, name="web", tags=["role:web"])
+    assert refused.diagnostics[0].path == ("tags",)
+
+
+async def test_a_refused_plugin_fails_the_update_of_its_agent(steps_of, console):
+    agents, host = steps_of("agent"), console.create("hosts", name="web")
+    declared = {"name": "edge", "host_id": host["id"], "specialty_id": "spc_linux"}
+    agent = await agents.create(**declared, plugin_ids=[])
+    console.fault(operation="plugin_attach", status=403, code="FORBIDDEN")
+    refused = await agents.change(agent, **declared, plugin_ids=["plg_disk", "plg_logs"])
+    [said] = errors(refused)
+    assert said.startswith('Cannot attach the plugin plg_disk of the agent "edge"')
+    assert refused.state["plugin_ids"] == ["plg_logs"]
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+async def test_a_call_that_the_key_may_not_make_is_named(steps_of, console):
+    agents, host = steps_of("agent"), console.create("hosts", name="web")
+    agent = await agents.create(name="edge", host_id=host["id"], specialty_id="spc_linux")
+    console.fault(operation="agent_get", status=403, code="FORBIDDEN")
+    read = await agents.read(agent)
+    assert "agent_get of extra_endpoints; use a key that may make it" in read.reason
+
+
+async def test_a_replacement_names_the_host(steps_of):
+    hosts = steps_of("host")
+    web = await hosts.create(name="web", external_id="one")
+    plan = await hosts.plan(web, hosts.config(name="web", external_id="two"))
+    [told] = plan.diagnostics
+    assert f'Replacing the host "web" ({web.state["id"]}) archives every agent' in told.summary
+
+
+async def test_plans_of_specialties_name_them(steps_of, console):
+    specialties = steps_of("specialty")
+    adopted = await specialties.create(key="identity", deletion_policy="delete")
+    [told] = (await specialties.plan(adopted, None)).diagnostics
+    assert told.summary.startswith('Once deleted, the specialty "identity"')
+
+    console.fault(operation="specialty_search", status=403, code="FORBIDDEN")
+    [refused] = errors(await specialties.plan(None, specialties.config(key="network")))
+    assert refused.startswith('Cannot plan the specialty "network"')
