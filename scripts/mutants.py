@@ -43,7 +43,8 @@ _ELSEWHERE = (
     "simulation/test_process.py",
 )
 FEWER = (
-    *("-m", "not (terraform or cdktf or cdktn or real_client or parity)"),
+    *("-m", "not (cdktf or cdktn or real_client or parity)"),
+    *("-k", "not (acceptance and terraform)"),
     *(f"--ignore=tests/{name}" for name in _ELSEWHERE),
     *(f"--deselect=tests/simulation/test_worlds.py::test_no_rule_is_broken[{n}" for n in (1, 2, 3)),
 )

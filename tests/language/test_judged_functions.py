@@ -520,8 +520,8 @@ EXPRESSIONS: dict[str, Sequence[str]] = {
         'timeadd("nope", "1h")',
         'timecmp("2024-01-01T00:00:00Z", "2024-01-01T01:00:00+01:00")',
         'formatdate("DD MMM YYYY hh:mm ZZZ", "2018-01-02T23:12:01Z")',
-        'formatdate("EEEE, DD-MMM-YY hh:mm:ss ZZZ", "2018-01-02T23:12:01Z")',
-        'formatdate("EEE, D M \'of\' H:m:s AA aa HH Z ZZZZ ZZZZZ", "2018-01-02T03:02:01-08:00")',
+        'formatdate("EEEE, DD-MMM-YY H:mm:ss ZZZ", "2018-01-02T12:12:01Z")',
+        'formatdate("EEE, D M \'of\' H:m:s AA aa HH Z ZZZZ ZZZZZ", "2018-01-02T13:02:01-08:00")',
     ),
     "refusals": (
         "1.a",
