@@ -41,6 +41,20 @@ def test_no_more_is_deleted_than_max_deletions_allows(native, fleet):
     assert len(native.console.rows("hosts")) == 2
 
 
+def test_prevent_destroy_refuses_a_replacement_and_a_removal(native):
+    kept = {"name": "web", "lifecycle": {"prevent_destroy": True}}
+    native.apply({"opsconsole_host": {"web": {**kept, "external_id": "one"}}})
+    replaced = native.run_plan(
+        {"opsconsole_host": {"web": {**kept, "external_id": "two"}}}, expect=1
+    )
+    destroyed = native.run("destroy", "-auto-approve", "-force", expect=1)
+    for run, verb in ((replaced, "replaced"), (destroyed, "destroyed")):
+        assert (
+            f"opsconsole_host.web would be {verb}, which its lifecycle.prevent_destroy" in run.text
+        )
+    assert len(native.console.rows("hosts")) == 1
+
+
 def test_what_is_refused_stands_below_the_plan_not_in_it(native):
     native.apply(_agent())
     native.write(_agent(main_engine="other") | {"opsconsole_host": {"web": {"name": "web-1"}}})
