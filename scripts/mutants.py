@@ -48,7 +48,7 @@ FEWER = (
     *(f"--ignore=tests/{name}" for name in _ELSEWHERE),
     *(f"--deselect=tests/simulation/test_worlds.py::test_no_rule_is_broken[{n}" for n in (1, 2, 3)),
 )
-"""Left out: tests of other processes, and all worlds but 70."""
+"""Left out: tests of other processes, acceptance on Terraform, and all worlds but 70."""
 SURVIVORS = ROOT / "scripts" / "survivors.txt"
 """A line for each fault that may survive: its name, a tab, the reason."""
 PROCESSES = 2

@@ -89,7 +89,7 @@ class Declared:
     unmanaged: set[str] = field(default_factory=set)
     imports: dict[str, str] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
-    read: bool = False
+    is_read: bool = False
     """Whether another stack reads it, and declares an agent on each of its plain hosts."""
 
     def __post_init__(self) -> None:
@@ -243,7 +243,7 @@ class Declared:
             "provider": {"opsconsole": {"import_chunk_size": 2, **self.settings}},
             "resource": {kind: blocks for kind, blocks in resources.items() if blocks},
         }
-        if self.read:
+        if self.is_read:
             program["output"] = {"ids": {"value": self.outputs()}}
         if self.imports:
             label_of = {host.name: label for label, host in self.hosts.items()}
@@ -298,7 +298,7 @@ class Declared:
     def addresses(self) -> list[list[str]]:
         """Return the sorted addresses of the instances that each stack declares."""
         read = [f'opsconsole_agent.reader["{label}"]' for label in self.outputs()]
-        return [sorted(self.instances()), *([sorted(read)] if self.read else ())]
+        return [sorted(self.instances()), *([sorted(read)] if self.is_read else ())]
 
     def name_of(self, address: str) -> str:
         """Return the name of a host or agent that is declared or was."""
@@ -344,7 +344,7 @@ class Declared:
                 raise broken(f"{agent.name} lives {count[agent.name]} times")
             if count[agent.name] == 1:
                 self._check_plugins(agent, living, store, broken)
-        if self.read:
+        if self.is_read:
             self._check_reader(living, hosts, named_unknown, broken)
 
     def _check_reader(

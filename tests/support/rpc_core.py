@@ -37,8 +37,8 @@ class Held:
     value: Mapping[str, Any]
     private: bytes = b""
     tainted: bool = False
-    needs: Sequence[str] = ()
-    """What it was made from, by address without key."""
+    dependencies: Sequence[str] = ()
+    """Addresses without keys, as state lists them."""
 
 
 State = dict[str, Held]
@@ -167,8 +167,8 @@ class Phase:
         if value is None:
             return None, failed
         tainted = (failed and held is None) or bool(held and held.tainted and planned is None)
-        needs = held.needs if held else ()
-        return Held(value, response.private, tainted, needs), failed
+        dependencies = held.dependencies if held else ()
+        return Held(value, response.private, tainted, dependencies), failed
 
 
 @contextlib.asynccontextmanager
@@ -193,7 +193,7 @@ class Step:
     private: bytes = b""
 
 
-async def _planned(
+async def _make_plan(
     work: Phase, told: Told, program: Program, state: State, *, destroy: bool, refresh: bool
 ) -> list[Step]:
     """Refresh, then plan, address by address; errors stop what depends on them.
@@ -202,7 +202,7 @@ async def _planned(
     """
     order = [*program, *(address for address in state if address not in program)]
     steps = (
-        await _normal(work, told, program, state, order)
+        await _plan_resources(work, told, program, state, order)
         if refresh and (state or not destroy)
         else []
     )
@@ -210,27 +210,27 @@ async def _planned(
         steps = []
     if told.errors:
         return steps
-    for address in _users_first(state, program):
+    for address in _dependents_first(state, program):
         if destroy or address not in program:
             response, _, _ = await work.plan(address, state[address], None, state[address].private)
             steps.append(Step(address, "delete", response.planned_private))
     return steps
 
 
-def _users_first(state: State, program: Program) -> list[str]:
-    """Return the addresses in state, each behind all that were made from it."""
+def _dependents_first(state: State, program: Program) -> list[str]:
+    """Return the addresses in state, each after all its dependents."""
     used = {
         address: [
             other
             for other in state
-            if other in references(program.get(address, {})) or block_of(other) in held.needs
+            if other in references(program.get(address, {})) or block_of(other) in held.dependencies
         ]
         for address, held in state.items()
     }
     return [*TopologicalSorter(used).static_order()][::-1]
 
 
-async def _normal(
+async def _plan_resources(
     work: Phase, told: Told, program: Program, state: State, order: Sequence[str]
 ) -> list[Step]:
     refreshed: State = {}
@@ -268,20 +268,20 @@ async def _normal(
     return steps
 
 
-async def _deleted(
+async def _delete_all(
     work: Phase, told: Told, state: State, steps: Sequence[Step], program: Program
 ) -> set[str]:
     failed: set[str] = set()
-    order = _users_first(state, program)
+    order = _dependents_first(state, program)
     for step in sorted(steps, key=lambda step: order.index(step.address)):
-        users = {
+        dependents = {
             address
             for address, held in state.items()
             if step.address in references(program.get(address, {}))
-            or block_of(step.address) in held.needs
+            or block_of(step.address) in held.dependencies
         }
-        # What goes along with what it refers to is deleted before it; a failure leaves both.
-        if users & failed:
+        # Dependents are deleted first; where that fails, both stay.
+        if dependents & failed:
             failed.add(step.address)
             told.skipped.append(step.address)
             continue
@@ -295,7 +295,7 @@ async def _deleted(
     return failed
 
 
-async def _made(
+async def _create_and_update(
     work: Phase,
     told: Told,
     state: State,
@@ -357,7 +357,7 @@ async def _run(
     steps = []
     async with phase(settings, told) as work:
         if not told.errors:
-            steps = await _planned(
+            steps = await _make_plan(
                 work, told, program, told.state, destroy=destroy, refresh=refresh
             )
     told.planned = {step.address: step.action for step in steps if step.action != "no-op"}
@@ -366,9 +366,9 @@ async def _run(
     told.applied = True
     async with phase(settings, told) as work:
         deletes = [step for step in steps if step.action in ("delete", "replace")]
-        failed = await _deleted(work, told, told.state, deletes, program)
+        failed = await _delete_all(work, told, told.state, deletes, program)
         rest = [step for step in steps if step.action != "delete"]
-        await _made(work, told, told.state, rest, program, failed)
+        await _create_and_update(work, told, told.state, rest, program, failed)
     return told
 
 

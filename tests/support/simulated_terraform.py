@@ -48,10 +48,9 @@ def apply(
                 PROVIDER, dict(item.value), 0, item.private, tuple(needed), item.tainted
             ),
         )
+    values = {name: item.value for name, item in told.state.items()}
     for name, output in program.get("output", {}).items():
-        value = rpc_core.evaluate(
-            output["value"], {key: item.value for key, item in told.state.items()}
-        )
+        value = rpc_core.evaluate(output["value"], values)
         if UNKNOWN not in value.values():
             state.set_output(name, StateOutput(value, ["object", dict.fromkeys(value, "string")]))
     state.raise_serial()

@@ -128,8 +128,7 @@ TROUBLES = {
 
 
 _TIED = ("honours_dry_run", "dry_run_parameter", "on_error_parameter")
-"""Hosts that a dry run creates are known again by their names; strict consoles know no parameters
-but their own."""
+"""Switches that only whole consoles set: another switch could make such a console unusable."""
 _SWITCHES = {
     name: values
     for name in SWITCHES
@@ -170,6 +169,7 @@ class DiskTrouble:
     """An error of operations on files.
 
     Attributes:
+        error: Its `errno`.
         after: The operations before it.
         times: The operations that fail.
     """
@@ -209,11 +209,7 @@ class Process:
     loop: VirtualLoop | None = None
 
     def fail_on_disk(self) -> None:
-        """Let an operation on a file fail where it is to.
-
-        Raises:
-            OSError: It fails.
-        """
+        """Raise the OSError of the disk, if the next operation on a file is to fail."""
         if self.disk is not None and self.disk.fails():
             raise OSError(self.disk.error, os.strerror(self.disk.error))
 
@@ -341,11 +337,11 @@ class World:
             random.Random(f"{seed} declared"), self.profile.provider_settings, self.takes
         )
         self.without, self.parts = frozenset(without), list[str]()
-        # Its agents go along with hosts of the other stack, which must be seen.
+        # Its agents are archived with hosts of the first stack: the console must show that.
         shown = self.profile.archived_plugins_status == 404
-        self.declared.read = shown and self.random.random() < 0.25 and self.takes("reader")
-        self.stacks = [self.folder, *([self.folder / READER] if self.declared.read else ())]
-        self.at = self.folder
+        self.declared.is_read = shown and self.random.random() < 0.25 and self.takes("reader")
+        self.stacks = [self.folder, *([self.folder / READER] if self.declared.is_read else ())]
+        self.working_folder = self.folder
         self.named_unknown: set[str] = set()
         self.said_ids: set[str] = set()
         self.created: set[str] = set()
@@ -437,10 +433,8 @@ class World:
         program: Callable[[Sequence[str]], int] = main,
     ) -> Run:
         """Run a command to its end, or to its death; inside of another where one runs."""
-        outer, process = (
-            self.process,
-            Process(words, dies_at, signals_at, program=program, disk=disk),
-        )
+        outer = self.process
+        process = Process(words, dies_at, signals_at, program=program, disk=disk)
         before = {row["id"] for kind in _OURS for row in self.store.tables[kind]}
         requests = self.requests
         running = asyncio._get_running_loop()
@@ -528,10 +522,10 @@ class World:
 
     def _suits_the_provider(self) -> bool:
         """Return whether `rpc_core` knows all that the program holds."""
-        return self.at == self.folder and not self.declared.imports
+        return self.working_folder == self.folder and not self.declared.imports
 
     def terraform(self) -> Run:
-        """Apply the program by Terraform's calls of the provider; the state is its own to write."""
+        """Apply the program through the provider, in Terraform's order of calls."""
         if self._journals() or [*self.folder.glob("*journal*")]:
             self.run("state", "fold")
         return self.run("apply", program=self._call_provider)
@@ -691,7 +685,7 @@ class World:
                 self.run("force-unlock", "-force", self.place.lock)
                 if self.random.random() < 0.7:
                     self.apply()
-                # Until now it was frozen; its requests on the way had begun before.
+                # The run was frozen until now: its requests in flight began before.
                 outer.lost_lock_at = self.clock.now
         finally:
             shutil.rmtree(there)
@@ -699,12 +693,12 @@ class World:
     @contextlib.contextmanager
     def _within(self, folder: Path) -> Iterator[None]:
         """Run the commands of the block in a folder."""
-        before, self.at = self.at, folder
+        before, self.working_folder = self.working_folder, folder
         try:
             with contextlib.chdir(folder):
                 yield
         finally:
-            self.at = before
+            self.working_folder = before
 
     def _add_faults(self) -> None:
         for _ in range(self.random.randrange(1, 3)):
@@ -762,7 +756,7 @@ class World:
             planned = self.run("plan", "-out", "saved.plan", "-force")
             return self.run("apply", "saved.plan", **trouble) if planned.code == 0 else planned
         # Agents whose hosts stay cannot be deleted, and would be created a second time.
-        if kind == "destroy" and self.at == self.folder:
+        if kind == "destroy" and self.working_folder == self.folder:
             self._deleting = True
             try:
                 return self.run("destroy", "-auto-approve", "-force", **trouble)
@@ -774,7 +768,7 @@ class World:
     # How it ends.
 
     def settle(self) -> None:
-        """Let each stack come to rest, that which is read first."""
+        """Let each stack come to rest: the one that is read comes first."""
         for stack in self.stacks:
             with self._within(stack):
                 self._come_to_rest()
@@ -813,9 +807,9 @@ class World:
                 self.run("import", address, living[-1])
 
     def _state(self) -> bytes:
-        if self.place is not None and self.at == self.folder:
+        if self.place is not None and self.working_folder == self.folder:
             return self.place.state
-        file = self.at / "terraform.tfstate"
+        file = self.working_folder / "terraform.tfstate"
         return file.read_bytes() if file.exists() else b""
 
     def instances(self) -> list[tuple[str, dict[str, Any]]]:
