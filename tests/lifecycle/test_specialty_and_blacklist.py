@@ -43,6 +43,17 @@ async def test_an_update_answers_for_no_value_that_it_did_not_send(steps_of, con
     assert updated.state["description"] == "who may not"
 
 
+async def test_an_update_of_a_row_answers_for_no_value_that_it_did_not_send(steps_of, console):
+    rows = steps_of("blacklisted_command")
+    adopted = await rows.create(id="blk_format", pattern="mkfs.*")
+    console.change("blacklists", "blk_format", description="a stranger's")
+
+    updated = await rows.change(adopted, id="blk_format", pattern="mkfs")
+
+    assert not updated.diagnostics
+    assert updated.state["pattern"] == "mkfs"
+
+
 async def test_a_stop_ends_the_wait_of_a_delete(steps_of, one_run):
     hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
     web = await hosts.create(name="web")

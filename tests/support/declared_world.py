@@ -22,12 +22,18 @@ PREFIX = {
 class Host:
     """A declared host, or several: one for each key, or as many as `count`."""
 
-    name: str
+    base: str
     revision: int = 1
+    creates_first: bool = False
     jump_host: str = ""
     tags: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     count: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name, another one for each revision where two may be there at once."""
+        return f"{self.base}-r{self.revision}" if self.creates_first else self.base
 
     @property
     def indexes(self) -> list[str]:
@@ -58,6 +64,8 @@ class Host:
             body["jump_host_ids"] = [f"${{opsconsole_host.{self.jump_host}.id}}"]
         if self.tags:
             body["tags"] = list(self.tags)
+        if self.creates_first:
+            body["lifecycle"] = {"create_before_destroy": True}
         return body
 
 
@@ -78,6 +86,7 @@ class Declared:
     """What the program declares."""
 
     random: random.Random
+    order: random.Random
     settings: Mapping[str, Any]
     takes: Callable[[str], bool]
     hosts: dict[str, Host] = field(default_factory=dict)
@@ -91,6 +100,8 @@ class Declared:
     names: set[str] = field(default_factory=set)
     is_read: bool = False
     """Whether another stack reads it, and declares an agent on each of its plain hosts."""
+    creates_first: bool = False
+    """Whether any version of it has a host that is created before its predecessor is destroyed."""
 
     def __post_init__(self) -> None:
         self._numbers = itertools.count(1)
@@ -184,6 +195,11 @@ class Declared:
             host = replace(host, keys=tuple(sorted(chance.sample("abcdef", 2))))
         elif roll < 0.5 and plain:
             host = replace(host, jump_host=chance.choice(plain))
+        creates_first = self.order.random() < 0.15
+        # Its jump host would create first too, and that has one name in all its revisions.
+        if creates_first and not host.jump_host and self.takes(f"{host.name} creates first"):
+            host = replace(host, creates_first=True)
+            self.creates_first = True
         self.hosts[f"h{number}"] = host
 
     def _add_agent(self) -> None:

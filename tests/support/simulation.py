@@ -127,6 +127,8 @@ TROUBLES = {
 """What happens to a command, and how often beside the others."""
 
 
+READING = ("plan", "drift", "adopt", "import", "state", "force-unlock")
+"""The commands that write nothing to the console."""
 _TIED = ("honours_dry_run", "dry_run_parameter", "on_error_parameter")
 """Switches that only whole consoles set: another switch could make such a console unusable."""
 _SWITCHES = {
@@ -148,7 +150,7 @@ _SWITCHES = {
 _EXISTS = re.compile(r"It exists (?:already|now) as (hst_\w+): .*\n.* with (\S+)$", re.M)
 _UNKNOWN = re.compile(r"It is not known whether (\S+) was created")
 _ENDINGS = [
-    re.compile(rf"^\S+: (?:{ending})", re.M)
+    re.compile(rf"^\S+(?: \(deposed \w+\))?: (?:{ending})", re.M)
     for ending in ("Creation complete", "Modifications complete", "Destruction complete|Archived")
 ]
 _BEGUN, _MADE = (
@@ -156,6 +158,7 @@ _BEGUN, _MADE = (
 )
 _SUM = re.compile(r"Resources: .*?(\d+) added, (\d+) changed, (\d+) destroyed")
 _CREATED = re.compile(r"^opsconsole_(?:host|agent)\.\S+: Creation complete .*\[id=(\S+)\]$", re.M)
+_IMPORTED = re.compile(r'id += "(hst_\w+)"$', re.M)
 _ID = re.compile(r"\b(?:hst|agt)_\w+")
 _OURS = ("hosts", "agents")
 
@@ -334,7 +337,10 @@ class World:
         self.place = Place(point=self._point) if self.random.random() < 0.3 else None
         self.embeds_journal = self.random.random() < 0.5
         self.declared = Declared(
-            random.Random(f"{seed} declared"), self.profile.provider_settings, self.takes
+            random.Random(f"{seed} declared"),
+            random.Random(f"{seed} order"),
+            self.profile.provider_settings,
+            self.takes,
         )
         self.without, self.parts = frozenset(without), list[str]()
         # Its agents are archived with hosts of the first stack: the console must show that.
@@ -346,6 +352,7 @@ class World:
         self.said_ids: set[str] = set()
         self.created: set[str] = set()
         self.deleted: set[str] = set()
+        self._adopting = random.Random(f"{seed} adopt")
         self._during: dict[int, Callable[[], object]] = {}
         self._late: list[tuple[float, tuple[Any, ...]]] = []
         self._losing = 0
@@ -522,7 +529,9 @@ class World:
 
     def _suits_the_provider(self) -> bool:
         """Return whether `rpc_core` knows all that the program holds."""
-        return self.working_folder == self.folder and not self.declared.imports
+        return self.working_folder == self.folder and not (
+            self.declared.imports or self.declared.creates_first
+        )
 
     def terraform(self) -> Run:
         """Apply the program through the provider, in Terraform's order of calls."""
@@ -569,11 +578,14 @@ class World:
             raise BrokenRule(f"{method} {target} is begun after an interrupt")
         path = target.partition("?")[0]
         body = json.loads(content) if content else {}
+        asks = method == "GET" or path.endswith("/search") or body.get("dry_run")
+        if process.words[0] in READING and not asks and (body or method == "DELETE"):
+            raise BrokenRule(f"{process.words[0]} sends {method} {target}")
         if method == "DELETE" and path.startswith("/api/v1/hosts/"):
             row = self.store.hosts.get(path.rpartition("/")[2])
             if row and self.declared.keeps(row) and not self._deleting:
                 raise BrokenRule(f"{row['name']} is deleted, and no plan can have shown it")
-        rows = [body] if path.endswith("/agents") else body.get("hosts", ())
+        rows = [body] if path.endswith("/agents") else body.get("rows", ())
         creates = method == "POST" and rows and not body.get("dry_run")
         if not creates or not path.endswith(("/agents", "/hosts/batch")):
             return
@@ -589,7 +601,9 @@ class World:
                 raise BrokenRule(f"{row['name']} is created, and the journal knows nothing of it")
             self.created.add(row["name"])
             twice = self._living("agents" if path.endswith("/agents") else "hosts")[row["name"]]
-            if twice and row["name"] not in self.named_unknown:
+            # A frozen run's row in flight: the console refuses the second of a name.
+            refused = process.lost_lock_at is not None and not path.endswith("/agents")
+            if twice and not refused and row["name"] not in self.named_unknown:
                 raise BrokenRule(f"{row['name']} is created a second time")
 
     def _living(self, collection: str) -> Counter[str]:
@@ -865,6 +879,8 @@ class World:
                 self.declared.change()
                 self._let_hosts_be_found()
                 self._write_program()
+                if self._adopting.random() < 0.2 and self.takes(f"adopt {version}"):
+                    self._adopt()
                 for step in range(self.random.randrange(1, 4)):
                     if self.takes(f"step {version}.{step}"):
                         self.trouble()
@@ -879,12 +895,42 @@ class World:
     def _let_hosts_be_found(self) -> None:
         """Let hosts be there that the program declares, with a block that imports them."""
         for host in self.declared.found():
-            row = {"name": host.name, "external_id": f"{host.name}-{host.revision}"}
-            body = json.dumps({"hosts": [row], "dry_run": False, "on_error": "continue"}).encode()
-            headers = [(b"authorization", f"Bearer {API_KEY}".encode())]
-            self._deliver("POST", "/api/v1/hosts/batch", headers, body)
-            for made in self.store.hosts.find("name", host.name):
-                self.declared.imports[host.name] = made["id"]
+            for found in self._create_as_stranger(host.name, f"{host.name}-{host.revision}"):
+                self.declared.imports[host.name] = found
+
+    def _create_as_stranger(self, name: str, external_id: str) -> list[str]:
+        """Create a host; return its id, if the console has it."""
+        row = {"name": name, "external_id": external_id}
+        body = json.dumps({"rows": [row], "dry_run": False, "on_error": "continue"}).encode()
+        headers = [(b"authorization", f"Bearer {API_KEY}".encode())]
+        self._deliver("POST", "/api/v1/hosts/batch", headers, body)
+        return [made["id"] for made in self.store.hosts.find("name", name)]
+
+    def _adopt(self) -> None:
+        """Adopt a stranger's host, and objects that state may hold, perhaps with trouble."""
+        chance = self._adopting
+        name = f"stranger-{self.runs}"
+        self.declared.unmanaged.add(name)
+        rows = [row["id"] for kind in _OURS for row in self.store.tables[kind]]
+        ids = chance.sample(rows, min(len(rows), chance.randrange(4)))
+        ids += self._create_as_stranger(name, name)
+        kind = chance.choice(("", "", "kill", "stop", "fault"))
+        self.story.append(f"           {kind}")
+        if kind == "fault":
+            self._add_faults()
+        point = chance.randrange(1, 30)
+        run = self.run(
+            *("adopt", "--hcl", "--output", "-", *ids),
+            dies_at=point if kind == "kill" else 0,
+            signals_at=(point,) if kind == "stop" else (),
+        )
+        self.application.faults.waiting.clear()
+        if kind or not self.profile.hosts_readable:
+            return
+        held = {item["id"] for _, item in self.instances()}
+        wanted = sorted(host for host in ids if self.store.hosts.get(host) and host not in held)
+        if run.code != 0 or sorted(_IMPORTED.findall(run.text)) != wanted:
+            raise BrokenRule(f"adopt of {wanted} ends with {run.code}:\n{run.text}")
 
     def _write_program(self) -> None:
         """Write the program; a block that imports what is gone is taken out, as a user would."""

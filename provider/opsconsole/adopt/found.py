@@ -208,7 +208,11 @@ def _of(type_name: str, import_id: str, outcome: Outcome) -> FoundObject:
 
 
 def _unread(type_name: str, import_id: str, outcome: Outcome) -> FoundObject:
-    reason = "; ".join(map(_one_line, outcome.diagnostics)) or outcome.why_unchecked
+    # The details of these tell what becomes of state, which an adopted object is not in.
+    if outcome.seen is Seen.GONE:
+        reason = "; ".join(item.summary for item in outcome.diagnostics)
+    else:
+        reason = outcome.why_unchecked or "; ".join(map(_one_line, outcome.diagnostics))
     return FoundObject(type_name, import_id, {}, reason=reason or f"it is {outcome.seen.value}")
 
 

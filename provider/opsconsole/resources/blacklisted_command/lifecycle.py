@@ -162,7 +162,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
                 raise
             found = _scope_refused(problem, self.name(row), row, request.planned)
             return Outcome(request.prior, request.private, (found,))
-        return self.outcome_of_write(request, answer, _WRITTEN)
+        return self.outcome_of_write(request, answer, changes)
 
     def values_of(self, answer: Mapping[str, Any]) -> Attributes:
         """Return the values that an answer shows, the scope in both of its words."""

@@ -379,7 +379,8 @@ def not_created(
     elif holder is not None:
         remedy = (
             f"It exists already as {verdict.id}, which is {holder}. Declare each machine once; to "
-            "replace it, leave create_before_destroy out, so that the old one is deleted first."
+            "replace it, leave create_before_destroy out, here and in all that depends on it, so "
+            "that the old one is deleted first."
         )
     else:
         remedy = (
