@@ -202,7 +202,7 @@ def test_an_apply_loads_only_what_it_needs(tmp_path: Path) -> None:
     done = python("-c", script)
     modules = done.stderr.splitlines()
     assert done.returncode == 0, done.stderr
-    assert "opsconsole.reconcile.runs" in modules
+    assert "opsconsole.reconcile.apply" in modules
     assert not {"rich", "opsconsole.language.functions", "pydantic"}.intersection(modules)
 
 

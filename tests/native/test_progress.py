@@ -11,8 +11,8 @@ from opsconsole.cli.progress import FEW, ApplyMessages, Lines
 from opsconsole.cli.progress_bar import Rate
 from opsconsole.diagnostics import error
 from opsconsole.lifecycle.interface import Outcome
-from opsconsole.reconcile.changes import Action, Change
 from opsconsole.reconcile.order import Step, StepKind
+from opsconsole.reconcile.plan import Action, Change
 from opsconsole.v1.limiter import HeldBack
 
 

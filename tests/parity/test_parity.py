@@ -15,7 +15,7 @@ from opsconsole import resources
 from opsconsole.emulator import serve
 from opsconsole.language import lasting_values, resolve_variables
 from opsconsole.language.reading import load_directory
-from opsconsole.reconcile.changes import Plan
+from opsconsole.reconcile.plan import Plan
 from opsconsole.reports import plan_json
 from parity_cases import Case, Step, cases, declared, whole
 from parity_events import happen, prepare

@@ -23,7 +23,7 @@ from fleet import (
 )
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.drift.report import BaselineProblem, Bucket, Difference, DriftReport, Finding
-from opsconsole.reconcile.changes import Action, Change, Drift, OutputChange, Plan
+from opsconsole.reconcile.plan import Action, Change, Drift, OutputChange, Plan
 from opsconsole.resources import AGENT_PLUGIN
 from opsconsole.values import UNKNOWN
 

@@ -4,7 +4,7 @@ import pytest
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, Problem
-from opsconsole.reconcile.changes import Plan
+from opsconsole.reconcile.plan import Plan
 from opsconsole.reports import diagnostics_text, markdown, plan_report
 from opsconsole.reports.diagnostics_text import FEWEST, body_of, dedupe_diagnostics
 from opsconsole.reports.html import page

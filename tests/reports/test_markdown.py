@@ -10,7 +10,7 @@ import pytest
 
 from opsconsole.diagnostics import warning
 from opsconsole.drift.report import BaselineProblem, Bucket, Difference, DriftReport
-from opsconsole.reconcile.changes import Plan
+from opsconsole.reconcile.plan import Plan
 from opsconsole.reports import drift_report, plan_report
 from opsconsole.reports.formats import FORMATS
 from opsconsole.reports.markdown import LIMIT, MarkdownSection, code, fence, fit, plain, render

@@ -8,7 +8,7 @@ import pytest
 
 from engines import Terraform
 from opsconsole.diagnostics import warning
-from opsconsole.reconcile.changes import Action, Change, Counts, Drift, OutputChange, Plan
+from opsconsole.reconcile.plan import Action, Change, Counts, Drift, OutputChange, Plan
 from opsconsole.reports import messages
 
 AT = datetime(2026, 3, 1, 2, 0, 0, 5, tzinfo=UTC)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from opsconsole.reconcile.changes import Action, Change, Plan
+from opsconsole.reconcile.plan import Action, Change, Plan
 from opsconsole.reports import plan_text
 
 HOST = "opsconsole_host"

@@ -10,7 +10,7 @@ import pytest
 
 from engines import Terraform
 from opsconsole.address import FULL_ADDRESS
-from opsconsole.reconcile.changes import Action, Change, Drift, OutputChange, Plan
+from opsconsole.reconcile.plan import Action, Change, Drift, OutputChange, Plan
 from opsconsole.reports import plan_json
 from opsconsole.values import UNKNOWN
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from opsconsole.diagnostics import warning
-from opsconsole.reconcile.changes import Action, Change, Counts, OutputChange, Plan
+from opsconsole.reconcile.plan import Action, Change, Counts, OutputChange, Plan
 from opsconsole.reports import apply_text, plan_text
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")

@@ -10,7 +10,7 @@ SEEDS = [
     # A state held an unsettled create of a call that a journal on another machine had settled.
     (300000, ["step 0.0"]),
     # A run sent a call though the flush of its intent had failed for another caller.
-    (302557, ["step 1.2", "step 1.1"]),
+    (600977, ["step 2.2", "step 2.1"]),
 ]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from opsconsole.reconcile.changes import Action, Change
+from opsconsole.reconcile.plan import Action, Change
 from opsconsole.resources import AGENT, AGENT_PLUGIN, BLACKLISTED_COMMAND, HOST, SPECIALTY
 from opsconsole.values import UNKNOWN
 

@@ -14,10 +14,11 @@ from opsconsole.emulator import Emulator
 from opsconsole.language.reading import load_directory
 from opsconsole.language.variables import resolve_variables
 from opsconsole.lifecycle.interface import Outcome
-from opsconsole.reconcile.changes import Action, Plan, PlanOptions
+from opsconsole.reconcile.apply import Applier
 from opsconsole.reconcile.order import Step
-from opsconsole.reconcile.planner import Planner, Workspace
-from opsconsole.reconcile.runs import Applier
+from opsconsole.reconcile.plan import Action, Plan, PlanOptions
+from opsconsole.reconcile.planner import Planner
+from opsconsole.reconcile.workspace import Workspace
 from opsconsole.state.opening import backend_for, open_state
 from opsconsole.state.session import StateSession
 

@@ -21,10 +21,10 @@ from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import TRY_LATER, OpsconsoleError, ProblemKind, Stopped, UserError
-from opsconsole.reconcile.changes import Plan, checksum
-from opsconsole.reconcile.execution import Applied
-from opsconsole.reconcile.planner import Workspace
-from opsconsole.reconcile.runs import Applier
+from opsconsole.reconcile.apply import Applier
+from opsconsole.reconcile.executor import ApplyResult
+from opsconsole.reconcile.plan import Plan, checksum
+from opsconsole.reconcile.workspace import Workspace
 from opsconsole.reports import apply_text, messages
 from opsconsole.state import StateSession, open_state
 
@@ -178,7 +178,7 @@ class ApplyUI:
         sys.stdout.write(f"{self.operation.capitalize()} cancelled.\n")
         return False
 
-    def show_end(self, applied: Applied, session: StateSession) -> None:
+    def show_end(self, applied: ApplyResult, session: StateSession) -> None:
         """Say how an apply ended."""
         counts = applied.counts
         outputs = {
@@ -225,7 +225,7 @@ def _question(plan: Plan) -> str:
     return f"\n{asked}\n{remark}  Only 'yes' is taken as approval.\n\n  Enter a value: "
 
 
-def _not_started_text(applied: Applied) -> str:
+def _not_started_text(applied: ApplyResult) -> str:
     left = applied.not_started
     lines = [f"\nNot begun, because the run was interrupted: {len(left):,}"]
     lines += [f"  {step.kind.value} {step.change.address}" for step in left[:_SHOWN]]
@@ -281,7 +281,7 @@ async def _run_applier(
     session: StateSession,
     listener: ApplyMessages,
     interrupts: Interrupts,
-) -> Applied:
+) -> ApplyResult:
     applier = Applier(space, plan, session, listener)
     interrupts.on_stop(applier.stop)
     interrupts.on_abandon(session.abandon)

@@ -7,7 +7,7 @@ import sys
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, diagnostics_of
 from opsconsole.errors import OpsconsoleError
-from opsconsole.reconcile.changes import Plan
+from opsconsole.reconcile.plan import Plan
 from opsconsole.reports import messages
 from opsconsole.reports.messages import Message
 

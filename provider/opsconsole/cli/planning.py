@@ -22,10 +22,10 @@ from opsconsole.diagnostics import Diagnostic, Mistakes, Severity, are_temporary
 from opsconsole.errors import TRY_LATER, UserError
 from opsconsole.language import Program, find_mistakes
 from opsconsole.named_files import write_named
-from opsconsole.reconcile.changes import Plan, PlanOptions, checksum
-from opsconsole.reconcile.planner import Planner, Workspace
+from opsconsole.reconcile.plan import Plan, PlanOptions, checksum, guard_objection
+from opsconsole.reconcile.planner import Planner, make_plan
 from opsconsole.reconcile.prior import present_addresses
-from opsconsole.reconcile.runs import guard_objection, make_plan
+from opsconsole.reconcile.workspace import Workspace
 from opsconsole.reports import diagnostics_text, plan_text
 from opsconsole.resources.lifecycles import Lifecycle
 from opsconsole.state import State, StateSession, workspace_of

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from opsconsole.clock import utc_now
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.phrases import plural
-from opsconsole.reconcile.changes import Action
 from opsconsole.reconcile.order import Step, StepKind
+from opsconsole.reconcile.plan import Action
 from opsconsole.reports import messages
 from opsconsole.reports.messages import Hook, Message
 from opsconsole.v1.limiter import HeldBack

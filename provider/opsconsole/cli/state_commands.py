@@ -174,7 +174,7 @@ def _settle(args: argparse.Namespace, session: StateSession) -> Sequence[Diagnos
     """
     from opsconsole.cli import planning
     from opsconsole.cli.interrupts import make_runner, run_stoppable
-    from opsconsole.reconcile.runs import settle_all
+    from opsconsole.reconcile.settle import settle_all
 
     if not opening.has_program(args):
         return ()
@@ -225,7 +225,7 @@ def import_object(args: argparse.Namespace) -> int:
     """Import one object; return the exit code."""
     from opsconsole.cli import planning
     from opsconsole.cli.interrupts import make_runner, run_stoppable
-    from opsconsole.reconcile.runs import import_instance
+    from opsconsole.reconcile.imports import import_instance
 
     address = Address.parse(args.address)
     program = opening.open_program(args)

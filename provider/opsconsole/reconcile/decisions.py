@@ -23,7 +23,7 @@ from opsconsole.lifecycle.interface import (
     PlanRequest,
     Removal,
 )
-from opsconsole.reconcile.changes import Action, Change, OutputChange
+from opsconsole.reconcile.plan import Action, Change, OutputChange
 from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.reconcile.providers import provider_key_of
 from opsconsole.state import State, StateOutput

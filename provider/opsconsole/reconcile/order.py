@@ -16,9 +16,9 @@ from enum import Enum
 from graphlib import CycleError, TopologicalSorter
 
 from opsconsole.reconcile.cascade import deletes_owner
-from opsconsole.reconcile.changes import Action, Change
+from opsconsole.reconcile.duplicates import Name, name_of
+from opsconsole.reconcile.plan import Action, Change
 from opsconsole.reconcile.prior import Identity
-from opsconsole.reconcile.same_names import Name, name_of
 from opsconsole.resources import RESOURCES, blockers_of, owner_of, owners_above, referred_to
 from opsconsole.state import config_address
 

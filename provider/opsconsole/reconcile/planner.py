@@ -1,19 +1,16 @@
-"""Making a plan: refresh what state knows, walk through the program, remove what it lost."""
+"""Makes a plan: refreshes the instances in state, walks through the program, adds the removals."""
 
 from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
+from dataclasses import replace
 
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, has_error, warning
-from opsconsole.diagnostics import Path as AttributePath
-from opsconsole.language import Evaluator, Graph, Program, build_graph
+from opsconsole.language import Evaluator
 from opsconsole.lifecycle.deletions import is_counted, too_many
-from opsconsole.lifecycle.interface import Seen
+from opsconsole.lifecycle.interface import CreateRequest, Outcome, Seen
 from opsconsole.reconcile.cascade import (
     Targets,
     note_cascades,
@@ -21,7 +18,17 @@ from opsconsole.reconcile.cascade import (
     still_needed,
     taken_along,
 )
-from opsconsole.reconcile.changes import (
+from opsconsole.reconcile.decisions import output_changes
+from opsconsole.reconcile.duplicates import (
+    addresses_by_identity,
+    adopted_by_identity,
+    declared_twice,
+    held_twice,
+    move_notes,
+)
+from opsconsole.reconcile.imports import not_there, take_imports, undeclared_imports
+from opsconsole.reconcile.order import order
+from opsconsole.reconcile.plan import (
     Action,
     Change,
     Drift,
@@ -29,13 +36,12 @@ from opsconsole.reconcile.changes import (
     PlanOptions,
     Refreshed,
 )
-from opsconsole.reconcile.decisions import output_changes
-from opsconsole.reconcile.order import order
 from opsconsole.reconcile.prior import (
     Prior,
     PriorInstance,
     apply_moves,
     from_state,
+    holds_unsettled,
     left_out,
     read_deposed,
     read_prior,
@@ -43,80 +49,17 @@ from opsconsole.reconcile.prior import (
     unsettled_warning,
 )
 from opsconsole.reconcile.providers import (
-    MakeLifecycle,
     Providers,
-    addresses_by_identity,
-    adopted_by_identity,
-    held_twice,
     is_partly_shown,
-    not_there,
     provider_key_of,
     refresh,
-    take_imports,
-    undeclared_imports,
 )
-from opsconsole.reconcile.same_names import declared_twice, move_notes
 from opsconsole.reconcile.walk import Walk, left_alone
+from opsconsole.reconcile.workspace import Workspace
 from opsconsole.resources import DATA_SOURCES, RESOURCES
-from opsconsole.resources.lifecycles import Lifecycle
-from opsconsole.state import State
+from opsconsole.state import State, StateSession
 from opsconsole.v1.operations import documented_for, lifting
-from opsconsole.values import Attributes, changed_fields
-
-
-@dataclass
-class Workspace:
-    """What plans and applies of one run share.
-
-    Attributes:
-        program, graph: The program and its dependencies.
-        variables: The values of its variables.
-        state: The state, which planning leaves as it is.
-        environ: The environment that provider settings fall back on.
-        name: Terraform's workspace.
-        make: Makes a lifecycle of a provider's settings.
-
-    Raises:
-        UserError: The program refers to what there is not, or in a cycle.
-    """
-
-    program: Program
-    variables: Mapping[str, Any]
-    state: State
-    environ: Mapping[str, str]
-    name: str = "default"
-    make: MakeLifecycle = Lifecycle
-    graph: Graph = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.graph = build_graph(self.program)
-
-    def sensitive_paths(self, address: str) -> Iterable[AttributePath]:
-        """Return the sensitive paths of an object in state."""
-        found = self.state.get(address)
-        return found.sensitive_paths if found is not None else ()
-
-    def evaluator(
-        self,
-        lookup: Callable[[str], Any] = lambda address: None,
-        *,
-        applying: bool = False,
-        planned_at: datetime | None = None,
-    ) -> Evaluator:
-        """Return an evaluator of the program in this workspace; see `Evaluator`."""
-        return Evaluator(
-            self.program,
-            self.variables,
-            lookup,
-            sensitive=self.sensitive_paths,
-            applying=applying,
-            workspace=self.name,
-            planned_at=planned_at,
-        )
-
-    def providers(self, evaluator: Evaluator | None = None) -> Providers:
-        """Return the provider configurations; without `evaluator`, no instance is known to them."""
-        return Providers(self.program, evaluator or self.evaluator(), self.environ, self.make)
+from opsconsole.values import Attributes, changed_fields, holds_unknown, unknown_names
 
 
 class Planner:
@@ -422,3 +365,81 @@ def _keep_refreshed(
         if read or dependencies is not None or first is not None:
             found.append(Refreshed(item.address, item.value, item.private, dependencies, first))
     return found
+
+
+async def make_plan(
+    workspace: Workspace,
+    session: StateSession,
+    options: PlanOptions,
+    watch: Callable[[Planner], None] | None = None,
+) -> Plan:
+    """Settle what earlier runs left unknown, and make a plan.
+
+    Args:
+        workspace: Its state is that of `session`.
+        watch: Is handed the planner before it begins, to show how it goes and to stop it.
+
+    Raises:
+        UserError: The program or the state cannot be planned with at all.
+        Stopped: It was told to stop.
+    """
+    planner = Planner(workspace, options)
+    if watch is not None:
+        watch(planner)
+    try:
+        diagnostics: list[Diagnostic] = []
+        if session.unresolved or holds_unsettled(workspace.state):
+            from opsconsole.reconcile.settle import settle_unknown  # rarely needed
+
+            diagnostics = await settle_unknown(session, planner.providers)
+        plan = await planner.plan()
+        if options.preflight and not has_error(plan.diagnostics):
+            plan = await _with_preflight(plan, planner.providers)
+        planner.providers.check_stopped()
+    finally:
+        await planner.providers.close()
+    return replace(plan, diagnostics=(*diagnostics, *plan.diagnostics))
+
+
+async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
+    """Return the plan with the console's verdict on every creation that it can judge.
+
+    A declaration is sent as far as its values are known; a note names the values that were left
+    out.
+    """
+    diagnostics: list[Diagnostic] = list(plan.diagnostics)
+    judged: dict[str, Change] = {}
+    groups: dict[tuple[str, str], list[Change]] = {}
+    for change in plan.changes:
+        if change.action is Action.CREATE:
+            groups.setdefault((change.provider, change.type_name), []).append(change)
+    for (provider, type_name), changes in groups.items():
+        steps = providers.of(provider).resources[type_name]
+        requests = [
+            CreateRequest(
+                {n: None if holds_unknown(v) else v for n, v in (change.config or {}).items()},
+                change.after or {},
+                address=change.address,
+            )
+            for change in changes
+        ]
+        outcomes = await steps.preflight(requests)
+        if outcomes is None:
+            continue
+        for change, outcome in zip(changes, outcomes, strict=True):
+            judged[change.address] = replace(
+                change, notes=(*change.notes, _preflight_note(change, outcome))
+            )
+            diagnostics += outcome.diagnostics
+    found = tuple(judged.get(change.address, change) for change in plan.changes)
+    return replace(plan, changes=found, diagnostics=tuple(diagnostics), calls=providers.calls)
+
+
+def _preflight_note(change: Change, outcome: Outcome) -> str:
+    unknown = sorted(unknown_names(change.config or {}))
+    judged = f", judged without {', '.join(unknown)}" if unknown else ""
+    if has_error(outcome.diagnostics):
+        return f"dry run: would fail{judged}"
+    if outcome.diagnostics:
+        return f"dry run: exists already, would be adopted{judged}"
+    return f"dry run: would be created{judged}"

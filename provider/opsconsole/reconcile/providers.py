@@ -1,28 +1,19 @@
-"""The lifecycles under a program's provider configurations, and the reads through them: of the
-objects in state, and of those that `import` blocks name.
-
-One object of a console has one address. Two addresses of one object are an error of the plan.
-"""
+"""The lifecycles under a program's provider configurations, and reads of instances through them."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from opsconsole.address import LOCAL_NAME, SOURCE
-from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import ConfigurationError, OpsconsoleError, Stopped, UserError
 from opsconsole.language import Evaluator, Program
-from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import ReadRequest, Seen
-from opsconsole.reconcile.cascade import Targets
-from opsconsole.reconcile.changes import Action, Change
-from opsconsole.reconcile.prior import Identity, Prior, PriorInstance
+from opsconsole.reconcile.prior import Identity, PriorInstance
 from opsconsole.resources import RESOURCES, owners_above
 from opsconsole.resources.lifecycles import Lifecycle
-from opsconsole.state import InstanceObject
 from opsconsole.v1.limiter import HeldBack
 from opsconsole.v1.settings import Settings
 from opsconsole.values import unknown_names
@@ -170,82 +161,6 @@ class Providers:
         self.opened.clear()
 
 
-async def take_imports(
-    prior: Prior, providers: Providers, evaluator: Evaluator
-) -> list[Diagnostic]:
-    """Add the objects of `import` blocks to the known ones; each is read with the rest.
-
-    Args:
-        evaluator: Resolves the references of the blocks.
-
-    Returns:
-        Why some could not be imported.
-    """
-    diagnostics: list[Diagnostic] = []
-    named: set[str] = set()
-    for target in evaluator.imports():
-        address = str(target.address)
-        if address in named:
-            raise UserError(
-                f"Two import blocks name {address}.", "An instance is one object: keep one of them."
-            )
-        named.add(address)
-        if address in prior.known:
-            continue
-        config = providers.program.blocks.get(target.address.config)
-        if config is None:
-            diagnostics.append(
-                error(
-                    f"An import block names {address}, which the program does not declare",
-                    "Declare the resource, or let "
-                    f"`{providers.program.engine.command} plan -generate-config-out` write it.",
-                )
-            )
-            continue
-        provider = target.provider or config.provider
-        found, problems = await named_by_import(
-            providers, provider, address, config.type_name, target.id
-        )
-        diagnostics += problems
-        if found is not None:
-            prior.known[address] = found
-            prior.imports[address] = target.id
-    return diagnostics
-
-
-async def named_by_import(
-    providers: Providers, provider: str, address: str, type_name: str, import_id: str
-) -> tuple[PriorInstance | None, Sequence[Diagnostic]]:
-    """Return the object of an import id, before it is read."""
-    outcome = await providers.of(provider).resources[type_name].import_state(import_id)
-    if outcome.state is None:
-        return None, outcome.diagnostics
-    written = provider_in_state(providers.program, provider)
-    held = InstanceObject(written, outcome.state, private=outcome.private)
-    return PriorInstance(address, type_name, held, outcome.state), outcome.diagnostics
-
-
-def not_there(type_name: str, import_id: str) -> Diagnostic:
-    """Report that an object to import does not exist; it is never created instead."""
-    return error(
-        f"There is no {RESOURCES[type_name].title} {import_id} that this key can see",
-        "Check the id, the key and the org. Nothing was changed.",
-    )
-
-
-def undeclared_imports(
-    prior: Prior, targets: Targets, declared: Container[str]
-) -> Iterator[Diagnostic]:
-    """Yield an error for each import that no instance of the program takes.
-
-    An imported object that is not declared would be destroyed.
-    """
-    for address in prior.imports:
-        if address in targets and address not in declared:
-            summary = f"An import block names {address}, which the program does not declare"
-            yield error(summary, "The resource has no instance with this key.").about(address)
-
-
 async def refresh(
     known: Sequence[PriorInstance], lifecycles: Mapping[str, Lifecycle]
 ) -> dict[str, PriorInstance]:
@@ -291,46 +206,3 @@ def is_partly_shown(item: PriorInstance) -> bool:
     return any(
         attribute.settable and item.before.get(attribute.name) is not None for attribute in unseen
     )
-
-
-def addresses_by_identity(
-    known: Iterable[PriorInstance], providers: Providers
-) -> dict[Identity, list[str]]:
-    """Return the addresses of each object that state holds, or an `import` block names."""
-    found: dict[Identity, list[str]] = {}
-    for item in known:
-        object_id = item.before["id"]
-        if isinstance(object_id, str) and not is_sentinel(object_id):
-            found.setdefault(providers.identity_of(item), []).append(item.address)
-    return found
-
-
-def adopted_by_identity(
-    changes: Iterable[Change], providers: Providers
-) -> dict[Identity, list[str]]:
-    """Return the addresses of each object that creations adopt: its id is known in the plan."""
-    found: dict[Identity, list[str]] = {}
-    for change in changes:
-        object_id = (change.after or {}).get("id")
-        if change.action in (Action.CREATE, Action.ADOPT) and isinstance(object_id, str):
-            identity = (providers.console_of(change.provider), change.type_name, object_id)
-            found.setdefault(identity, []).append(change.address)
-    return found
-
-
-def held_twice(by_identity: Mapping[Identity, list[str]]) -> Iterator[Diagnostic]:
-    """Yield an error for each object that has several addresses.
-
-    An object that was gone and is created again under its id has the same address twice. Dropping
-    one of several addresses would delete the object of the others.
-    """
-    for (_, type_name, object_id), several in by_identity.items():
-        addresses = list(dict.fromkeys(several))
-        if len(addresses) > 1:
-            yield error(
-                f"{' and '.join(addresses)} are the same {RESOURCES[type_name].title}, {object_id}",
-                "One object has one address: removing one of the two would delete what the other "
-                "manages. Keep one of them. If the other is in state, `opsconsole state rm "
-                "ADDRESS` forgets it without a change to the console. If it is only declared or "
-                "imported, take it out of the program, or move it with a `moved` block.",
-            ).about(several[-1])

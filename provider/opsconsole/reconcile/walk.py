@@ -14,7 +14,6 @@ from graphlib import TopologicalSorter
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.language import Block, Evaluator, Graph, Instance, named_resources
 from opsconsole.reconcile.cascade import Cascade, Targets, deletes_owner, moves_away
-from opsconsole.reconcile.changes import Action, Change, DataRead
 from opsconsole.reconcile.decisions import (
     Decision,
     PlanInput,
@@ -24,6 +23,7 @@ from opsconsole.reconcile.decisions import (
     refuse_prevented,
     removal,
 )
+from opsconsole.reconcile.plan import Action, Change, DataRead
 from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.reconcile.providers import Providers, provider_key_of
 from opsconsole.resources import RESOURCES, owners_above, owning_types

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.phrases import plural
 from opsconsole.quoting import printable
-from opsconsole.reconcile.changes import Counts
+from opsconsole.reconcile.plan import Counts
 from opsconsole.reports import diagnostics_text
 from opsconsole.reports.labels import natural_order
 from opsconsole.reports.text import SENSITIVE, Pen

@@ -15,7 +15,7 @@ from opsconsole.definition import Attribute, DataSourceDefinition, Kind, Resourc
 from opsconsole.errors import UserError
 from opsconsole.phrases import plural
 from opsconsole.quoting import printable
-from opsconsole.reconcile.changes import Action, Change, Counts, Plan
+from opsconsole.reconcile.plan import Action, Change, Counts, Plan
 from opsconsole.reports.text import scalar
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import Address, instance_and_key, instance_of

@@ -17,7 +17,7 @@ from opsconsole import __version__
 from opsconsole.clock import timestamp
 from opsconsole.diagnostics import Diagnostic, Severity
 from opsconsole.quoting import printable
-from opsconsole.reconcile.changes import Action, Change, Counts, Drift, OutputChange
+from opsconsole.reconcile.plan import Action, Change, Counts, Drift, OutputChange
 from opsconsole.reports.apply_text import apply_summary
 from opsconsole.reports.json_values import diagnostic_json, type_of, without_empty
 from opsconsole.reports.labels import count_sentence, parse_address

@@ -14,7 +14,7 @@ from typing import Any, Final
 from opsconsole.address import FULL_ADDRESS
 from opsconsole.diagnostics import has_error
 from opsconsole.language import Program
-from opsconsole.reconcile.changes import (
+from opsconsole.reconcile.plan import (
     Action,
     Change,
     DataRead,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from opsconsole.diagnostics import has_error
 from opsconsole.phrases import plural
 from opsconsole.quoting import printable
-from opsconsole.reconcile.changes import Action, Change, Drift, Plan
+from opsconsole.reconcile.plan import Action, Change, Drift, Plan
 from opsconsole.reports.diagnostics_text import dedupe_diagnostics
 from opsconsole.reports.labels import (
     describe_no_changes,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from opsconsole.diagnostics import has_error
 from opsconsole.phrases import plural
 from opsconsole.quoting import printable
-from opsconsole.reconcile.changes import Action, Change, Drift, OutputChange, Plan
+from opsconsole.reconcile.plan import Action, Change, Drift, OutputChange, Plan
 from opsconsole.reports import diagnostics_text
 from opsconsole.reports.labels import (
     LEGEND,

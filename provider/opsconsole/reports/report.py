@@ -13,7 +13,7 @@ from typing import Final
 
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.report import Bucket, Difference, Finding
-from opsconsole.reconcile.changes import Action, Change
+from opsconsole.reconcile.plan import Action, Change
 from opsconsole.reports.value_diff import Line
 from opsconsole.values import Attributes
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from opsconsole.drift.report import DriftReport
-from opsconsole.reconcile.changes import Plan
+from opsconsole.reconcile.plan import Plan
 from opsconsole.reports import drift_report, plan_report
 from opsconsole.reports.html import page as html_page
 

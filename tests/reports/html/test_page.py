@@ -14,7 +14,7 @@ import pytest
 
 from opsconsole.diagnostics import error
 from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding
-from opsconsole.reconcile.changes import Action, Change, Plan
+from opsconsole.reconcile.plan import Action, Change, Plan
 from opsconsole.reports import drift_report, plan_report
 from opsconsole.reports.html import page
 from opsconsole.reports.html.graph import HEIGHT, ROOM, Column, Graph, draw, graph_of, merge_alike

@@ -6,7 +6,7 @@ import zlib
 from pathlib import Path
 
 from opsconsole.errors import OpsconsoleError
-from opsconsole.reconcile.changes import Action, Change, Drift, OutputChange, Plan
+from opsconsole.reconcile.plan import Action, Change, Drift, OutputChange, Plan
 from opsconsole.reconcile.saved_plan import SavedPlan, read_plan, write_plan
 from opsconsole.reports import plan_json, plan_text
 from opsconsole.resources import RESOURCES

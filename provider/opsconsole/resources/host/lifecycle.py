@@ -45,7 +45,7 @@ class PlannedHostNames:
     """The names of hosts that Terraform has planned to create and to delete, call after call.
 
     Whichever plan is the second one gets the warning. The native engine sees a plan as a whole, and
-    names addresses (`reconcile.same_names`).
+    names addresses (`reconcile.duplicates`).
     """
 
     def __init__(self) -> None:

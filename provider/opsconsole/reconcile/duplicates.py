@@ -1,16 +1,19 @@
-"""Objects of one name at two addresses of a plan, at least one of them new. Pure.
+"""One object at two addresses, and one name at two addresses of a plan.
 
-A console may recognise the new one as the old one. If the old one is deleted, its deletion comes
-first (`order`), and the plan says that they look like one that moved.
+A console may recognise a new object as an old one of its name. If the old one is deleted, its
+deletion comes first (`order`), and the plan says that they look like one that moved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from opsconsole.diagnostics import Diagnostic, warning
-from opsconsole.reconcile.changes import Action, Change
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.reconcile.plan import Action, Change
+from opsconsole.reconcile.prior import Identity, PriorInstance
+from opsconsole.reconcile.providers import Providers
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address
 from opsconsole.values import Attributes
@@ -99,3 +102,46 @@ def _block(old: Change, new: Change) -> str:
     if not new.construct_path or Address.parse(new.address).key is not None:
         return block
     return f"{block}\n  in Python, of {new.construct_path}: move_from_id({old.address!r})"
+
+
+def addresses_by_identity(
+    known: Iterable[PriorInstance], providers: Providers
+) -> dict[Identity, list[str]]:
+    """Return the addresses of each object that state holds, or an `import` block names."""
+    found: dict[Identity, list[str]] = {}
+    for item in known:
+        object_id = item.before["id"]
+        if isinstance(object_id, str) and not is_sentinel(object_id):
+            found.setdefault(providers.identity_of(item), []).append(item.address)
+    return found
+
+
+def adopted_by_identity(
+    changes: Iterable[Change], providers: Providers
+) -> dict[Identity, list[str]]:
+    """Return the addresses of each object that creations adopt: its id is known in the plan."""
+    found: dict[Identity, list[str]] = {}
+    for change in changes:
+        object_id = (change.after or {}).get("id")
+        if change.action in (Action.CREATE, Action.ADOPT) and isinstance(object_id, str):
+            identity = (providers.console_of(change.provider), change.type_name, object_id)
+            found.setdefault(identity, []).append(change.address)
+    return found
+
+
+def held_twice(by_identity: Mapping[Identity, list[str]]) -> Iterator[Diagnostic]:
+    """Yield an error for each object that has several addresses.
+
+    An object that was gone and is created again under its id has the same address twice. Dropping
+    one of several addresses would delete the object of the others.
+    """
+    for (_, type_name, object_id), several in by_identity.items():
+        addresses = list(dict.fromkeys(several))
+        if len(addresses) > 1:
+            yield error(
+                f"{' and '.join(addresses)} are the same {RESOURCES[type_name].title}, {object_id}",
+                "One object has one address: removing one of the two would delete what the other "
+                "manages. Keep one of them. If the other is in state, `opsconsole state rm "
+                "ADDRESS` forgets it without a change to the console. If it is only declared or "
+                "imported, take it out of the program, or move it with a `moved` block.",
+            ).about(several[-1])

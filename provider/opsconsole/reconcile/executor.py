@@ -1,7 +1,7 @@
 """Carrying out a plan: as many ready steps at a time as requests may be in flight.
 
-A failed instance fails alone; what depends on it is skipped and named. What happens to one step is
-in `batches`.
+A failed instance fails alone; its dependents are skipped and named. `step_worker` carries out one
+step.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from typing import Protocol
 
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.lifecycle.interface import Outcome
-from opsconsole.reconcile.batches import Worker
-from opsconsole.reconcile.changes import Action, Counts
 from opsconsole.reconcile.order import (
     Order,
     Schedule,
@@ -25,7 +23,9 @@ from opsconsole.reconcile.order import (
     dropped_objects,
     object_of,
 )
+from opsconsole.reconcile.plan import Action, Counts
 from opsconsole.reconcile.prior import Identity
+from opsconsole.reconcile.step_worker import StepWorker
 from opsconsole.state import config_address
 from opsconsole.values import Attributes, holds_unknown
 
@@ -55,7 +55,7 @@ class ApplyListener(Protocol):
 
 
 @dataclass
-class Applied:
+class ApplyResult:
     """The outcome of an apply.
 
     Attributes:
@@ -148,10 +148,12 @@ class Failures:
         return ""
 
 
-class Execution:
+class Executor:
     """One apply of one order of steps."""
 
-    def __init__(self, order: Order, worker: Worker, listener: ApplyListener, limit: int) -> None:
+    def __init__(
+        self, order: Order, worker: StepWorker, listener: ApplyListener, limit: int
+    ) -> None:
         """Begin nothing yet.
 
         Args:
@@ -172,13 +174,13 @@ class Execution:
         self._problem: BaseException | None = None
         self._failures = Failures()
         self._stopping = False
-        self.applied = Applied()
+        self.applied = ApplyResult()
 
     def stop(self) -> None:
         """Begin nothing more; `run` returns once steps in flight have finished."""
         self._stopping = True
 
-    async def run(self) -> Applied:
+    async def run(self) -> ApplyResult:
         """Carry out the steps; return their outcome. Cancelled, it drops steps in flight.
 
         Raises:
@@ -187,7 +189,7 @@ class Execution:
         begun = time.monotonic()
         self._listener.begin(len(self._schedule.steps))
         try:
-            self._begin_what_is_ready()
+            self._start_ready_steps()
             await self._idle.wait()
         except asyncio.CancelledError:
             for task in self._running:
@@ -203,24 +205,24 @@ class Execution:
         self.applied.seconds = time.monotonic() - begun
         return self.applied
 
-    def _begin_what_is_ready(self) -> None:
+    def _start_ready_steps(self) -> None:
         """Begin steps while there is room; note when there is nothing left to wait for."""
         try:
-            self._collect()
+            self._sort_ready_steps()
             # More begin than requests may be in flight where several calls wait for one write of
             # state; the client holds their requests back.
             room = max(self._limit, self._worker.session.calls_at_once)
             while not self._stopping and self._problem is None and len(self._running) < room:
-                numbers = self._next()
+                numbers = self._take_next()
                 if not numbers:
                     break
-                self._begin(numbers)
+                self._start(numbers)
         except BaseException as problem:
             self._problem = self._problem or problem
         if not self._running:
             self._idle.set()
 
-    def _collect(self) -> None:
+    def _sort_ready_steps(self) -> None:
         """Sort the ready steps, and take those without a request at once."""
         for number in self._schedule.take_ready():
             step = self._schedule.steps[number]
@@ -228,10 +230,10 @@ class Execution:
             if blocker:
                 self._skip(number, step, blocker)
                 continue
-            outcome = self._worker.take(step)
+            outcome = self._worker.take_without_request(step)
             if outcome is not None:
                 self._note_start(number, step)
-                self._note(step, outcome)
+                self._record_outcome(step, outcome)
                 continue
             key = (step.change.provider, step.change.type_name, step.kind)
             self._waiting.setdefault(key, deque()).append(number)
@@ -244,7 +246,7 @@ class Execution:
         self._listener.skip_step(step, "" if reported else blocker)
         self._schedule.finish(number)
 
-    def _next(self) -> list[int]:
+    def _take_next(self) -> list[int]:
         """Take the steps that can begin together: one, or the hosts of one import; or none."""
         for numbers in self._waiting.values():
             if not numbers:
@@ -255,7 +257,7 @@ class Execution:
             return [numbers.popleft() for _ in range(min(together, len(numbers)))]
         return []
 
-    def _begin(self, numbers: Sequence[int]) -> None:
+    def _start(self, numbers: Sequence[int]) -> None:
         steps = [self._schedule.steps[number] for number in numbers]
         together = self._worker.creates_together(steps[0]) > 1
         self._imports += together
@@ -276,17 +278,17 @@ class Execution:
         if not task.cancelled() and task.exception() is not None:
             self._problem = self._problem or task.exception()
         self._save_if_due()
-        self._begin_what_is_ready()
+        self._start_ready_steps()
 
     def _end_step(self, step: Step, outcome: Outcome) -> None:
         """Note the outcome of a step, and of the changes that follow from it without a request.
 
         Both are in one record of the journal: a crash never parts them.
         """
-        self._note(step, outcome)
-        self._collect()
+        self._record_outcome(step, outcome)
+        self._sort_ready_steps()
 
-    def _note(self, step: Step, outcome: Outcome) -> None:
+    def _record_outcome(self, step: Step, outcome: Outcome) -> None:
         """Note the outcome of a step; steps that wait for it may become ready."""
         number, begun = self._begun.pop((step.change.address, step.kind))
         if not outcome.begun:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
-from opsconsole.diagnostics import Diagnostic, Path
+from opsconsole.diagnostics import Diagnostic, Path, error
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.resources import RESOURCES
 from opsconsole.values import UNKNOWN, Attributes, Value
@@ -318,3 +318,39 @@ def _plain(value: Any) -> dict[str, bool]:
     if value is UNKNOWN:
         return {UNKNOWN_KEY: True}
     raise TypeError(f"not a value of a plan: {value!r}")
+
+
+def guard_objection(plan: Plan, share: float, fewest: int) -> Diagnostic | None:
+    """Return why a plan needs to be forced, or None.
+
+    Deleted and replaced instances count, and those gone from the console before the plan was made:
+    a wrong key, org or base address shows itself by both. In a plan that was asked to destroy, only
+    the gone ones count.
+
+    Args:
+        share: Per cent allowed of the managed instances that state held.
+        fewest: Where state held fewer, nothing needs to be forced.
+    """
+    gone = [item for item in plan.drift if item.after is None]
+    going = [item for item in plan.changes if item.action in (Action.DELETE, Action.REPLACE)]
+    if plan.mode == "destroy":
+        going = []
+    existing = sum(item.before is not None for item in plan.changes)
+    existing += len(gone)
+    if existing < fewest or not (going or gone):
+        return None
+    lost = len(going) + len(gone)
+    percent = 100.0 * lost / existing
+    if percent <= share:
+        return None
+    parts = []
+    if going:
+        parts.append(f"{len(going)} would be deleted or replaced")
+    if gone:
+        parts.append(f"{len(gone)} are gone from the console")
+    return error(
+        f"The plan removes {lost} of {existing} resources ({percent:.0f} %)",
+        f"{' and '.join(parts)}; a plan that removes more than {share:g} % must be forced. Check "
+        "base_url, the key and the program. If that is intended, use --force or a higher "
+        "--max-destroy, or OPSCONSOLE_FORCE=1 or OPSCONSOLE_MAX_DESTROY in the environment.",
+    )

@@ -33,8 +33,14 @@ from opsconsole.lifecycle.uncertain import (
 )
 from opsconsole.phrases import plural
 from opsconsole.reconcile.cascade import Cascade
-from opsconsole.reconcile.prior import PriorInstance, read_deposed, read_prior
-from opsconsole.reconcile.providers import Providers, provider_key_of, refresh
+from opsconsole.reconcile.prior import (
+    PriorInstance,
+    read_deposed,
+    read_prior,
+    unsettled_warning,
+)
+from opsconsole.reconcile.providers import OnStop, Providers, provider_key_of, refresh
+from opsconsole.reconcile.workspace import Workspace
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, Intent, StateSession, instance_and_key, instance_of
 from opsconsole.values import UNKNOWN, Attributes
@@ -324,3 +330,22 @@ def _warnings(
         )
         diagnostics.insert(0, warning(summary, "The console does not have them any more."))
     return diagnostics
+
+
+async def settle_all(
+    workspace: Workspace, session: StateSession, on_stop: OnStop
+) -> list[Diagnostic]:
+    """Settle what earlier runs left unknown, and plan nothing; return diagnostics.
+
+    Raises:
+        UserError: The console cannot be asked, or the result cannot be made durable.
+        Stopped: The run was told to stop.
+    """
+    providers = workspace.providers()
+    on_stop(providers.stop)
+    try:
+        diagnostics = await settle_unknown(session, providers)
+    finally:
+        await providers.close()
+    known = read_prior(session.state).values()
+    return [*diagnostics, *(unsettled_warning(item.address) for item in known if item.unsettled)]

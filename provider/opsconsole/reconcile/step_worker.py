@@ -1,5 +1,5 @@
-"""Carries out steps, alone or several of one kind together: what they ask of the lifecycle, and
-what that leaves in state and journal.
+"""Carries out one step, or several of one kind together: asks the lifecycle, and keeps the outcome
+in state and journal.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
     WriteRequest,
 )
-from opsconsole.reconcile.changes import Change
 from opsconsole.reconcile.order import Step, StepKind
+from opsconsole.reconcile.plan import Change
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.lifecycles import Lifecycle
 from opsconsole.state import InstanceObject, StateSession, instance_and_key, paths_to_state
@@ -34,12 +34,12 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 _READ_BACK_AT_ONCE = 64
 """What so many read-backs add shares one write of the journal."""
 
-Ended = Callable[[Step, Outcome], None]
+OnEnd = Callable[[Step, Outcome], None]
 """Is called when a step is over, once what it left is in state."""
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
+class StepWorker:
     """Carries out the steps of one apply.
 
     Attributes:
@@ -75,7 +75,7 @@ class Worker:
         change = step.change
         return self.lifecycles[change.provider].resources[change.type_name].creates_together
 
-    def take(self, step: Step) -> Outcome | None:
+    def take_without_request(self, step: Step) -> Outcome | None:
         """Take a step that asks nothing of the console; None: this one does.
 
         It is durable with the next `flush` of the session.
@@ -87,14 +87,14 @@ class Worker:
             outcome = Outcome(None)
         else:
             return None
-        self._keep(step, outcome)
+        self._put_into_state(step, outcome)
         return outcome
 
-    async def carry_out(self, steps: Sequence[Step], ended: Ended) -> None:
+    async def carry_out(self, steps: Sequence[Step], ended: OnEnd) -> None:
         """Take steps of one type, provider and kind, several only where they go together.
 
         The outcome of a step is durable before the next request in its place; the additions of
-        reading back may follow later (`_end`).
+        reading back may follow later (`_keep_outcomes`).
 
         Raises:
             UserError: it cannot be made durable.
@@ -102,12 +102,12 @@ class Worker:
         change, kind = steps[0].change, steps[0].kind
         self.sending.update((step.change.address, step) for step in steps)
         if kind is StepKind.READ:
-            await self._end([(steps[0], await self._read(steps[0]))], ended)
+            await self._keep_outcomes([(steps[0], await self._read(steps[0]))], ended)
             return
         lifecycle = self.lifecycles[change.provider].resources[change.type_name]
         if kind is StepKind.DELETE:
             request = DeleteRequest(change.before or {}, change.private, change.address)
-            await self._end([(steps[0], await lifecycle.delete(request))], ended)
+            await self._keep_outcomes([(steps[0], await lifecycle.delete(request))], ended)
             return
         creations: list[CreateRequest] = []
         done: list[tuple[Step, Outcome]] = []
@@ -123,18 +123,20 @@ class Worker:
                 case Outcome():
                     done.append((step, asked))
         if done:
-            await self._end(done, ended)
+            await self._keep_outcomes(done, ended)
 
         async def report(
             results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
         ) -> None:
             found = [(self.sending[request.address], outcome) for request, outcome in results]
-            await self._end(found, ended if last else None)
+            await self._keep_outcomes(found, ended if last else None)
 
         if creations:
             await lifecycle.create(creations, report)
 
-    async def _end(self, found: Sequence[tuple[Step, Outcome]], ended: Ended | None) -> None:
+    async def _keep_outcomes(
+        self, found: Sequence[tuple[Step, Outcome]], ended: OnEnd | None
+    ) -> None:
         """Keep outcomes, and make them durable; without `ended` more is to come of each.
 
         A created object is durable with its id before it is read back. The additions of reading,
@@ -146,7 +148,7 @@ class Worker:
             only_adds = only_adds and self._only_adds(step, outcome)
             if ended is not None and (late := self.late_diagnostics.pop(step.change.address, ())):
                 outcome = outcome.with_diagnostics(*late)
-            self._keep(step, outcome)
+            self._put_into_state(step, outcome)
             if ended is None:
                 self.reported.add(step.change.address)
             intent = self.intents.pop(step.change.address, "")
@@ -168,7 +170,7 @@ class Worker:
         held = self.values.get(address)
         return held is not None and (outcome.state or {}).get("id") == held["id"]
 
-    async def note(
+    async def note_intents(
         self,
         verb: str,
         requests: Sequence[WriteRequest],
@@ -232,7 +234,7 @@ class Worker:
             for index, step in enumerate(steps)
         ]
 
-    def _keep(self, step: Step, outcome: Outcome) -> None:
+    def _put_into_state(self, step: Step, outcome: Outcome) -> None:
         """Put the outcome of a step into state."""
         change, state = step.change, self.session.state
         address, deposed = instance_and_key(change.address)

@@ -1,0 +1,235 @@
+"""Applies a plan to the state of an open session: state follows each step, outputs come last.
+
+Commands put their words around this; nothing is printed or asked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+
+from opsconsole.diagnostics import Diagnostic, error, warning
+from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.lifecycle.interface import ReadRequest
+from opsconsole.reconcile.decisions import keep_known_outputs, keep_outputs, without_ignored
+from opsconsole.reconcile.executor import ApplyListener, ApplyResult, Executor
+from opsconsole.reconcile.order import Step, StepKind, order
+from opsconsole.reconcile.plan import (
+    Action,
+    Plan,
+)
+from opsconsole.reconcile.prior import (
+    Identity,
+    carry_out_moves,
+    from_state,
+    read_prior,
+    still_unknown,
+)
+from opsconsole.reconcile.providers import (
+    provider_in_state,
+    refresh,
+)
+from opsconsole.reconcile.step_worker import StepWorker
+from opsconsole.reconcile.workspace import Workspace
+from opsconsole.resources import DATA_SOURCES, RESOURCES
+from opsconsole.resources.lifecycles import Lifecycle
+from opsconsole.state import Address, InstanceObject, StateSession, config_address, instance_and_key
+from opsconsole.v1.limiter import HeldBack
+from opsconsole.values import Attributes
+
+
+class Applier:
+    """Applies one plan to the state of one session."""
+
+    def __init__(
+        self, workspace: Workspace, plan: Plan, session: StateSession, listener: ApplyListener
+    ) -> None:
+        self._workspace = workspace
+        self._plan = plan
+        self._session = session
+        self._listener = listener
+        # Until it is replaced, an instance holds its old value, not its planned one.
+        self._values: dict[str, Attributes | None] = {
+            change.address: None for change in plan.changes if change.action is Action.REPLACE
+        }
+        planned_at = datetime.fromisoformat(plan.planned_at) if plan.planned_at else None
+        self._evaluator = workspace.evaluator(self._value, applying=True, planned_at=planned_at)
+        self._providers = workspace.providers(self._evaluator)
+        self._outputs = [item.name for item in plan.outputs]
+        self._executor: Executor | None = None
+        self._stopping = False
+
+    def stop(self) -> None:
+        """Begin nothing more; steps in flight are finished and kept."""
+        self._stopping = True
+        self._providers.stop()
+        if self._executor is not None:
+            self._executor.stop()
+
+    async def run(self) -> ApplyResult:
+        """Apply the plan; successful changes are in state in any case.
+
+        Raises:
+            UserError: Changes cannot be made durable, or an output cannot be evaluated.
+        """
+        try:
+            self._catch_up()
+            if self._plan.mode == "refresh-only":
+                keep_outputs(self._evaluator, self._session.state, self._outputs)
+                return self._note_unsettled(ApplyResult())
+            keys = {change.provider for change in self._plan.acting() if change.provider}
+            lifecycles = {key: self._providers.of(key) for key in keys}
+            self._introduce_state()
+            self._executor = self._make_executor(lifecycles)
+            if self._stopping:
+                self._executor.stop()
+            applied = await self._executor.run()
+            if not self._stopping:
+                applied.diagnostics += await self._read_rerouted(applied.rerouted)
+            self._take_answers()
+            applied.diagnostics += self._report_unguarded()
+            self._note_unsettled(applied)
+            if applied.complete:
+                left = any(item.mode == "managed" for item in self._session.state.addresses())
+                gone = self._plan.mode == "destroy" and not left
+                keep_outputs(None if gone else self._evaluator, self._session.state, self._outputs)
+            elif self._plan.mode == "normal":
+                keep_known_outputs(self._evaluator, self._session.state, self._outputs)
+            return applied
+        finally:
+            try:
+                self._session.record()
+            finally:
+                await self._providers.close()
+
+    def _note_unsettled(self, applied: ApplyResult) -> ApplyResult:
+        """Note which creations stay of unknown outcome: with one of them, no run is complete."""
+        applied.unsettled = self._plan.unsettled
+        applied.diagnostics += (still_unknown(item).about(item) for item in applied.unsettled)
+        return applied
+
+    @property
+    def waiting(self) -> HeldBack:
+        """How long the consoles' limits on requests have the run wait."""
+        return self._providers.waiting
+
+    def _make_executor(self, lifecycles: Mapping[str, Lifecycle]) -> Executor:
+        worker = StepWorker(
+            lifecycles,
+            self._session,
+            self._config_of,
+            lambda key: provider_in_state(self._workspace.program, key),
+            self._values,
+            planned_diagnostics=frozenset(
+                (item.summary, item.detail) for item in self._plan.diagnostics
+            ),
+        )
+        for lifecycle in lifecycles.values():
+            lifecycle.session.before_write = worker.note_intents
+        limit = min((item.session.limit for item in lifecycles.values()), default=1)
+        ordered = order(self._plan.changes, self._providers.console_of)
+        return Executor(ordered, worker, self._listener, limit)
+
+    def _catch_up(self) -> None:
+        """Bring state to the plan's view: moves, the refresh, data sources."""
+        state = self._session.state
+        carry_out_moves(state, self._plan.moved)
+        for item in self._plan.refreshed:
+            address, deposed = instance_and_key(item.address)
+            held = state.get(address, deposed)
+            if item.value is None:
+                state.remove(address, deposed)
+            elif held is not None:
+                kept = held._replace(attributes=item.value, private=item.private)
+                if item.dependencies is not None:
+                    kept = kept._replace(dependencies=item.dependencies)
+                if item.create_before_destroy is not None:
+                    kept = kept._replace(create_before_destroy=item.create_before_destroy)
+                state.put(address, kept, deposed)
+        for data in self._plan.data:
+            provider = provider_in_state(self._workspace.program, data.provider)
+            state.put(data.address, InstanceObject(provider, data.value))
+        for address in self._plan.dropped:
+            state.remove(address)
+        self._session.record()
+
+    def _introduce_state(self) -> None:
+        """Let every lifecycle know what state holds of its console."""
+        console_of = self._providers.console_of
+        for item in read_prior(self._session.state).values():
+            console = self._providers.console_holding(item)
+            for key, lifecycle in self._providers.opened.items():
+                if console_of(key) == console:
+                    lifecycle.resources[item.type_name].introduce(item.before, item.address)
+
+    def _report_unguarded(self) -> list[Diagnostic]:
+        """Fail a run whose dry runs were ignored: on a host the error would taint what exists."""
+        if not any(item.session.dry_run_ignored for item in self._providers.opened.values()):
+            return []
+        diagnostic = error(
+            "The console imported what was sent as a dry run",
+            "What it created is kept in state, and no further host was sent. A dry run does not "
+            "protect imports on this console: ask its operator.",
+        )
+        return [diagnostic]
+
+    def _value(self, address: str) -> Attributes | None:
+        """Return an instance's current values; None: they are not known."""
+        if address in self._values:
+            held = self._values[address]
+        else:
+            parsed = Address.parse(address)
+            found = self._session.state.get(parsed)
+            kinds = DATA_SOURCES if parsed.mode == "data" else RESOURCES
+            held = from_state(kinds[parsed.type], found.attributes) if found is not None else None
+            self._values[address] = held
+        return None if held is not None and is_sentinel(held.get("id")) else held
+
+    def _config_of(self, step: Step) -> Attributes:
+        address = step.change.address
+        block = self._workspace.program.blocks[config_address(address)]
+        instance = self._evaluator.instances(block)[Address.parse(address).key]
+        values = self._evaluator.config(instance).values
+        if step.change.before is None or step.kind is StepKind.CREATE:
+            # A creation ignores nothing: the object that it replaces is gone.
+            return values
+        return without_ignored(block, values, step.change.before)
+
+    def _take_answers(self) -> None:
+        """Keep the values of other resources that answers to writes have shown."""
+        answers = {
+            (self._providers.console_of(key), *identity): (lifecycle, answer)
+            for key, lifecycle in self._providers.opened.items()
+            for identity, answer in lifecycle.session.answered_beside.items()
+        }
+        for item in read_prior(self._session.state).values() if answers else ():
+            identity = self._providers.identity_of(item)
+            if identity not in answers:
+                continue
+            lifecycle, answer = answers[identity]
+            request = ReadRequest(item.before, item.held.private, item.address)
+            outcome = lifecycle.resources[item.type_name].take_answer(request, answer)
+            if (outcome.state, outcome.private) != (item.before, item.held.private):
+                kept = item.held._replace(attributes=outcome.state or {}, private=outcome.private)
+                self._session.state.put(item.address, kept)
+
+    async def _read_rerouted(self, rerouted: Collection[Identity]) -> list[Diagnostic]:
+        """Read rerouted hosts again, and keep their changes."""
+        known = read_prior(self._session.state) if rerouted else {}
+        wanted = [item for item in known.values() if self._providers.identity_of(item) in rerouted]
+        if not wanted:
+            return []
+        found = await refresh(wanted, self._providers.by_state_address(wanted))
+        diagnostics: list[Diagnostic] = []
+        for item in found.values():
+            if item.value is None or item.value == item.before:
+                continue
+            kept = item.held._replace(attributes=item.value, private=item.private)
+            self._session.state.put(item.address, kept)
+            names = [name for name in item.value if item.value[name] != item.before[name]]
+            changed = warning(
+                f"{item.address} was rerouted by the console",
+                f"Changed there: {', '.join(names)}. The next plan shows the difference.",
+            )
+            diagnostics.append(changed.about(item.address))
+        return diagnostics

@@ -1,0 +1,183 @@
+"""Objects that come into state by their import ids: of `import` blocks, and of the command."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
+
+from opsconsole.diagnostics import Diagnostic, error, has_error
+from opsconsole.errors import UserError
+from opsconsole.language import Block, Evaluator
+from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.phrases import near_address
+from opsconsole.reconcile.cascade import Targets
+from opsconsole.reconcile.prior import Prior, PriorInstance, read_prior
+from opsconsole.reconcile.providers import OnStop, Providers, provider_in_state, refresh
+from opsconsole.reconcile.workspace import Workspace
+from opsconsole.resources import RESOURCES
+from opsconsole.state import Address, InstanceObject, StateSession
+
+
+async def take_imports(
+    prior: Prior, providers: Providers, evaluator: Evaluator
+) -> list[Diagnostic]:
+    """Add the objects of `import` blocks to the known ones; each is read with the rest.
+
+    Args:
+        evaluator: Resolves the references of the blocks.
+
+    Returns:
+        Why some could not be imported.
+    """
+    diagnostics: list[Diagnostic] = []
+    named: set[str] = set()
+    for target in evaluator.imports():
+        address = str(target.address)
+        if address in named:
+            raise UserError(
+                f"Two import blocks name {address}.", "An instance is one object: keep one of them."
+            )
+        named.add(address)
+        if address in prior.known:
+            continue
+        config = providers.program.blocks.get(target.address.config)
+        if config is None:
+            diagnostics.append(
+                error(
+                    f"An import block names {address}, which the program does not declare",
+                    "Declare the resource, or let "
+                    f"`{providers.program.engine.command} plan -generate-config-out` write it.",
+                )
+            )
+            continue
+        provider = target.provider or config.provider
+        found, problems = await named_by_import(
+            providers, provider, address, config.type_name, target.id
+        )
+        diagnostics += problems
+        if found is not None:
+            prior.known[address] = found
+            prior.imports[address] = target.id
+    return diagnostics
+
+
+async def named_by_import(
+    providers: Providers, provider: str, address: str, type_name: str, import_id: str
+) -> tuple[PriorInstance | None, Sequence[Diagnostic]]:
+    """Return the object of an import id, before it is read."""
+    outcome = await providers.of(provider).resources[type_name].import_state(import_id)
+    if outcome.state is None:
+        return None, outcome.diagnostics
+    written = provider_in_state(providers.program, provider)
+    held = InstanceObject(written, outcome.state, private=outcome.private)
+    return PriorInstance(address, type_name, held, outcome.state), outcome.diagnostics
+
+
+def not_there(type_name: str, import_id: str) -> Diagnostic:
+    """Report that an object to import does not exist; it is never created instead."""
+    return error(
+        f"There is no {RESOURCES[type_name].title} {import_id} that this key can see",
+        "Check the id, the key and the org. Nothing was changed.",
+    )
+
+
+def undeclared_imports(
+    prior: Prior, targets: Targets, declared: Container[str]
+) -> Iterator[Diagnostic]:
+    """Yield an error for each import that no instance of the program takes.
+
+    An imported object that is not declared would be destroyed.
+    """
+    for address in prior.imports:
+        if address in targets and address not in declared:
+            summary = f"An import block names {address}, which the program does not declare"
+            yield error(summary, "The resource has no instance with this key.").about(address)
+
+
+async def import_instance(
+    workspace: Workspace,
+    session: StateSession,
+    address: Address,
+    import_id: str,
+    on_stop: OnStop,
+) -> list[Diagnostic]:
+    """Import an object; return diagnostics. With an error nothing was changed.
+
+    An instance whose creation is not settled may be imported over: this settles it.
+
+    Args:
+        on_stop: Takes what stops the reading.
+
+    Raises:
+        UserError: The address is not declared, or is in state already; or the object is, under
+            another address.
+        Stopped: The run was told to stop.
+    """
+    block = _find_block(workspace, address)
+    _check_free(session, address)
+    providers = workspace.providers()
+    on_stop(providers.stop)
+    try:
+        item, diagnostics = await _read_import(providers, block, address, import_id)
+        providers.check_stopped()
+    finally:
+        await providers.close()
+    if item is None or has_error(diagnostics):
+        return diagnostics
+    for other in read_prior(session.state).values():
+        same = providers.identity_of(other) == providers.identity_of(item)
+        if same and other.address != item.address:
+            holder, title = other.address, RESOURCES[item.type_name].title
+            taken = error(
+                f"{holder} holds the {title} {item.before['id']} already",
+                f"One object has one address: removing {address} or {holder} would delete what the "
+                f"other manages. To give it the address {address}, use a `moved` block, or forget "
+                f"it first with `opsconsole state rm '{holder}'`.",
+            )
+            return [taken]
+    kept = InstanceObject(
+        item.held.provider,
+        item.before,
+        private=item.private,
+        dependencies=workspace.graph.ancestors(block.address),
+    )
+    session.state.put(address, kept)
+    session.record()
+    await session.checkpoint()
+    session.mark_resolved(call.id for call in session.unresolved if call.address == str(address))
+    return diagnostics
+
+
+def _find_block(workspace: Workspace, address: Address) -> Block:
+    block = workspace.program.blocks.get(address.config)
+    if block is None or address.mode != "managed" or address.module:
+        raise UserError(
+            f"The program declares no resource {address.config}.",
+            near_address(address.config, workspace.program.blocks)
+            or "Declare it first; `opsconsole adopt` writes programs for what a console has.",
+        )
+    return block
+
+
+def _check_free(session: StateSession, address: Address) -> None:
+    held = session.state.get(address)
+    if held is not None and not is_sentinel(held.attributes.get("id")):
+        raise UserError(
+            f"{address} is in state already, as {held.attributes.get('id')}.",
+            f"To import another object in its place: `opsconsole state rm '{address}'` first.",
+        )
+
+
+async def _read_import(
+    providers: Providers, block: Block, address: Address, import_id: str
+) -> tuple[PriorInstance | None, list[Diagnostic]]:
+    known, diagnostics = await named_by_import(
+        providers, block.provider, str(address), block.type_name, import_id
+    )
+    if known is None:
+        return None, list(diagnostics)
+    item = (await refresh([known], providers.by_state_address([known])))[known.address]
+    if item.value is None:
+        return None, [not_there(block.type_name, import_id)]
+    said = item.read.diagnostics if item.read is not None else ()
+    return replace(item, before=item.value), [*diagnostics, *said]
