@@ -585,19 +585,24 @@ class World:
             row = self.store.hosts.get(path.rpartition("/")[2])
             if row and self.declared.keeps(row) and not self._deleting:
                 raise BrokenRule(f"{row['name']} is deleted, and no plan can have shown it")
-        rows = [body] if path.endswith("/agents") else body.get("rows", ())
-        creates = method == "POST" and rows and not body.get("dry_run")
-        if not creates or not path.endswith(("/agents", "/hosts/batch")):
+        if asks or not (body or method == "DELETE"):
             return
+        creates = method == "POST" and path.endswith(("/agents", "/hosts/batch"))
         if process.lost_lock_at is not None and self.clock.now > process.lost_lock_at + 1.0:
             raise BrokenRule(f"{method} {target} is begun after the lock was lost")
         journals = self._journals()
         if process.lost_lock_at is not None and self.place is not None:
             # The run that took the lock found the call open, and has it in its state.
             journals += self.place.state
-        keeps_journal = process.program is main
-        for row in rows:
-            if keeps_journal and json.dumps(row["name"]).encode() not in journals:
+        if not creates:
+            named = path.split("/")[4]
+            # What is adopted has no id in the journal: the next plan adopts it again.
+            adopts = not named.startswith(("hst_", "agt_"))
+            if process.program is main and not adopts and named.encode() not in journals:
+                raise BrokenRule(f"{method} {target} is sent, and the journal knows nothing of it")
+            return
+        for row in [body] if path.endswith("/agents") else body["rows"]:
+            if process.program is main and json.dumps(row["name"]).encode() not in journals:
                 raise BrokenRule(f"{row['name']} is created, and the journal knows nothing of it")
             self.created.add(row["name"])
             twice = self._living("agents" if path.endswith("/agents") else "hosts")[row["name"]]
