@@ -241,3 +241,21 @@ def test_a_state_written_meanwhile_is_no_drift(ground):
     assert [item.bucket for item in report.drifted_findings] == [Bucket.CHANGED]
     assert judge(report).outcome is CheckOutcome.UNTOLD
     assert "written while it was checked" in report.diagnostics[0].summary
+
+
+def test_a_state_that_cannot_be_read_again_is_told(ground):
+    ground.apply(HOST)
+    path = ground.folder / "terraform.tfstate"
+
+    class Vanishing(LocalBackend):
+        reads = 0
+
+        def read(self) -> bytes:
+            self.reads += 1
+            return super().read() if self.reads == 1 else b"{"
+
+    ground.console.change("hosts", ground.id_of("opsconsole_host.web"), knowledge="new")
+    environ = os.environ | ground.console.environment
+    report = asyncio.run(check([Stack("fleet", Vanishing(path))], CheckOptions(), environ))
+    assert judge(report).outcome is CheckOutcome.UNTOLD
+    assert "fleet: its state was not read again" in report.diagnostics[0].summary

@@ -21,6 +21,14 @@ def summaries(outcome: Any) -> list[str]:
     return [item.summary for item in outcome.diagnostics]
 
 
+async def test_a_whole_number_may_be_written_with_a_point(console, steps_of):
+    hosts = steps_of("host")
+    made = await hosts.create(name="web", target_port=22)
+    console.fault(operation="host_update", text=json.dumps(made.state | {"target_port": 2200.0}))
+
+    assert (await hosts.read(made)).state["target_port"] == 2200
+
+
 @pytest.mark.parametrize("shown", ["host_id", "specialty_id", "org_id", "name"])
 async def test_an_agent_with_another_host_specialty_org_or_name_is_not_the_created_one(
     console, steps_of, host_id, shown
@@ -65,6 +73,16 @@ async def test_an_agent_that_was_there_before_is_not_the_created_one(
 async def host(steps_of: Callable[..., Any], **settings: Any) -> tuple[Any, Any]:
     hosts = steps_of("host", **settings)
     return hosts, await hosts.create(name="web")
+
+
+async def test_a_long_value_is_cut_in_a_message(console, steps_of):
+    hosts, made = await host(steps_of)
+    kept = made.state | {"knowledge": "x" * 300}
+    console.fault(operation="host_update", text=json.dumps(kept))
+
+    [told] = (await hosts.change(made, name="web", knowledge="y")).diagnostics
+
+    assert f"the console kept '{'x' * 196}.... " in told.text
 
 
 @pytest.mark.parametrize("kinds", [("unavailable", "not_found"), ("unavailable", "forbidden")])

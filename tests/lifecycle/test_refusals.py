@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsconsole.lifecycle.interface import ReadRequest, Seen
+from opsconsole.lifecycle.interface import PlanCreation, ReadRequest, Seen
 from outcomes import errors
 
 
@@ -39,6 +39,19 @@ async def test_each_documented_403_has_its_own_sentence(steps_of, console, code,
     assert code in text
     assert said in text
     assert ("may not write its scope" in text) is (code in ("FORBIDDEN", "ORG_ACCESS_DENIED"))
+
+
+async def test_one_401_is_explained_once_though_it_answers_for_several(console, one_run):
+    console.fault(operation="specialty_search", kind="unauthorized", times=None)
+    steps = one_run().resources["opsconsole_specialty"]
+    config = steps.definition.empty()
+    keys = ("identity", "linux-server")
+
+    plans = await steps.plan([PlanCreation(config | {"key": key}) for key in keys])
+
+    told = [item.text for plan in plans for item in plan.diagnostics]
+    assert sum("API Keys settings" in text for text in told) == 1
+    assert sum(text.startswith("The console refused the credentials") for text in told) == 1
 
 
 async def test_details_of_an_error_are_shown_and_the_agent_they_name_too(

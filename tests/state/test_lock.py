@@ -11,6 +11,7 @@ from subprocess import Popen
 import pytest
 
 from opsconsole.errors import UserError
+from opsconsole.state.backend import LocalBackend
 from opsconsole.state.lock import LockInfo, info_file
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.session import StateSession
@@ -89,6 +90,16 @@ def test_waiting_ends_with_the_holder(session, state_path, python):
         assert excluded(python)
     holder.wait(timeout=PATIENCE)
     assert [info.who for info in told] == ["ada@engine"]
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_a_forced_unlock_of_a_file_is_refused_and_names_the_holder(state_path, held):
+    if held:
+        info_file(state_path).write_bytes(LockInfo(id="x", who="ada@engine").to_json())
+    with pytest.raises(UserError, match="belongs to a process") as refused:
+        LocalBackend(state_path).check_force_unlock("x")
+    assert ("It is held by" in str(refused.value)) is held
+    assert ("ada@engine" in str(refused.value)) is held
 
 
 def test_a_lock_names_user_and_machine():

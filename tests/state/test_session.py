@@ -81,12 +81,16 @@ async def test_the_journal_does_not_outgrow_the_state(session, state_path, host)
     assert max(sizes) <= len(stored(state_path).to_bytes())
 
 
-def test_closing_twice_is_harmless(session, host, state_path):
+def test_a_session_that_has_ended_touches_nothing(session, state_path):
     opened = session()
     opened.state.set_output("o", StateOutput("x", "string"))
     opened.close()
-    opened.close()
-    opened.abandon()
+    with session() as another:
+        another.begin()
+        opened.state.set_output("o", StateOutput("y", "string"))
+        opened.close()
+        opened.abandon()
+        assert info_file(state_path).exists()
     assert stored(state_path).outputs == {"o": StateOutput("x", "string")}
 
 
