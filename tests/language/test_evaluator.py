@@ -285,6 +285,25 @@ def test_count_makes_instances(start: Start) -> None:
     assert run.output("number") == 2
 
 
+def test_an_index_is_converted_to_the_kind_of_the_keys(start: Start) -> None:
+    run = start(
+        {
+            **hosts(
+                a={"count": 2, "name": "a"},
+                b={"for_each": '${toset(["7"])}', "name": "b"},
+            ),
+            **outputs(counted='${opsconsole_host.a["1"].id}', each="${opsconsole_host.b[7].id}"),
+        },
+        {
+            "opsconsole_host.a[0]": {"id": "hst_0"},
+            "opsconsole_host.a[1]": {"id": "hst_1"},
+            'opsconsole_host.b["7"]': {"id": "hst_7"},
+        },
+    )
+    assert run.output("counted") == "hst_1"
+    assert run.output("each") == "hst_7"
+
+
 @pytest.mark.parametrize("each", ['${toset(["x", "y"])}', {"y": "y", "x": "x"}])
 def test_for_each_makes_instances(start: Start, each: Any) -> None:
     run = start(
