@@ -71,9 +71,7 @@ GROWTH = {
         t0=[1],
         **{f"t{place}": [f"${{local.t{place - 1}}}"] * 2 for place in range(1, 41)},
     ),
-    "nested for": out(
-        "[for a in range(1000): [for b in range(1000): [for c in range(1000): c]]]",
-    ),
+    "nested for": out("[for a in range(1000): [for b in range(1000): [for c in range(1000): c]]]"),
     "product": out("setproduct(range(1000), range(1000), range(1000))"),
     "width": out('format("%999999999d", 1)'),
     "precision": out('format("%.999999999f", 1)'),

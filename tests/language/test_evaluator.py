@@ -70,12 +70,7 @@ def test_nested_objects_are_completed_and_what_they_have_too_much_is_dropped(sta
 
 @pytest.mark.parametrize(
     ("held", "expected"),
-    [
-        (None, UNKNOWN),
-        (UNKNOWN, UNKNOWN),
-        ({"id": UNKNOWN}, UNKNOWN),
-        ({"id": "hst_1"}, "hst_1"),
-    ],
+    [(None, UNKNOWN), (UNKNOWN, UNKNOWN), ({"id": UNKNOWN}, UNKNOWN), ({"id": "hst_1"}, "hst_1")],
 )
 def test_a_reference_is_known_when_its_resource_is(start: Start, held: Any, expected: Any) -> None:
     run = start(
@@ -169,7 +164,7 @@ def test_a_sensitive_path_may_lead_into_a_value(start: Start) -> None:
                 c={"name": "c", "knowledge": "${opsconsole_host.a.jump_host_ids[0]}"},
                 d={"name": "d", "knowledge": "${jsonencode(opsconsole_host.a)}"},
                 e={"name": "e", "knowledge": "${opsconsole_host.a.name}"},
-            ),
+            )
         },
         {"opsconsole_host.a": {"name": "a", "jump_host_ids": ["x", "y"]}},
         sensitive=lambda address: [("jump_host_ids", 1), ("name", 7), ("tags", "gone")],
@@ -288,10 +283,7 @@ def test_count_makes_instances(start: Start) -> None:
 def test_an_index_is_converted_to_the_kind_of_the_keys(start: Start) -> None:
     run = start(
         {
-            **hosts(
-                a={"count": 2, "name": "a"},
-                b={"for_each": '${toset(["7"])}', "name": "b"},
-            ),
+            **hosts(a={"count": 2, "name": "a"}, b={"for_each": '${toset(["7"])}', "name": "b"}),
             **outputs(counted='${opsconsole_host.a["1"].id}', each="${opsconsole_host.b[7].id}"),
         },
         {
@@ -581,11 +573,7 @@ def test_moved_and_removed_blocks_are_addresses(start: Start) -> None:
         ("created_at", "x", "created_at is read only"),
         ("target_port", "x", "target_port: x cannot be evaluated: a number is required"),
         ("tags", "x", "tags: x cannot be evaluated: set required, but this is string"),
-        (
-            "knowledge",
-            "${opsconsole_host.b.colour}",
-            'opsconsole_host.b has no attribute "colour"',
-        ),
+        ("knowledge", "${opsconsole_host.b.colour}", 'opsconsole_host.b has no attribute "colour"'),
         ("knowledge", "${opsconsole_host.b.nam}", 'Did you mean "name"?'),
         ("knowledge", ["x"], 'knowledge: ["x"] cannot be evaluated'),
         ("knowledge", "${[1][2]}", "index 2 is beyond the 1 elements"),

@@ -69,9 +69,7 @@ def test_an_unused_local_value_is_evaluated_as_well(tmp_path: Path) -> None:
 @pytest.mark.terraform
 @pytest.mark.parity
 def test_terraform_says_the_same_of_each(
-    terraform_binary: Path,
-    cli_environment: Callable[..., dict[str, str]],
-    tmp_path: Path,
+    terraform_binary: Path, cli_environment: Callable[..., dict[str, str]], tmp_path: Path
 ) -> None:
     environment = cli_environment(None, OPSCONSOLE_BASE_URL="http://127.0.0.1:1")
     prepared = write(hosts('"a":{"name":"x"}'), tmp_path / "prepared")

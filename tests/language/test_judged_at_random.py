@@ -201,11 +201,7 @@ class Writer:
         ]
 
     def _mixed_0(self) -> list[Callable[[], str]]:
-        return [
-            lambda: '[1, "a"]',
-            lambda: "{a = 1, b = [true]}",
-            lambda: "local.m.a",
-        ]
+        return [lambda: '[1, "a"]', lambda: "{a = 1, b = [true]}", lambda: "local.m.a"]
 
     def _mixed(self, d: int) -> list[Callable[[], str]]:
         a = lambda: self.any(d)  # noqa: E731  # short, as the others of its kind

@@ -279,10 +279,7 @@ def test_provider_of_a_resource_can_change(host):
     assert item is not None
     state.put("random_pet.p[0]", item._replace(provider="provider[x]"))
     again = json.loads(state.to_bytes())["resources"][0]
-    assert again == {
-        **FOREIGN["resources"][0],
-        "provider": "provider[x]",
-    }
+    assert again == {**FOREIGN["resources"][0], "provider": "provider[x]"}
 
 
 def test_a_copy_is_edited_alone(host):

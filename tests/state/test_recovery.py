@@ -141,10 +141,7 @@ EDITS: dict[str, tuple[Callable[[State, Host], None], dict[str, str]]] = {
         lambda state, host: state.put(A, host(1, name="seen")),
         {A: "seen", C: "host-3"},
     ),
-    "refreshed the removed one": (
-        lambda state, host: state.put(B, host(2, name="seen")),
-        DONE,
-    ),
+    "refreshed the removed one": (lambda state, host: state.put(B, host(2, name="seen")), DONE),
     "made the removed one anew": (
         lambda state, host: state.put(B, host(9)),
         {A: "new", B: "host-9", C: "host-3"},
@@ -153,10 +150,7 @@ EDITS: dict[str, tuple[Callable[[State, Host], None], dict[str, str]]] = {
         lambda state, host: state.put(C, host(3, name="imported")),
         {A: "new", C: "imported"},
     ),
-    "replaced the updated one": (
-        lambda state, host: state.put(A, host(8)),
-        {},
-    ),
+    "replaced the updated one": (lambda state, host: state.put(A, host(8)), {}),
     "made another one there": (lambda state, host: state.put(C, host(7)), {}),
 }
 

@@ -281,10 +281,7 @@ REFUSED: Final[Mapping[str, Program]] = {
                 '"${local}"',
                 '"${opsconsole_host}"',
             ),
-            required_provider: (
-                '"foo":1',
-                *each('"version":', '"x"', '""', '"v0.1"', "0.1"),
-            ),
+            required_provider: ('"foo":1', *each('"version":', '"x"', '""', '"v0.1"', "0.1")),
             settings: (
                 *each('"required_version":', '"banana"', "5", '""', '">= 1.x"'),
                 *each('"backend":', '{"local":{},"http":{}}', '{"local":{},"local":{}}'),

@@ -296,12 +296,7 @@ async def _delete_all(
 
 
 async def _create_and_update(
-    work: Phase,
-    told: Told,
-    state: State,
-    steps: Sequence[Step],
-    program: Program,
-    failed: set[str],
+    work: Phase, told: Told, state: State, steps: Sequence[Step], program: Program, failed: set[str]
 ) -> None:
     """Create and update: those that refer to nothing unfinished at the same time."""
     waiting = {step.address: step for step in steps}

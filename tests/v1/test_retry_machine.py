@@ -110,11 +110,7 @@ EVENTS = st.builds(
 
 
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.lists(EVENTS, max_size=8),
-    st.booleans(),
-    st.integers(0, 6),
-)
+@given(st.lists(EVENTS, max_size=8), st.booleans(), st.integers(0, 6))
 @example(events=[Event(429, PATIENCE), Event(429)], repeatable=True, retries=0)
 async def test_a_call_obeys_the_table_of_retries(
     server, connect, clock, answer, loop_time, loop_turns, events, repeatable, retries
