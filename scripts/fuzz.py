@@ -1,57 +1,105 @@
-"""Runs the fuzz targets, a process each, and prints what they did: `make fuzz`, FUZZ_SECONDS=60."""
+"""Runs the fuzz targets, a process each, and prints what each found: `make fuzz`, FUZZ_SECONDS=60.
+
+Coverage guides the inputs, by atheris, where it can be imported; FUZZ_GUIDED=0 does without.
+Memory is limited, and an input that takes too long is a finding as well. Hypothesis keeps an input
+that breaks a target in its database: `pytest tests/fuzz` shrinks it, and shows the error.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
+import faulthandler
+import importlib.util
 import os
+import resource
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+from hypothesis import HealthCheck, given, settings
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "support"))
+FOLDER = ROOT / "build" / "fuzz"
+MEMORY = 3 * 2**30
+SECONDS_FOR_ONE = 20
+SIZE = 8192
+"""Bytes that Hypothesis makes one input of, at most."""
+GUIDED = importlib.util.find_spec("atheris") and os.environ.get("FUZZ_GUIDED") != "0"
+sys.path[:0] = [str(ROOT / "tests" / "support")]
+
+
+def run_target(name: str, seconds: float) -> None:
+    """Feed one target for so long; an input that breaks it raises what it raised.
+
+    Raises:
+        Exception: What the target raised, and does not document.
+    """
+    from fuzzing import inputs, target
+
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(ROOT / ".hypothesis")
+    if GUIDED:
+        import atheris
+
+        with atheris.instrument_imports(include=["opsconsole"], enable_loader_override=False):
+            module = target(name)
+    else:
+        module = target(name)
+
+    @settings(deadline=None, suppress_health_check=list(HealthCheck))
+    @given(inputs(module))
+    def check(data: bytes) -> None:
+        module.check(data)
+
+    feed = check.hypothesis.fuzz_one_input
+    executions, until = 0, time.monotonic() + seconds
+
+    def feed_one(data: bytes) -> None:
+        nonlocal executions
+        executions += 1
+        faulthandler.dump_traceback_later(SECONDS_FOR_ONE, exit=True)
+        feed(data)
+        if time.monotonic() > until:
+            print(f"{executions:>9,} executions", flush=True)
+            # libFuzzer has no end of its own.
+            os._exit(0)
+
+    if not GUIDED:
+        while True:
+            feed_one(os.urandom(SIZE))
+    corpus = FOLDER / "corpus" / name
+    corpus.mkdir(parents=True, exist_ok=True)
+    # Hypothesis chooses by these bytes: an input needs many, which libFuzzer would try late.
+    for number in range(64):
+        (corpus / f"first-{number}").write_bytes(os.urandom(SIZE))
+    options = (f"-artifact_prefix={FOLDER}/{name}-", f"-rss_limit_mb={MEMORY >> 20}")
+    sizes = (f"-max_len={SIZE}", "-len_control=0", "-verbosity=0")
+    atheris.Setup([sys.argv[0], str(corpus), *options, *sizes], feed_one)
+    atheris.Fuzz()
 
 
 def main() -> int:
-    """Run every target, or those that are named."""
-    from fuzzing import NAMES  # type: ignore[import-not-found]
-    from fuzzing.runner import guided  # type: ignore[import-not-found]
+    """Run every target, or those that are named; return 1 if an input broke one."""
+    from fuzzing import NAMES
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("targets", nargs="*", default=NAMES, metavar="TARGET")
     parser.add_argument("--seconds", type=float, default=os.environ.get("FUZZ_SECONDS", 60))
+    parser.add_argument("--here", action="store_true", help="run one target in this process")
     options = parser.parse_args()
-    folder = ROOT / "build" / "fuzz"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests" / "support")}
-    total = problems = 0
-    print("Inputs are " + ("guided by coverage." if guided() else "random mutations."), flush=True)
+    if options.here:
+        [name] = options.targets
+        run_target(name, options.seconds)
+    print("Inputs are " + ("guided by coverage." if GUIDED else "random."), flush=True)
+    broken = 0
     for name in options.targets:
-        words = [sys.executable, "-m", "fuzzing.runner", name, str(options.seconds), str(folder)]
-        done = subprocess.run(
-            ["timeout", "-s", "KILL", str(options.seconds + 90), *words],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-        if not lines:
-            problems += 1
-            print(
-                f"{name:12} ended with {done.returncode}: {done.stderr.strip()[-500:]}", flush=True
-            )
-            continue
-        told = json.loads(lines[-1])
-        total += told["executions"]
-        problems += len(told["found"])
-        print(
-            f"{name:12} {told['executions']:>9,} executions, {len(told['found'])} found", flush=True
-        )
-        for title, path in told["found"].items():
-            print(f"             {title}: {path}", flush=True)
-    print(f"{'together':12} {total:>9,} executions, {problems} found")
-    return 1 if problems else 0
+        words = [sys.executable, __file__, "--here", "--seconds", str(options.seconds), name]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        broken += done.returncode != 0
+        told = done.stdout if done.returncode == 0 else f"{done.stdout}{done.stderr}"
+        print(f"{name:12} {told.strip()}", flush=True)
+    return 1 if broken else 0
 
 
 if __name__ == "__main__":

@@ -7,6 +7,10 @@ or raises an error that the reader documents. Everything else is a finding.
 from importlib import import_module
 from types import ModuleType
 
+from hypothesis import strategies as st
+
+from fuzzing.mutation import mutated
+
 NAMES = (
     "answers",
     "baselines",
@@ -24,3 +28,9 @@ NAMES = (
 def target(name: str) -> ModuleType:
     """Return a target."""
     return import_module(f"fuzzing.{name}")
+
+
+def inputs(module: ModuleType) -> st.SearchStrategy[bytes]:
+    """Return the inputs of a target: its seeds, mutations of them, and any bytes."""
+    seeds = st.sampled_from(module.SEEDS)
+    return seeds | st.builds(mutated, seeds, st.randoms()) | st.binary(max_size=300)

@@ -28,9 +28,8 @@ _BYTES = (
 )
 
 
-def mutated(data: bytes, seed: int) -> bytes:
-    """Return `data` with a few changes that `seed` chooses."""
-    chance = random.Random(seed)
+def mutated(data: bytes, chance: random.Random) -> bytes:
+    """Return `data` with a few changes, chosen at random."""
     if chance.random() < 0.7:
         try:
             document = json.loads(data)
