@@ -35,7 +35,7 @@ def run_target(name: str, seconds: float) -> None:
     Raises:
         Exception: What the target raised, and does not document.
     """
-    from fuzzing import inputs, target
+    from fuzzing import inputs, target  # type: ignore[import-not-found]
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(ROOT / ".hypothesis")

@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-import tarfile
 import zipfile
 from pathlib import Path
 
@@ -134,8 +133,7 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheel):
 
 def test_the_sdist_gives_the_same_wheel(packages, wheel, tmp_path):
     (archive,) = packages.glob("*.tar.gz")
-    with tarfile.open(archive) as opened:
-        opened.extractall(tmp_path, filter="data")
+    subprocess.run(("tar", "-xf", archive, "-C", tmp_path), check=True)
     build = (
         sys.executable,
         "-m",
