@@ -17,7 +17,7 @@ from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.graph import build_graph
 from opsconsole.language.reading import load_directory
 from opsconsole.language.variables import resolve_variables
-from program_forms import ACCEPTED, REFUSED, Program, hosts
+from program_forms import ACCEPTED, HOST, REFUSED, Program, program
 from sampling import EVERYTHING
 
 SAMPLE = 6
@@ -72,7 +72,7 @@ def test_terraform_says_the_same_of_each(
     terraform_binary: Path, cli_environment: Callable[..., dict[str, str]], tmp_path: Path
 ) -> None:
     environment = cli_environment(None, OPSCONSOLE_BASE_URL="http://127.0.0.1:1")
-    prepared = write(hosts('"a":{"name":"x"}'), tmp_path / "prepared")
+    prepared = write(program("within", HOST), tmp_path / "prepared")
 
     def run(directory: Path, *words: str) -> str:
         return subprocess.run(

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from text_groups import read_groups
+
 OTHERS = (
     '"é"',
     "<<E\nx ${1 + 1} \\n\nE\n",
@@ -22,14 +24,10 @@ OTHERS = (
 """Expressions of several lines, and of characters that a text file does not show."""
 
 
-def read_groups() -> dict[str, Sequence[str]]:
-    """Read the groups of expressions.txt, by name."""
-    _, *groups = Path(__file__).with_name("expressions.txt").read_text("utf-8").split("\n## ")
-    named = (group.splitlines() for group in groups)
-    return {name: [text for text in texts if text] for name, *texts in named} | {"others": OTHERS}
-
-
-EXPRESSIONS = read_groups()
+EXPRESSIONS: dict[str, Sequence[str]] = {
+    **read_groups(Path(__file__).with_name("expressions.txt")),
+    "others": OTHERS,
+}
 
 
 @pytest.mark.terraform
