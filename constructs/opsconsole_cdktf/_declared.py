@@ -93,8 +93,8 @@ def _place() -> str | None:
 
     The framework leaves no stack trace for Python programs. Files of this package and of installed
     ones do not count. The path is relative to the working directory, which is that of
-    `cdktf.json` while the framework's command synthesises, so that what is synthesised is the same
-    on every machine. None if there is no such caller.
+    `cdktf.json` while the framework's command synthesises: the synthesised program is the same on
+    every machine. None if there is no such caller.
     """
     folder = str(Path.cwd())
     frame: FrameType | None = sys._getframe(1)
@@ -272,7 +272,7 @@ class Resource(
             scope: The construct that the import belongs to.
             import_to_id: The construct id, and so the name of the resource to import into.
             import_from_id: The import id of the existing object.
-            provider: The provider to import with, where it is not the only one.
+            provider: The provider to import with, if there are several.
         """
         arguments = [scope, import_to_id, cls.TF_RESOURCE_TYPE, import_from_id, provider]
         made: cdktf.ImportableResource = jsii.sinvoke(Resource, "importable", arguments)

@@ -1,9 +1,9 @@
 """Host → specialty: a host depends on the specialties of its agents. Nothing else belongs here.
 
 The console refuses to delete a specialty that an agent still carries, and archives agents only
-with their host. Terraform must therefore destroy agents, then hosts, then specialties. What
-agents refer to is known from the tokens that were handed out; where it is not, or where a
-specialty refers to something itself, the synthesised stack is searched.
+with their host. Terraform must therefore destroy agents, then hosts, then specialties. The
+references of agents are known from the tokens that were handed out. Where they are not, or where a
+specialty has references of its own, the synthesised stack is searched.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class AgentCredentialConfig(attributes.Struct):
 
     Attributes:
         credential_id: Id of the credential.
-        credential_role: What the credential is for.
+        credential_role: Purpose of the credential.
         order: Position among the agent's credentials.
         is_required: Whether the agent cannot run without it.
     """
@@ -52,7 +52,7 @@ class AgentCredentialConfigOutputReference(attributes.Fields):
     """The tokens of one object of `credential_config` of `Agent`."""
 
     credential_id = attributes.text_output("Id of the credential.")
-    credential_role = attributes.text_output("What the credential is for.")
+    credential_role = attributes.text_output("Purpose of the credential.")
     order = attributes.whole_output("Position among the agent's credentials.")
     is_required = attributes.flag_output("Whether the agent cannot run without it.")
 
@@ -106,8 +106,8 @@ class AgentAttributes:
     remote_execution_input = attributes.Declaration[bool | cdktf.IResolvable]()
     reset_remote_execution = attributes.Reset()
     credential_config = attributes.ObjectsArgument(
-        "The credentials that the agent uses. The console may set what an entry leaves out; that "
-        "is no difference.",
+        "The credentials that the agent uses. The console may set fields that an entry leaves "
+        "out; that is no difference.",
         AgentCredentialConfig,
         AgentCredentialConfigOutputReference,
     )
@@ -152,8 +152,8 @@ class Agent(AgentBase, AgentAttributes):
         main_engine: Identifier of the main engine.
         secondary_engine: Identifier of the secondary engine.
         remote_execution: Whether the agent executes on the remote machine.
-        credential_config: The credentials that the agent uses. The console may set what an entry
-            leaves out; that is no difference.
+        credential_config: The credentials that the agent uses. The console may set fields that an
+            entry leaves out; that is no difference.
         plugin_ids: The full set of the agent's plugins, kept by attaching and detaching. Omitted:
             plugins are left alone, or declared as `opsconsole_agent_plugin`.
         accessible_credential_ids: Ids of the credentials that the agent may use.

@@ -66,7 +66,7 @@ class BlacklistedCommandAttributes:
 class BlacklistedCommand(Resource, BlacklistedCommandAttributes):
     """A command pattern that is refused at execution time. The console has no operation that
     creates or deletes one: the row of the declared `id` is adopted and updated, and removal leaves
-    the row where it is.
+    the row in place.
 
     Args:
         id: The console's id of the row to adopt.

@@ -28,7 +28,7 @@ class SpecialtyFields:
     """The fields of one specialty."""
 
     prompt = attributes.text_output("The prompt that agents of this specialty work by.")
-    description = attributes.text_output("What the specialty is for.")
+    description = attributes.text_output("Purpose of the specialty.")
     execution_mode = attributes.text_output("How agents of this specialty execute.")
     org_id = attributes.text_output("The org that the specialty belongs to.")
     owner_id = attributes.text_output("Who owns the specialty.")

@@ -51,8 +51,8 @@ class ManagedHost(Host):
     def behind(self, *jump_hosts: Host) -> ManagedHost:
         """Reach this host through `jump_hosts`, in their order; return this host.
 
-        Each of them is marked as a jump host, unless it declares that itself. What was declared
-        before as `jump_host_ids` is replaced.
+        Each of them is marked as a jump host, unless it declares that itself. Earlier
+        `jump_host_ids` are replaced.
 
         Raises:
             ValueError: One of them is this host, is reached through this host itself, or is

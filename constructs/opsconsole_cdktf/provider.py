@@ -182,12 +182,12 @@ class OpsconsoleProviderAttributes:
     list_query_narrows_input = attributes.Declaration[bool | cdktf.IResolvable]()
     reset_list_query_narrows = attributes.Reset()
     cursor_parameter = attributes.text_setting(
-        "Query parameter that asks a list call for the next page, where it is known."
+        "Query parameter that asks a list call for the next page, if known."
     )
     cursor_parameter_input = attributes.Declaration[str]()
     reset_cursor_parameter = attributes.Reset()
     cursor_field = attributes.text_setting(
-        "Field of a list envelope that holds the next page's cursor, where it is known."
+        "Field of a list envelope that holds the next page's cursor, if known."
     )
     cursor_field_input = attributes.Declaration[str]()
     reset_cursor_field = attributes.Reset()
@@ -242,9 +242,8 @@ class OpsconsoleProvider(Provider, OpsconsoleProviderAttributes):
             `plugins.`, `specialties.` or `blacklisted_commands.` is a parameter of that list alone.
         list_query_narrows: Whether the parameters of `list_query` may leave entries out of a list.
             Such a list proves that an object is there, never that it is gone. Default: true.
-        cursor_parameter: Query parameter that asks a list call for the next page, where it is
-            known.
-        cursor_field: Field of a list envelope that holds the next page's cursor, where it is known.
+        cursor_parameter: Query parameter that asks a list call for the next page, if known.
+        cursor_field: Field of a list envelope that holds the next page's cursor, if known.
         extra_endpoints: Operations beyond the documented ones, by name, as "METHOD /path/{id}"; the
             page of the provider lists the names.
         alias: The name of a further provider, for resources to choose it.

@@ -15,7 +15,7 @@ class AttachmentRow(Row):
 
     Attributes:
         plugin_id: Id of the plugin.
-        import_id: Its import id, `AGENT_ID/PLUGIN_ID`, where it is attached already.
+        import_id: Its import id, `AGENT_ID/PLUGIN_ID`, if attached already.
     """
 
     plugin_id: str
@@ -81,7 +81,7 @@ class HostRow(HostValues):
 
 
 def _objects(field: str, value: object) -> object:
-    """Return a list in which texts, also those of one cell, are objects with that field."""
+    """Return a list in which each text, also of a cell, is an object with that field."""
     if isinstance(value, str):
         value = items_of(value)
     if value is None:

@@ -79,7 +79,7 @@ class SpecialtyAttributes:
     prompt = attributes.text("The prompt that agents of this specialty work by.")
     prompt_input = attributes.Declaration[str]()
     reset_prompt = attributes.Reset()
-    description = attributes.text("What the specialty is for.")
+    description = attributes.text("Purpose of the specialty.")
     description_input = attributes.Declaration[str]()
     reset_description = attributes.Reset()
     execution_mode = attributes.text("How agents of this specialty execute.")
@@ -116,7 +116,7 @@ class Specialty(SpecialtyBase, SpecialtyAttributes):
         key: The key that the specialty is looked up by.
         name: The specialty's name.
         prompt: The prompt that agents of this specialty work by.
-        description: What the specialty is for.
+        description: Purpose of the specialty.
         execution_mode: How agents of this specialty execute.
         org_id: The org that the specialty belongs to.
         deletion_policy: What removal does: `abandon` (the default) leaves the specialty on the

@@ -62,7 +62,7 @@ class Cause:
         kind: What kind of problem it is.
         message: The problem, without the operation, the request id and the remedy.
         operation: The call that met it, `POST /api/v1/agents`; empty: none, or not known.
-        answer: The error body that the console answered with, where it was one.
+        answer: The error body of the console's answer, if any.
         text: All of it as one paragraph. Empty where the diagnostic's detail holds it already.
         status: The HTTP status of an answer without such a body.
     """
@@ -89,7 +89,7 @@ class Cause:
 class OpsconsoleError(Exception):
     """The root of every error that this package raises on purpose.
 
-    `remedy` says what the reader can do about it; it may be empty.
+    `remedy` tells the reader how to resolve it; it may be empty.
     """
 
     kind: ClassVar[ProblemKind] = ProblemKind.OTHER

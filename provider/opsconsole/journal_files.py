@@ -45,7 +45,7 @@ def unfolded_journals(directory: Path) -> list[Path]:
 
     Looked at are the directory, its workspaces, the place of a local backend that `terraform init`
     noted, and the place where cdktf keeps the state of a stack (`terraform.STACK.tfstate` beside
-    `cdktf.json`). While one of them is there, state may lack what the console has: nothing may be
+    `cdktf.json`). While one of them exists, state may lack objects of the console: nothing may be
     planned by another engine before `opsconsole state fold` has added it to the state.
     """
     directory = Path(os.path.realpath(directory))

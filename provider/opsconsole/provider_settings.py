@@ -128,11 +128,11 @@ PROVIDER = ProviderDefinition(
         ),
         _setting(
             "cursor_parameter",
-            "Query parameter that asks a list call for the next page, where it is known.",
+            "Query parameter that asks a list call for the next page, if known.",
         ),
         _setting(
             "cursor_field",
-            "Field of a list envelope that holds the next page's cursor, where it is known.",
+            "Field of a list envelope that holds the next page's cursor, if known.",
         ),
         _setting(
             "extra_endpoints",

@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code.
 
     Args:
-        arguments: The words after the command's name; those of this process by default.
+        arguments: The words after the command's name; by default, of this process.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words or debugging()

@@ -95,7 +95,7 @@ def open_descriptors() -> None:
 
 
 def output() -> OutputStream | None:
-    """Flush the stdout of this process and return it, where it was put in place here."""
+    """Flush the stdout of this process and return it, if `take_streams` put it in place."""
     raw = _raw(sys.stdout)
     if not isinstance(raw, OutputStream):
         return None

@@ -241,8 +241,8 @@ class DriftReport:
         seconds: How long the check took.
         required: Type names whose coverage `min_coverage` demands.
         min_coverage: Per cent of required resources that must have been checked.
-        share: The facts for the merge, where it is the report of one shard.
-        comparison: The changes since an earlier report, where it was compared with one.
+        share: The facts for the merge, in the report of one shard.
+        comparison: The changes since an earlier report, if compared with one.
     """
 
     findings: tuple[Finding, ...]

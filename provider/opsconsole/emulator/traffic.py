@@ -36,7 +36,7 @@ class LoggedRequest:
     faulty: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """Return the entry as JSON; `body` is decoded where it is JSON."""
+        """Return the entry as JSON; a JSON `body` is decoded."""
         try:
             body = json.loads(self.body) if self.body else None
             # A body may be nested just deeply enough to be read and not be written again.

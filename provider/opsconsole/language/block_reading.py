@@ -59,7 +59,7 @@ def read_block(
     """Return the block that `body` declares.
 
     Raises:
-        UserError: Its type is unknown or another provider's, or it holds what is not supported.
+        UserError: Its type is unknown or another provider's, or it has unsupported content.
     """
     origin = origin_of(dict(body), file)
     address = f"{'data.' if mode == 'data' else ''}{type_name}.{name}"

@@ -59,9 +59,9 @@ class Evaluated:
     """An evaluated configuration.
 
     Attributes:
-        values: Every attribute of the definition; null where none is declared, UNKNOWN where it is
+        values: Every attribute of the definition; null where none is declared, UNKNOWN where
             known only after apply.
-        sensitive: Paths of sensitive values, beyond those of the definition.
+        sensitive: Paths of sensitive values, beyond the definition's.
     """
 
     values: Attributes
@@ -73,7 +73,7 @@ class OutputValue:
     """An evaluated output.
 
     Attributes:
-        value: A wire value, UNKNOWN (or holding it) where it is known only after apply.
+        value: A wire value; UNKNOWN, in whole or in part, where known only after apply.
         type: Its type.
         sensitive: Whether it is declared sensitive.
     """

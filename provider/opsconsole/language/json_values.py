@@ -260,7 +260,7 @@ class LocalCycle(Exception):
 
 
 def in_order(name: str, values: Mapping[str, Any], done: Collection[str]) -> list[str]:
-    """Return the local values to evaluate, `name` last; each comes after those that it refers to.
+    """Return the local values to evaluate, `name` last, each after its references.
 
     Found without recursion, as chains may be long.
 

@@ -37,9 +37,8 @@ def find_mistakes(
     Args:
         variables: The values of its variables, UNKNOWN where one is not known.
         workspace: Terraform's workspace; None: the one that is selected.
-        present: Returns the addresses of the instances that exist, where they are known. What a
-            creation needs may be left out for them, and for those that are imported; where they
-            are not known, it may be declared as null.
+        present: Returns the addresses of existing instances, if known. They, and imported
+            ones, may leave out what a creation needs; if not known, it may be declared as null.
 
     Raises:
         OnlyTerraform: Only Terraform or OpenTofu can say whether it is right.

@@ -69,7 +69,7 @@ class Origin:
     def place(self, folder: Path) -> str:
         """Return `FILE:LINE` as the metadata tells it, relative to `folder`; or nothing.
 
-        Synthesis leaves a stack trace in the metadata only where it was asked to.
+        Synthesis leaves a stack trace in the metadata only on request.
         """
         for entry in self.trace:
             text = entry.strip().rpartition("(")[2].rstrip(")")

@@ -217,7 +217,7 @@ class NameResolver:
         return found
 
     def _evaluated_in_order(self, name: str) -> Value | ExpressionFailure:
-        """Return a local value, or why it has none; those that it refers to come first.
+        """Return a local value, or why it has none; its references come first.
 
         So a chain of them may be long. Failures, and values that rest on unknown ones, are kept
         only until the outermost of them is evaluated.

@@ -1,7 +1,7 @@
 """Numbers as go-cty has them: binary floating point with 512 bits of mantissa.
 
 A whole number is an int, any other a Fraction whose denominator is a power of two. Precision,
-rounding and the shortest decimal text are those of go-cty.
+rounding and the shortest decimal text are as in go-cty.
 """
 
 from __future__ import annotations

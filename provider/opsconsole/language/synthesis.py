@@ -45,8 +45,8 @@ def load_program(
         directory: Where the command was called.
         schemas: The types that a program may declare.
         stack: Name of the stack; not needed where there is only one.
-        run_app: Whether to synthesise again where there is a cdktf.json; else what an earlier
-            synthesis wrote is read.
+        run_app: Whether to synthesise again where there is a cdktf.json; else the output of
+            an earlier synthesis is read.
 
     Raises:
         UserError: There is no program, or there are several stacks and none is named; or as
@@ -179,7 +179,7 @@ def synthesise(app: App) -> None:
     """Run the app; its output directory holds the program afterwards.
 
     Raises:
-        UserError: The command failed, or a construct reported an error; what the command printed
+        UserError: The command failed, or a construct reported an error; its output
             is shown. Or its output directory cannot be written.
     """
     manifest = app.output / "manifest.json"

@@ -5,7 +5,7 @@ a set or a tuple) or a dict (of a map or an object). Its type stands beside it, 
 and an unknown value have a type like any other, at every depth.
 
 A mark (sensitive, ephemeral) sits on the smallest value that carries it: in the data of a
-collection it is a `Marked`. Whatever is computed from a marked value is marked too.
+collection it is a `Marked`. The results of a marked value are marked too.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Type:
 
     Attributes:
         kind: `string`, `number`, `bool`, `dynamic`, `list`, `set`, `map`, `tuple` or `object`.
-        inner: The type of the elements of a list, a set or a map; those of a tuple; those of the
-            attributes of an object.
+        inner: The type of the elements of a list, a set or a map; the types of the elements of a
+            tuple, or of the attributes of an object.
         names: The names of the attributes of an object, sorted.
     """
 
@@ -200,7 +200,7 @@ class Value:
 
     @property
     def is_known(self) -> bool:
-        """Whether it is known as a whole; parts of it may be unknown, but not those of a set."""
+        """Whether it is known as a whole. Its parts may be unknown, but not elements of a set."""
         return self.data is not UNKNOWN and not (self.kind == "set" and holds_unknown(self.data))
 
     def mark(self, marks: Marks) -> Value:

@@ -39,7 +39,7 @@ class VariableValue:
 
     Attributes:
         value: A text to be read by the variable's type, or a value.
-        source: Where it was given, for messages.
+        source: Its origin, for messages.
         textual: Whether `value` is such a text.
     """
 
@@ -241,8 +241,8 @@ def check_variables(program: Program, values: Mapping[str, Any]) -> None:
     """Check the values of all variables.
 
     Raises:
-        UserError: A rule is broken, cannot be evaluated, or refers to what the native engine does
-            not know this early.
+        UserError: A rule is broken, cannot be evaluated, or refers to a value that the
+            native engine does not know this early.
     """
     if not any(variable.validations for variable in program.variables.values()):
         return

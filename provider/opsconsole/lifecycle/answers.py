@@ -298,7 +298,7 @@ def merge(
     A field that is absent now but was shown before is null now; one that was never shown keeps
     what state holds. Absent where state holds nothing and the resource was created here: both
     sides agree on null. An answer without a required field that state holds shows a part of the
-    resource: nothing follows from what is absent there.
+    resource: nothing follows from absent fields there.
 
     Args:
         values: The values that the answer shows.

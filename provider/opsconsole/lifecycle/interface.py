@@ -73,7 +73,7 @@ class PlanChange(NamedTuple):
 
 
 class PlanRemoval(NamedTuple):
-    """Ask for the plan of a removal; its members are those of a `PlanChange`."""
+    """Ask for the plan of a removal; its members are as in `PlanChange`."""
 
     prior: Attributes
     private: bytes = b""
@@ -89,7 +89,7 @@ class PlanOutcome(NamedTuple):
     """What would be done to one resource.
 
     Attributes:
-        planned: The value after apply, UNKNOWN where it is known only after apply; None: removed.
+        planned: The value after apply, UNKNOWN where known only after apply; None: removed.
         replace: Names of the attributes whose change makes this a replacement; empty: in place.
         private: Bytes to hand to apply.
         adopts: Whether a creation takes an object under management that is there already.
@@ -153,7 +153,7 @@ class UpdateRequest(NamedTuple):
     """Ask to change one resource in place as planned.
 
     Attributes:
-        prior: The value in state; the other members are those of a `CreateRequest`.
+        prior: The value in state; the other members are as in `CreateRequest`.
     """
 
     prior: Attributes
@@ -167,7 +167,7 @@ class DeleteRequest(NamedTuple):
     """Ask to delete one resource, or to let it leave management, as planned.
 
     Attributes:
-        prior: The value in state; the other members are those of a `CreateRequest`.
+        prior: The value in state; the other members are as in `CreateRequest`.
     """
 
     prior: Attributes
@@ -371,7 +371,7 @@ def fill_unknown(
 def creation_fields(
     definition: ResourceDefinition, values: Attributes, org_id: str | None = None
 ) -> dict[str, Any]:
-    """Return the fields that the request for a creation holds: those that are set, no others.
+    """Return the fields of the request for a creation: the set ones, no others.
 
     Args:
         org_id: The org of resources that name none.

@@ -191,7 +191,7 @@ async def update_once(
     changes: Attributes,
     demand: Callable[[Answer], Answer] = lambda answer: answer,
 ) -> Answer:
-    """Update an object; where the answer is lost, return what a read shows, if the update.
+    """Update an object; if the answer is lost, read it, and return it where it shows the update.
 
     A success without a body says that the update was made. Where no read shows the object, the
     answer counts as one that shows nothing but the id.
@@ -223,7 +223,7 @@ async def update_once(
 
 @dataclass(frozen=True, slots=True)
 class EndedDeletion:
-    """How a deletion ended; `there` is None where it is not known whether the object is there."""
+    """How a deletion ended; `there` is None if it is not known whether the object exists."""
 
     outcome: Outcome
     there: bool | None

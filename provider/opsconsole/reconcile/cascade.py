@@ -1,5 +1,5 @@
-"""The instances that one instance concerns: those that `-target` takes along, those deleted with
-their owner, and those that prevent a deletion. Pure.
+"""The instances that one instance concerns: taken along by `-target`, deleted with their owner, or
+preventing a deletion. Pure.
 
 The document: DELETE /api/v1/hosts/{id} archives the host's agents and their tasks; DELETE
 /api/v1/specialties/{id} answers 409 while an agent carries the specialty.

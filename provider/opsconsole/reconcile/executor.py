@@ -128,9 +128,9 @@ class Failures:
     def blocker(self, step: Step, config_of: Callable[[Step], Attributes]) -> str:
         """Return the address of the failure that blocks `step`, or nothing.
 
-        Where a resource has several instances, one that failed stops only those that need a value
-        of it: their declaration still holds an unknown. A failed update keeps the objects that it
-        was to release: a host would take its agent along.
+        Where a resource has several instances, a failed one stops only the steps that need a
+        value of it: their declaration still holds an unknown. A failed update keeps the objects
+        that it was to release: a host would take its agent along.
         """
         change = step.change
         if change.address in self._instances:

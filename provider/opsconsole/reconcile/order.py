@@ -300,7 +300,7 @@ def _union(*graphs: Mapping[Node, set[Node]]) -> dict[Node, set[Node]]:
 def _outside_of_cycles(
     soft: Mapping[Node, set[Node]], graph: Mapping[Node, set[Node]]
 ) -> dict[Node, set[Node]]:
-    """Return the soft edges of a graph, except those that may be part of a cycle."""
+    """Return the soft edges of a graph that cannot be part of a cycle."""
     followers: dict[Node, set[Node]] = {node: set() for node in graph}
     for node, waits in graph.items():
         for waited in waits:

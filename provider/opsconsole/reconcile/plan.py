@@ -52,7 +52,7 @@ class Change:
         type_name: Terraform type name.
         action: What happens.
         before: The refreshed value in state; None: there is none.
-        after: The planned value, UNKNOWN where it is known only after apply; None: removed.
+        after: The planned value, UNKNOWN where known only after apply; None: removed.
         config: The declaration as evaluated at plan time; None: not declared any more.
         replace_paths: Attributes whose change makes this a replacement.
         reason: Terraform's `action_reason`, or empty: `replace_because_cannot_update`,

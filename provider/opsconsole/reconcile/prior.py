@@ -1,7 +1,7 @@
 """The beginning of a plan: the instances of a state under the addresses of a program.
 
 `moved` blocks give other addresses, and so does core where a resource gets a `count` or loses it. A
-chain of blocks is followed whatever their order. A move never goes to an address that holds an
+chain of blocks is followed in any order. A move never goes to an address that holds an
 object already. State itself changes only when a plan is applied. Values in a state or a saved
 plan must have the shape of their definition.
 """
@@ -85,7 +85,7 @@ class Prior:
 
     Attributes:
         known: Address, or name of a deposed object, to instance.
-        imports: Address to the id that an `import` block gives it, where it is not in state yet.
+        imports: Address to the id of its `import` block, if not in state yet.
     """
 
     known: dict[str, PriorInstance] = field(default_factory=dict)

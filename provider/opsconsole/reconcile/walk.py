@@ -35,7 +35,7 @@ def levels(graph: Graph, blocks: Mapping[str, Block]) -> Iterator[list[str]]:
     """Yield the addresses of a graph in levels: each depends on earlier levels only.
 
     An owned instance comes as late as possible: its plan depends on the plan of its owner,
-    also where it is to leave that owner and no longer refers to it.
+    also if it is to leave that owner.
     """
     rank = {address: number for number, address in enumerate(graph.order)}
     sorter = TopologicalSorter(graph.direct)

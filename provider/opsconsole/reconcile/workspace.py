@@ -1,4 +1,4 @@
-"""What the plans and applies of one run share."""
+"""The workspace of one run: the program, its variables and its state."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A drift report as JUnit XML: a suite for each stack, one case for each resource.
 
-Drift fails its case; what could not be checked is an error where its coverage is demanded, and
-skipped where it is not. Neither ever passes. A check that met errors has one of its own, because
+Drift fails its case; an unchecked resource is an error if its coverage is demanded, and
+skipped if not. Neither ever passes. A check that met errors has one of its own, because
 they may belong to no resource.
 """
 

@@ -154,7 +154,7 @@ class Hook(NamedTuple):
 
     Attributes:
         kind: The type of its message.
-        id: The console's id of the object, where it is known.
+        id: The console's id of the object, if known.
         seconds: How long it has taken.
     """
 

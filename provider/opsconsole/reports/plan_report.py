@@ -168,7 +168,7 @@ def _drift_row(drift: Drift, number: int) -> Row:
 
 
 def label_of(change: Change) -> str:
-    """Return the label of the instance of `change`, masked where it is sensitive."""
+    """Return the label of the instance of `change`, masked if sensitive."""
     name = label_attribute(change.type_name)
     value = (change.after or {}).get(name)
     if value is None or value is UNKNOWN:

@@ -27,7 +27,7 @@ class Style:
         sign: The sign beside it.
         word: What it says of a resource.
         rank: The order of attention: the lowest first.
-        colour: Its colour on a terminal, where it is shown there.
+        colour: Its colour on a terminal, if shown there.
         meaning: What it says of a resource, as one sentence.
     """
 

@@ -1,6 +1,6 @@
 """The definitions of everything that can be declared or read, and their registry.
 
-The order matters where it is shown: a resource comes after those that it refers to. The steps stand
+The order is that of reports: a resource comes after its references. The steps stand
 beside each definition, and are imported when first asked for (`lifecycles`).
 """
 

@@ -1,6 +1,6 @@
 """Decides whether the native engine or the real Terraform or OpenTofu carries out a call.
 
-Decided before any effect. The rule: OPSCONSOLE_ENGINE, where it is set; the engine that made the
+Decided before any effect. The rule: OPSCONSOLE_ENGINE, if set; the engine that made the
 plan file; a verb or a flag that the engine lacks; else the program alone, the same way for every
 verb.
 """

@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code.
 
     Args:
-        arguments: The words after the program's name; those of this process by default.
+        arguments: The words after the program's name; by default, of this process.
     """
     # The terminal of the program that called may go away while changes are in progress: output is
     # then dropped, and the changes are completed. stderr is for errors only, so that no bar and no

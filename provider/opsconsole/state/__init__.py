@@ -2,7 +2,7 @@
 
 It promises that every recorded change is in the state or in its journal, however the run ends,
 that nothing is written without the lock, and that what others wrote is never overwritten. It
-refuses, with one `UserError`, a state that is damaged, newer, locked, or no longer where it was.
+refuses, with one `UserError`, a state that is damaged, newer, locked, or moved away.
 It knows resources by their addresses only.
 
 The way in: `backend_for`, then `open_state` for a session or `read_state`. Other packages import

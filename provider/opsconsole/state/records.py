@@ -1,6 +1,6 @@
 """The records of a journal, and the form of its lines.
 
-A line is `CRC LENGTH DURABLE JSON`: the checksum and length of what follows, and how many bytes of
+A line is `CRC LENGTH DURABLE JSON`: the checksum and length of the rest, and how many bytes of
 the journal were durable when it was written. This tells a damaged line from a torn one: no line
 written after a torn one can count it as durable.
 """

@@ -2,8 +2,8 @@
 
 What can be held. A push takes the backend's own lock, and Terraform refuses it under that lock when
 the stored state has another lineage, a newer serial, or the same serial with other content; since
-every push here raises the serial by one over what was last seen stored, a write by anyone else in
-between is never overwritten. What cannot: no command of Terraform holds a backend's lock for a
+every push here raises the serial by one over the last one seen, a write by anyone else in between
+is never overwritten. What cannot: no command of Terraform holds a backend's lock for a
 whole run. Two native runs in one working directory exclude each other by a lock file there; runs
 elsewhere, and Terraform itself, are noticed at the next push and not before.
 """

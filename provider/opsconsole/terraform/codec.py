@@ -64,7 +64,7 @@ class ObjectCodec:
     def decode_state(self, body: bytes) -> Attributes | None:
         """Return the wire value of a stored state's JSON.
 
-        Attributes that it lacks are null, and those that this version does not have are dropped:
+        Missing attributes are null, and attributes unknown to this version are dropped:
         another version of the provider may have written it.
 
         Raises:

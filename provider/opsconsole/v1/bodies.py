@@ -2,7 +2,7 @@
 
 Imported with the first answer, as pydantic takes a while to load. Types are JSON's own: no text is
 read as a number. A documented constant may be absent. A member that the run can do without counts
-as absent where it is of another type, so that one odd member hides no other.
+as absent if of another type, so that one odd member hides no other.
 """
 
 from __future__ import annotations

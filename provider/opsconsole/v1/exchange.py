@@ -104,7 +104,7 @@ class Operation:
 def can_be_id(value: object) -> bool:
     """Return whether a value can be an id, and so one segment of a path.
 
-    It cannot where it is not text, empty, a dot segment (which paths resolve away), too long for an
+    It cannot if it is not text, empty, a dot segment (which paths resolve away), too long for an
     address, or holds half a character.
     """
     if not isinstance(value, str) or not 0 < len(value) <= MOST_ID_CHARACTERS:

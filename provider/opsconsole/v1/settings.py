@@ -275,7 +275,7 @@ def tls_context(settings: Settings) -> ssl.SSLContext:
     """Return how to verify the console: TLS 1.2 or later.
 
     `ca_file` replaces the usual roots, which are the system's (SSL_CERT_FILE and SSL_CERT_DIR are
-    obeyed) and those of certifi. For plain http the usual roots are not loaded, because loading
+    obeyed) and certifi's. For plain http the usual roots are not loaded, because loading
     them takes milliseconds.
 
     Raises:

@@ -1,7 +1,7 @@
 """The graph of a page: hosts, what they carry and what they are reached by, and their ties.
 
-Ties are found by the console's ids; where an id is known only after apply, by what the resource
-depends on. In a crowded column boxes of one style become one.
+Ties are found by the console's ids; where an id is known only after apply, by the dependencies of
+the resource. In a crowded column boxes of one style become one.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _settable = partial(declarable, change=ChangeRule.REPLACE, lifted_by="agent_upda
 
 _CREDENTIAL_CONFIG = (
     Attribute("credential_id", "Id of the credential.", optional=True),
-    Attribute("credential_role", "What the credential is for.", optional=True),
+    Attribute("credential_role", "Purpose of the credential.", optional=True),
     Attribute("order", "Position among the agent's credentials.", Kind.INTEGER, optional=True),
     Attribute(
         "is_required", "Whether the agent cannot run without it.", Kind.BOOLEAN, optional=True
@@ -96,8 +96,8 @@ AGENT = ResourceDefinition(
         ),
         _settable(
             "credential_config",
-            "The credentials that the agent uses. The console may set what an entry leaves out; "
-            "that is no difference.",
+            "The credentials that the agent uses. The console may set fields that an entry leaves "
+            "out; that is no difference.",
             Kind.OBJECT_LIST,
             shown_description="The credentials that the agent uses.",
             attributes=_CREDENTIAL_CONFIG,

@@ -1,7 +1,7 @@
 """Ids in a program that no list shows: a plan warns of them, and the console decides.
 
 No operation lists all plugins: an id that no agent has may be right. Specialties have a list, which
-proves absence where it is whole; a key may still use what it cannot see.
+proves absence if whole; a key may still use what it cannot see.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ BLACKLISTED_COMMAND = ResourceDefinition(
     description=(
         "A command pattern that is refused at execution time. The console has no operation that "
         "creates or deletes one: the row of the declared `id` is adopted and updated, and removal "
-        "leaves the row where it is."
+        "leaves the row in place."
     ),
     ways={
         "create": (

@@ -44,7 +44,7 @@ from opsconsole.values import UNKNOWN, Attributes, changed_fields
 class PlannedHostNames:
     """The names of hosts that Terraform has planned to create and to delete, call after call.
 
-    Whichever plan is the second one gets the warning. The native engine sees a plan as a whole, and
+    The second plan gets the warning. The native engine sees a plan as a whole, and
     names addresses (`reconcile.duplicates`).
     """
 

@@ -1,5 +1,5 @@
 """One host on its way into the console: its import row, sending rows as a dry run, the verdict of a
-bulk import on each row, the host's state once it exists, and the reason where it was not created.
+bulk import on each row, the host's state once it exists, and the reason if it was not created.
 
 The document: POST /api/v1/hosts/batch. Only its answer shows whether a console honours `dry_run`,
 so the first dry run of a run goes alone, and nothing follows one that was not honoured. The base of

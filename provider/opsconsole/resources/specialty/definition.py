@@ -71,7 +71,7 @@ SPECIALTY = ResourceDefinition(
         declarable("key", "The key that the specialty is looked up by.", change=ChangeRule.REFUSE),
         _declared("name", "The specialty's name."),
         _declared("prompt", "The prompt that agents of this specialty work by."),
-        _declared("description", "What the specialty is for."),
+        _declared("description", "Purpose of the specialty."),
         _declared("execution_mode", "How agents of this specialty execute."),
         _declared("org_id", "The org that the specialty belongs to."),
         kept_locally(
