@@ -225,3 +225,4 @@ async def test_on_missing_decides_where_a_deletion_answers_404_and_nothing_can_b
     else:
         assert deleted.state is None
         assert not deleted.failed
+        assert "it cannot be read. It is removed from state." in told.detail

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import time
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from opsconsole.errors import AnswerLost
 from opsconsole.lifecycle import session
 from opsconsole.lifecycle.session import SingleFlight
+from opsconsole.lifecycle.uncertain import may_still_arrive
 from opsconsole.resources.lifecycles import Lifecycle
 from opsconsole.v1.settings import Settings
 from patience import until
@@ -53,6 +55,20 @@ async def test_nothing_is_sent_once_a_run_has_ended(steps_of, console):
     until(lambda: not console.traffic()["in_flight"])
     assert console.rows("hosts") == []
     assert console.request_counts().get("host_import", 0) <= 1
+
+
+@pytest.mark.parametrize(
+    ("sent", "may"),
+    [
+        (None, True),
+        ("yesterday", True),
+        ("2020-01-01T00:00:00+00:00", False),
+        (0, False),
+        (time.time() + 800, True),
+    ],
+)
+def test_a_create_may_arrive_within_900_seconds_or_if_its_time_is_not_known(sent, may):
+    assert may_still_arrive(sent) is may
 
 
 def test_a_host_that_nobody_deletes_is_waited_for_three_quiet_seconds(console, monkeypatch):

@@ -15,9 +15,11 @@ from outcomes import errors, warnings
         ("NaN", "NaN, which is not JSON"),
         ('"22"', "as target_port, where the document shows"),
         ("22.5", "as target_port, where the document shows"),
+        ('22, "tags": [1]', "holds [1] as tags, where the document shows"),
+        ('22, "tags": "a:1"', "as tags, where the document shows"),
     ],
 )
-async def test_a_number_that_is_none_is_no_defect_of_the_provider(steps_of, console, port, said):
+async def test_a_value_of_another_type_is_no_defect_of_the_provider(steps_of, console, port, said):
     hosts = steps_of("host")
     created = await hosts.create(name="a")
     text = f'{{"id": "{created.state["id"]}", "target_port": {port}}}'

@@ -108,7 +108,7 @@ class GuardedImports:
             else:
                 await self._end_refused(row, verdict, ids)
 
-        await each(list(waiting), judge_again, max(1, len(waiting)))
+        await each(list(waiting), judge_again, len(waiting))
 
     async def _import(self, rows: Sequence[HostRow]) -> None:
         """Import rows that passed the dry run."""
