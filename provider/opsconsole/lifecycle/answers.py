@@ -61,7 +61,7 @@ def _check_type(attribute: Attribute, value: Any) -> Value:
     elif kind is Kind.OBJECT_LIST and isinstance(value, list):
         return [_object(attribute, entry) for entry in value]
     raise UnexpectedAnswer(
-        f"The console's answer holds {brief(value)} as {attribute.name}, "
+        f"The console's answer holds {quote_value(value)} as {attribute.name}, "
         f"where the document shows a {kind.value}.",
         "Check that base_url names the console, and its version.",
     )
@@ -75,14 +75,14 @@ def compose(text: str) -> str:
 def _object(attribute: Attribute, entry: Any) -> dict[str, Value]:
     if not isinstance(entry, dict):
         raise UnexpectedAnswer(
-            f"The console's answer holds {brief(entry)} within {attribute.name}, "
+            f"The console's answer holds {quote_value(entry)} within {attribute.name}, "
             "where the document shows an object."
         )
     values: dict[str, Value] = dict.fromkeys(nested.name for nested in attribute.attributes)
     return values | values_shown(attribute.attributes, entry)
 
 
-def demand(name: str, answer: Mapping[str, Any]) -> None:
+def require_field(name: str, answer: Mapping[str, Any]) -> None:
     """Check that `answer` shows a field whose absence must not be taken for null.
 
     Raises:
@@ -95,7 +95,7 @@ def demand(name: str, answer: Mapping[str, Any]) -> None:
         )
 
 
-def brief(value: Any) -> str:
+def quote_value(value: Any) -> str:
     """Return a value of an answer as messages quote it."""
     text = repr(value[:60] if isinstance(value, str) else value)
     return text if len(text) <= 60 else f"{text[:57]}..."
@@ -142,7 +142,7 @@ Terraform writes the whole state after each change, so what each resource brings
 in full were a quarter of it. The list stays as it is: people's states refer to indexes in it."""
 
 
-def mismatch(
+def explain_mismatch(
     definition: ResourceDefinition, sent: Mapping[str, Any], answer: Mapping[str, Any]
 ) -> UnexpectedAnswer | None:
     """Return why `answer` is not the answer to the create of `sent`; None: it is.
@@ -157,10 +157,10 @@ def mismatch(
     if not differing:
         return None
     contrast = "; ".join(
-        f"{name} {brief(answer[name])}, not {brief(sent[name])}" for name in differing
+        f"{name} {quote_value(answer[name])}, not {quote_value(sent[name])}" for name in differing
     )
     return UnexpectedAnswer(
-        f"The console answered with another object ({brief(answer.get('id'))}): {contrast}."
+        f"The console answered with another object ({quote_value(answer.get('id'))}): {contrast}."
     )
 
 
@@ -251,16 +251,16 @@ class PrivateState(NamedTuple):
         content = {**self.extra, **known}
         return json.dumps(content, separators=(",", ":")).encode() if content else b""
 
-    def seeing(self, names: Iterable[str]) -> PrivateState:
+    def with_observed(self, names: Iterable[str]) -> PrivateState:
         """Return this with `names` observed too; this very one where it knows them."""
         observed = self.observed.union(names)
         return self if observed == self.observed else self._replace(observed=observed)
 
-    def dropping(self, kept: Mapping[str, Value]) -> PrivateState:
+    def with_not_kept(self, kept: Mapping[str, Value]) -> PrivateState:
         """Return this with the console's values in place of declared ones."""
         return self._replace(dropped={**self.dropped, **kept}) if kept else self
 
-    def having_declared(self, config: Attributes, names: Iterable[str]) -> PrivateState:
+    def with_declaration(self, config: Attributes, names: Iterable[str]) -> PrivateState:
         """Return this with what `config` declares for `names`."""
         return self._replace(
             declared={name: config.get(name) for name in names},
@@ -287,7 +287,7 @@ def _unpack(text: str) -> frozenset[str]:
     return frozenset(names).union(name for index, name in enumerate(_NAMES) if number >> index & 1)
 
 
-def merge(
+def merge_answer(
     attributes: Sequence[Attribute],
     prior: Attributes,
     private_state: PrivateState,
@@ -326,10 +326,12 @@ def merge(
             unseen.append(name)
             continue
         observed.append(name)
-    return state, private_state.seeing(observed), tuple(unseen)
+    return state, private_state.with_observed(observed), tuple(unseen)
 
 
-def calm(attributes: Iterable[Attribute], prior: Attributes, state: Attributes) -> Attributes:
+def ignore_volatile(
+    attributes: Iterable[Attribute], prior: Attributes, state: Attributes
+) -> Attributes:
     """Return `prior` where only volatile attributes differ from it, else `state`.
 
     A refresh that finds only `updated_at` (for an agent also `status`) changed keeps state's

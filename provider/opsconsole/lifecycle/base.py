@@ -22,7 +22,13 @@ from opsconsole.errors import (
     OpsconsoleError,
     Stopped,
 )
-from opsconsole.lifecycle.answers import PrivateState, calm, is_sentinel, merge, values_shown
+from opsconsole.lifecycle.answers import (
+    PrivateState,
+    ignore_volatile,
+    is_sentinel,
+    merge_answer,
+    values_shown,
+)
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
     CreateOutcome,
@@ -126,7 +132,7 @@ class BaseLifecycle(ABC):
             return Outcome(None, diagnostics=(error("The import id is empty", f"Use {form}."),))
         return Outcome(self.definition.empty() | {"id": import_id})
 
-    def unsaid(
+    def unplanned_warnings(
         self, request: DeleteRequest, diagnostics: tuple[Diagnostic, ...]
     ) -> tuple[Diagnostic, ...]:
         """Return the warnings of a removal, unless this command's plan gave them."""
@@ -141,11 +147,11 @@ class BaseLifecycle(ABC):
         before = PrivateState.decode(request.private)
         values = values_shown(self.answer_fields, answer)
         attributes = [attribute for attribute in self.answer_fields if attribute.name in values]
-        state, private_state, _ = merge(attributes, request.prior, before, values)
+        state, private_state, _ = merge_answer(attributes, request.prior, before, values)
         kept = request.private if private_state is before else private_state.encode()
-        return Outcome(calm(self.answer_fields, request.prior, state), kept)
+        return Outcome(ignore_volatile(self.answer_fields, request.prior, state), kept)
 
-    def introduce(self, state: Attributes, address: str) -> None:
+    def note_existing(self, state: Attributes, address: str) -> None:
         """Note a resource in state, which messages name and whose id no creation may take."""
         self.session.holders[self.definition.type_name, state["id"]] = address
 
@@ -256,7 +262,7 @@ class BaseLifecycle(ABC):
         await self.fetch(object_id)
         return True
 
-    def must_stay(self, summary: str, how: str, cause: Cause | None) -> Diagnostic | None:
+    def keep_if_missing(self, summary: str, how: str, cause: Cause | None) -> Diagnostic | None:
         """Return the error that keeps a missing object in state (`on_missing`), or None."""
         policy, setting = self.session.settings.on_missing_of(self.definition.name)
         if policy != "error":
@@ -268,7 +274,7 @@ class BaseLifecycle(ABC):
             cause=cause,
         )
 
-    def held_by_another(self, request: CreateRequest, object_id: str) -> Outcome | None:
+    def claim_object(self, request: CreateRequest, object_id: str) -> Outcome | None:
         """Hold an object that is to be adopted; return a refusal where another address holds it."""
         holder = self.session.hold(self.definition.type_name, object_id, request.address)
         if holder is None:
@@ -370,7 +376,7 @@ class BaseLifecycle(ABC):
             for attribute in proposal.refused
         ]
 
-    def kept_otherwise(
+    def report_differences(
         self, names: Sequence[str], asked: Attributes, kept: Attributes, *, creating: bool
     ) -> tuple[Diagnostic, ...]:
         """Report each attribute that the console stored otherwise than asked.
@@ -412,11 +418,11 @@ class BaseLifecycle(ABC):
             names = [item.name for item in self.definition.settable if not item.local]
         differing = unsatisfied_fields(state, values, [name for name in names if name in values])
         creating = request.prior is None
-        diagnostics = self.kept_otherwise(differing, state, values, creating=creating)
+        diagnostics = self.report_differences(differing, state, values, creating=creating)
         if differing and not creating:
             state |= {name: values[name] for name in unsatisfied_fields(state, values, values)}
-        declared = PrivateState.decode(request.private).having_declared(request.config, replacing)
-        private = merge(self.answer_fields, state, declared, values)[1].encode()
+        declared = PrivateState.decode(request.private).with_declaration(request.config, replacing)
+        private = merge_answer(self.answer_fields, state, declared, values)[1].encode()
         return Outcome(state, private, diagnostics)
 
     def values_of(self, answer: Mapping[str, Any]) -> Attributes:
@@ -429,9 +435,9 @@ class BaseLifecycle(ABC):
         """Return the outcome of reading an answer that shows one resource."""
         before = PrivateState.decode(private)
         values = values_shown(self.answer_fields, answer)
-        state, private_state, unseen = merge(self.answer_fields, prior, before, values)
+        state, private_state, unseen = merge_answer(self.answer_fields, prior, before, values)
         kept = private if private_state is before else private_state.encode()
-        return Outcome(calm(self.answer_fields, prior, state), kept, unobserved=unseen)
+        return Outcome(ignore_volatile(self.answer_fields, prior, state), kept, unobserved=unseen)
 
     @property
     def answer_fields(self) -> Sequence[Attribute]:

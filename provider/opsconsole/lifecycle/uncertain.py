@@ -33,7 +33,7 @@ from opsconsole.errors import (
 from opsconsole.lifecycle.answers import (
     PrivateState,
     confirm_deleted,
-    mismatch,
+    explain_mismatch,
     new_sentinel,
     values_shown,
 )
@@ -167,7 +167,7 @@ async def create_once(
         if problem.safe_to_repeat:
             raise
         return outcome_lost(steps, request, problem)
-    if other := judge(answer) or mismatch(steps.definition, body, answer):
+    if other := judge(answer) or explain_mismatch(steps.definition, body, answer):
         return outcome_lost(steps, request, other)
     try:
         return outcome_of(answer)
@@ -180,7 +180,7 @@ async def create_once(
             f"State holds what was declared; a later refresh shows the rest. {why.detail}".strip(),
             cause=why.cause,
         )
-        private = PrivateState().having_declared(request.config, ()).encode()
+        private = PrivateState().with_declaration(request.config, ()).encode()
         return Outcome(state, private, (diagnostic,))
 
 
@@ -189,7 +189,7 @@ async def update_once(
     operation: str,
     object_id: str,
     changes: Attributes,
-    demand: Callable[[Answer], Answer] = lambda answer: answer,
+    check: Callable[[Answer], Answer] = lambda answer: answer,
 ) -> Answer:
     """Update an object; if the answer is lost, read it, and return it where it shows the update.
 
@@ -198,13 +198,13 @@ async def update_once(
 
     Args:
         operation: The name of the operation that takes `changes`.
-        demand: Raises UnexpectedAnswer for an answer that lacks what it must show.
+        check: Raises UnexpectedAnswer for an answer that lacks what it must show.
 
     Raises:
         ConsoleError: The update had no effect, or nothing shows that it had.
     """
     try:
-        return demand(await steps.session.console.one(operation, object_id, body=changes))
+        return check(await steps.session.console.one(operation, object_id, body=changes))
     except ConsoleError as caught:
         if caught.safe_to_repeat:
             raise
@@ -298,7 +298,7 @@ async def settle_deletion(
         )
     else:
         summary = f"The {name} was deleted already, or is not visible to this key"
-        kept = steps.must_stay(summary, BY_404, problem.cause)
+        kept = steps.keep_if_missing(summary, BY_404, problem.cause)
         if kept is None:
             detail = f"{BY_404.removesuffix('.')}, and it cannot be read. It is removed from state."
             leaves = warning(summary, detail)

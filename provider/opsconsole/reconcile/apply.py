@@ -160,7 +160,7 @@ class Applier:
             console = self._providers.console_holding(item)
             for key, lifecycle in self._providers.opened.items():
                 if console_of(key) == console:
-                    lifecycle.resources[item.type_name].introduce(item.before, item.address)
+                    lifecycle.resources[item.type_name].note_existing(item.before, item.address)
 
     def _report_unguarded(self) -> list[Diagnostic]:
         """Fail a run whose dry runs were ignored: on a host the error would taint what exists."""

@@ -53,7 +53,7 @@ def missing(
     definition = steps.definition
     summary = f"The {steps.name(request.prior)} is {_UNSEEN}"
     cause = None if problem is None else problem.cause
-    kept = steps.must_stay(summary, how, cause)
+    kept = steps.keep_if_missing(summary, how, cause)
     if kept is not None:
         return request.leave_unchecked(_UNSEEN, kept, cause=cause)
     # What else leaves state, without a read and a warning of its own.

@@ -18,7 +18,7 @@ from opsconsole.errors import (
     Stopped,
     UnexpectedAnswer,
 )
-from opsconsole.lifecycle.answers import PrivateState, mismatch
+from opsconsole.lifecycle.answers import PrivateState, explain_mismatch
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
@@ -45,7 +45,7 @@ from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.uncertain import create_once, delete_once, update_once
 from opsconsole.resources import AGENT
-from opsconsole.resources.agent.doubts import doubts_of_agent
+from opsconsole.resources.agent.likely_ids import doubts_of_agent
 from opsconsole.resources.agent.rules import (
     judge_creation,
     judge_move,
@@ -106,7 +106,7 @@ class AgentLifecycle(SingleCreation):
         name = self.name(prior, request.address)
         return judge_removal(name, prior, request.removal, deletable=self._deletable)
 
-    def introduce(self, state: Attributes, address: str) -> None:
+    def note_existing(self, state: Attributes, address: str) -> None:
         """Let messages about a specialty name the agents in state that carry it."""
         self.session.meet([_known_agent(state, address)])
 
@@ -254,7 +254,7 @@ class AgentLifecycle(SingleCreation):
             if entry.get("id") not in held and entry.get("status") != "archived"
         ]
         possible = [
-            [entry for entry in free if mismatch(AGENT, item.planned, entry) is None]
+            [entry for entry in free if explain_mismatch(AGENT, item.planned, entry) is None]
             for item in lost
         ]
         claims = Counter(str(entry.get("id")) for entries in possible for entry in entries)
@@ -389,7 +389,7 @@ class AgentLifecycle(SingleCreation):
             known = _known_agent(prior, request.address)
             self.session.released[known.id] = known
             self.session.meet([known])
-        return Outcome(None, diagnostics=self.unsaid(request, diagnostics))
+        return Outcome(None, diagnostics=self.unplanned_warnings(request, diagnostics))
 
     async def is_there(self, object_id: str) -> bool:
         """Read whether an agent is there and not archived; raises where reading does not tell."""

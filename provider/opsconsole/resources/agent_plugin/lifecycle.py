@@ -39,7 +39,7 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import AGENT, AGENT_PLUGIN
-from opsconsole.resources.agent.doubts import doubtful_plugins
+from opsconsole.resources.agent.likely_ids import doubtful_plugins
 from opsconsole.resources.agent_plugin.definition import PLUGIN_FIELDS
 from opsconsole.resources.host.reading import read_host, reading_operation
 from opsconsole.resources.missing import (

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ApiError, Forbidden, NotFound, UnexpectedAnswer
-from opsconsole.lifecycle.answers import demand, values_shown
+from opsconsole.lifecycle.answers import require_field, values_shown
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.interface import (
     CreateRequest,
@@ -131,7 +131,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
         if row_id is None:
             return await self._create_row(request)
         row = await self._row(row_id)
-        return self.held_by_another(request, row_id) or await self._write(row_id, row, request)
+        return self.claim_object(request, row_id) or await self._write(row_id, row, request)
 
     async def _create_row(self, request: CreateRequest) -> Outcome:
         planned = request.planned
@@ -172,7 +172,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior = request.prior
         if not self.session.console.has("blacklist_delete"):
-            return Outcome(None, diagnostics=self.unsaid(request, self._leaving(prior)))
+            return Outcome(None, diagnostics=self.unplanned_warnings(request, self._leaving(prior)))
         await self.session.before_write("delete", [request])
         return (await delete_once(self, request, "blacklist_delete")).outcome
 
@@ -184,7 +184,7 @@ def whole_row(answer: Mapping[str, Any]) -> Mapping[str, Any]:
         UnexpectedAnswer: It lacks one that a change is judged by, or `pattern` is null.
     """
     for name in ("pattern", "org_id", "description"):
-        demand(name, answer)
+        require_field(name, answer)
     if answer["pattern"] is None:
         raise UnexpectedAnswer(
             "The console's answer holds null as pattern, where the document shows a string.",

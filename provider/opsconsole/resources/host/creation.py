@@ -34,12 +34,12 @@ from opsconsole.resources.host.rows import (
     adopt,
     all_created,
     answered_as_dry_run,
-    created_all_the_same,
-    created_as,
+    created_by_dry_run,
     dry_run,
     half_of_refused,
     not_created,
     read_back,
+    unread_outcome,
     verdicts,
     was_created,
 )
@@ -51,7 +51,7 @@ _CHUNKS_AT_A_TIME = 2
 """While one chunk is read back the next is imported; more would only queue at the console."""
 
 
-class GuardedImports:
+class BulkCreate:
     """The guarded imports of one creation.
 
     `steps` are the host's steps, whose names and messages it shares.
@@ -231,7 +231,7 @@ class GuardedImports:
         Returns:
             The rows whose id is that of another host: an answer may swap the ids.
         """
-        bare = [(row.request, created_as(row, host_id)) for row, host_id in created.items()]
+        bare = [(row.request, unread_outcome(row, host_id)) for row, host_id in created.items()]
         if bare:
             await self._report(bare, last=False)
 
@@ -322,7 +322,7 @@ class GuardedImports:
     async def _end(self, row: HostRow, outcome: Outcome) -> None:
         outcome = outcome.with_diagnostics(*row.notes) if row.notes else outcome
         if self._rehearsal:
-            outcome = created_all_the_same(self._name(row), outcome)
+            outcome = created_by_dry_run(self._name(row), outcome)
         row.outcome = outcome
         await self._report([(row.request, outcome)])
 

@@ -33,9 +33,9 @@ from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.uncertain import delete_once, update_once
 from opsconsole.phrases import plural
 from opsconsole.resources import HOST
-from opsconsole.resources.host.creation import GuardedImports
+from opsconsole.resources.host.creation import BulkCreate
 from opsconsole.resources.host.reading import note_refused_read, read_host, reading_operation
-from opsconsole.resources.host.rows import REPLACING, UPDATABLE
+from opsconsole.resources.host.rows import CREATION_ONLY, UPDATABLE
 from opsconsole.resources.host.settling import settle_host_creates
 from opsconsole.resources.missing import missing, refused_read, warn_abandoned
 from opsconsole.values import UNKNOWN, Attributes, changed_fields
@@ -87,7 +87,7 @@ class HostLifecycle(BaseLifecycle):
 
     async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
         """Create hosts by guarded bulk imports; each row succeeds or fails on its own."""
-        await GuardedImports(self, report).run(requests)
+        await BulkCreate(self, report).run(requests)
 
     async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome]:
         """Let the console judge the rows of hosts by a dry run; nothing is created.
@@ -103,7 +103,7 @@ class HostLifecycle(BaseLifecycle):
         ) -> None:
             found.update((id(request), outcome) for request, outcome in results if last)
 
-        rehearsal = GuardedImports(self, keep, rehearsal=True)
+        rehearsal = BulkCreate(self, keep, rehearsal=True)
         await rehearsal.run(requests[:1])
         await rehearsal.run(requests[1:])
         return [found.get(id(request), Outcome(None)) for request in requests]
@@ -179,7 +179,7 @@ class HostLifecycle(BaseLifecycle):
             return outcome
         # The declaration may be of what state held though no apply took it: after an import, or
         # where it followed the console.
-        changed = changed_fields(request.prior, outcome.state, REPLACING)
+        changed = changed_fields(request.prior, outcome.state, CREATION_ONLY)
         held = {name: request.prior[name] for name in changed if request.prior[name] is not None}
         if not held:
             return outcome
@@ -187,9 +187,9 @@ class HostLifecycle(BaseLifecycle):
         private_state = before._replace(overtaken={**before.overtaken, **held})
         return outcome._replace(private=private_state.encode())
 
-    def introduce(self, state: Attributes, address: str) -> None:
+    def note_existing(self, state: Attributes, address: str) -> None:
         """Let no creation take the id of a host in state."""
-        super().introduce(state, f"{address} in state")
+        super().note_existing(state, f"{address} in state")
 
     async def _update(self, request: UpdateRequest) -> Outcome:
         prior, planned = request.prior, request.planned
@@ -197,19 +197,19 @@ class HostLifecycle(BaseLifecycle):
         if changes:
             await self.session.before_write("update", [request])
             answer = await update_once(self, "host_update", prior["id"], changes)
-            outcome = self.outcome_of_write(request, answer, changes, prior, REPLACING)
+            outcome = self.outcome_of_write(request, answer, changes, prior, CREATION_ONLY)
         else:
             before = PrivateState.decode(request.private)
-            declared = before.having_declared(request.config, REPLACING)
+            declared = before.with_declaration(request.config, CREATION_ONLY)
             outcome = Outcome(fill_unknown(self.definition, planned, prior), declared.encode())
         private_state = PrivateState.decode(outcome.private)
         # Declared values that the console shows as null, and that no update can set.
         unkept = (
             name
-            for name in REPLACING
+            for name in CREATION_ONLY
             if prior[name] is None and planned[name] is not None and name in private_state.observed
         )
-        private = private_state.dropping(dict.fromkeys(unkept)).encode()
+        private = private_state.with_not_kept(dict.fromkeys(unkept)).encode()
         return outcome._replace(private=private)
 
     async def fetch(self, object_id: str) -> Mapping[str, Any]:
@@ -224,7 +224,7 @@ class HostLifecycle(BaseLifecycle):
             self.session.release_host(host_id)
             # No deletion needs to wait for its agents.
             self.session.end_host_delete(host_id, deleted=False)
-            stays = self.unsaid(request, (warn_abandoned(self.name(prior)),))
+            stays = self.unplanned_warnings(request, (warn_abandoned(self.name(prior)),))
             return Outcome(None, diagnostics=stays)
         if host_id in self.session.adopted_hosts:
             self.session.end_host_delete(host_id, deleted=False)

@@ -28,7 +28,7 @@ from opsconsole.errors import (
     UnexpectedAnswer,
     UserError,
 )
-from opsconsole.lifecycle.answers import PrivateState, mismatch, values_shown
+from opsconsole.lifecycle.answers import PrivateState, explain_mismatch, values_shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, fill_unknown
 from opsconsole.lifecycle.session import Session
@@ -44,7 +44,7 @@ IGNORED = "The console's answer to a dry run did not say dry_run: true"
 ROWS_COUNT = f"{IGNORED}, so its rows count as imported"
 UNPROTECTED = "A dry run does not protect imports on this console: ask its operator."
 
-REPLACING = tuple(a.name for a in HOST.settable if a.change is ChangeRule.REPLACE)
+CREATION_ONLY = tuple(a.name for a in HOST.settable if a.change is ChangeRule.REPLACE)
 """The attributes of which only a new host can have another value."""
 
 UPDATABLE = tuple(a.name for a in HOST.settable if a.change is ChangeRule.UPDATE)
@@ -207,9 +207,9 @@ class HostRow:
         return self.request.address or f"{self.fields['name']} (row {self.number})"
 
 
-def created_as(row: HostRow, host_id: str) -> Outcome:
+def unread_outcome(row: HostRow, host_id: str) -> Outcome:
     """Return the outcome of a host that the console has created and that was not read yet."""
-    private = PrivateState().having_declared(row.request.config, REPLACING).encode()
+    private = PrivateState().with_declaration(row.request.config, CREATION_ONLY).encode()
     return Outcome(fill_unknown(HOST, row.request.planned, {"id": host_id}), private)
 
 
@@ -227,20 +227,20 @@ async def read_back(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome
         OtherHost: The host is not the one of this row.
     """
     if not reading_operation(steps.session):
-        return created_as(row, host_id)
+        return unread_outcome(row, host_id)
     try:
         answer = await read_host(steps.session, host_id)
         # The import's verdict gave the id: another org means that the console did not keep it.
         sent = {name: value for name, value in row.fields.items() if name != "org_id"}
-        if other := mismatch(HOST, sent, answer):
+        if other := explain_mismatch(HOST, sent, answer):
             raise OtherHost(other.message, other.remedy)
         return outcome_of_answer(steps, row, host_id, answer)
     except OtherHost:
         raise
     except Stopped:
-        return created_as(row, host_id)
+        return unread_outcome(row, host_id)
     except Exception as problem:
-        bare = created_as(row, host_id)
+        bare = unread_outcome(row, host_id)
         if isinstance(problem, BadRequest) and not steps.session.console.has("host_get"):
             found = note_refused_read(steps.session, host_id, problem)
             if steps.session.host_reading_refused:
@@ -268,11 +268,11 @@ def outcome_of_answer(
     """
     values, config = values_shown(HOST.answer_fields, answer), row.request.config
     declared = [name for name in HOST.names if config.get(name) is not None]
-    outcome = steps.outcome_of_write(row.request, answer, declared, {"id": host_id}, REPLACING)
+    outcome = steps.outcome_of_write(row.request, answer, declared, {"id": host_id}, CREATION_ONLY)
     state = outcome.state or {}
-    fixed = [name for name in REPLACING if name in declared]
+    fixed = [name for name in CREATION_ONLY if name in declared]
     differing = changed_fields(state, values, [name for name in fixed if name in values])
-    dropped = PrivateState.decode(outcome.private).dropping({n: values[n] for n in differing})
+    dropped = PrivateState.decode(outcome.private).with_not_kept({n: values[n] for n in differing})
     outcome = Outcome(state, dropped.encode(), (*diagnostics, *outcome.diagnostics))
     unshown = [name for name in fixed if name not in values]
     if unshown:
@@ -294,13 +294,13 @@ async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
     """
     name = steps.name(row.request.config | {"id": host_id}, row.request.address)
     declared = [
-        item for item in (*UPDATABLE, *REPLACING) if row.request.config.get(item) is not None
+        item for item in (*UPDATABLE, *CREATION_ONLY) if row.request.config.get(item) is not None
     ]
     try:
         answer, diagnostics = await _read_held(steps.session, host_id)
         held = values_shown(HOST.answer_fields, answer)
         differing = changed_fields(held, row.request.planned, declared)
-        fixed = [item for item in differing if item in REPLACING and item in held]
+        fixed = [item for item in differing if item in CREATION_ONLY and item in held]
         if fixed:
             return Outcome(None, diagnostics=(_cannot_adopt(name, fixed, row, held),))
         changes = {item: row.request.planned[item] for item in differing if item in UPDATABLE}
@@ -390,7 +390,7 @@ def not_created(
     return error(f"The console would not create the {name}", f"{detail} {remedy}")
 
 
-def created_all_the_same(name: str, outcome: Outcome) -> Outcome:
+def created_by_dry_run(name: str, outcome: Outcome) -> Outcome:
     """Return the outcome of a row that the console created in a dry run."""
     state = outcome.state or {}
     if state.get("id") is None:

@@ -139,7 +139,7 @@ class SpecialtyLifecycle(SingleCreation):
             )
             return Outcome(None, diagnostics=(moved,))
         row = self.definition.empty() | found
-        return self.held_by_another(request, row["id"]) or await self._write(request, row)
+        return self.claim_object(request, row["id"]) or await self._write(request, row)
 
     async def _create_new(self, request: CreateRequest) -> Outcome:
         outcome = await create_once(
@@ -161,7 +161,7 @@ class SpecialtyLifecycle(SingleCreation):
         if not changes:
             return self.outcome_of_write(request, row)
         if not self.session.console.has("specialty_update"):
-            found = self.kept_otherwise(list(changes), request.planned, row, creating=False)
+            found = self.report_differences(list(changes), request.planned, row, creating=False)
             return Outcome(request.prior, request.private, found)
         await self.session.before_write("update", [request])
         answer = await update_once(self, "specialty_update", row["id"], changes)
@@ -171,7 +171,7 @@ class SpecialtyLifecycle(SingleCreation):
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior = request.prior
         if self.definition.is_abandoned(prior):
-            stays = self.unsaid(request, (warn_abandoned(self.name(prior)),))
+            stays = self.unplanned_warnings(request, (warn_abandoned(self.name(prior)),))
             return Outcome(None, diagnostics=stays)
         await self.session.before_write("delete", [request])
         deadline = asyncio.get_running_loop().time() + _delete_timeout(prior)
