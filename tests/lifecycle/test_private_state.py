@@ -21,7 +21,7 @@ def test_what_is_written_is_read(observed, kept, declared):
 
 
 def test_a_whole_host_takes_a_few_bytes() -> None:
-    seen = PrivateState().seeing(item.name for item in HOST.answer_fields)
+    seen = PrivateState().with_observed(item.name for item in HOST.answer_fields)
     # A new attribute is written by its name until it has a bit.
     assert len(seen.encode()) < 2 * len(HOST.answer_fields)
 

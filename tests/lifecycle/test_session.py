@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import time
 from typing import Any
 
 import pytest
@@ -64,7 +63,7 @@ async def test_nothing_is_sent_once_a_run_has_ended(steps_of, console):
         ("yesterday", True),
         ("2020-01-01T00:00:00+00:00", False),
         (0, False),
-        (time.time() + 800, True),
+        (2**40, True),
     ],
 )
 def test_a_create_may_arrive_within_900_seconds_or_if_its_time_is_not_known(sent, may):
