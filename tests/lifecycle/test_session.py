@@ -56,6 +56,14 @@ async def test_nothing_is_sent_once_a_run_has_ended(steps_of, console):
     assert console.request_counts().get("host_import", 0) <= 1
 
 
+async def test_the_first_failure_of_several_is_raised():
+    async def fail(number: int) -> None:
+        raise ValueError(number)
+
+    with pytest.raises(ValueError, match="1"):
+        await session.each([1, 2, 3], fail, 1)
+
+
 @pytest.mark.parametrize(
     ("sent", "may"),
     [

@@ -20,6 +20,7 @@ from opsconsole.state.backend import LocalBackend, local_path, workspace_of, wri
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import backend_for, open_state
+from opsconsole.state.rescue import rescue
 from opsconsole.state.session import StateSession
 
 Host = Callable[..., InstanceObject]
@@ -358,3 +359,18 @@ def test_the_selected_workspace_is_terraforms(tmp_path, monkeypatch):
     assert workspace_of(tmp_path) == "noted"
     monkeypatch.setenv("TF_WORKSPACE", "chosen")
     assert workspace_of(tmp_path) == "chosen"
+
+
+def test_a_rescue_that_runs_out_of_room_leaves_nothing_behind(working_directory, monkeypatch):
+    other = working_directory / "other"
+    other.mkdir()
+    real, failing = os.fsync, iter([True])
+
+    def fail_once(descriptor: int) -> None:
+        if next(failing, False):
+            raise OSError(28, "No space left on device")
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fail_once)
+    assert rescue(b"{}", other) == other / "errored.tfstate"
+    assert not (working_directory / "errored.tfstate").exists()
