@@ -35,16 +35,6 @@ def ids(state: State) -> dict[str, str]:
     return {address: item.attributes["id"] for address, item in found.items() if item}
 
 
-async def test_state_is_written_while_changes_go_on(session, state_path, host):
-    with session() as opened:
-        for number in range(50):
-            opened.state.put(f"opsconsole_host.h{number}", host(number))
-            await asyncio.gather(opened.flush(), opened.checkpoint())
-            assert len(stored(state_path)) >= number
-    assert len(stored(state_path)) == 50
-    assert stored(state_path).serial == 50
-
-
 async def test_open_intents_wait_until_the_user_tells(session, state_path, host):
     with session() as opened:
         lost = opened.intend("opsconsole_agent.a", "POST /api/v1/agents", {"name": "a"})
@@ -135,13 +125,6 @@ def test_a_journal_that_cannot_be_removed_for_good_is_the_only_error(
     with pytest.raises(UserError, match=r"Cannot remove .*the disk failed"):
         opened.close()
     assert not info_file(state_path).exists()
-
-
-def test_an_error_inside_does_not_keep_state_from_being_written(session, host, state_path):
-    with pytest.raises(ZeroDivisionError), session() as opened:
-        opened.state.put(WEB, host(1))
-        _ = 1 / 0
-    assert ids(stored(state_path)) == {WEB: "hst_0001"}
 
 
 @pytest.mark.parametrize("content", [b"{", b'{"version": 5}'])
