@@ -29,10 +29,10 @@ import sys
 from opsconsole.terraform.main import main
 sys.exit(main())
 """
-_LEFT_OUT = (
+LEFT_OUT = (
     *("PyInstaller", "_distutils_hack", "pip", "pydoc", "setuptools", "tkinter", "unittest"),
-    # Packages of the commands, which libraries of the provider import where they find them.
-    *("pydantic", "pydantic_core", "pygments", "rich", "uvloop"),
+    # Packages of the commands. Libraries of the provider import some where they find them.
+    *("pygments", "rich", "uvloop"),
 )
 _OLDEST = (1980, 1, 1, 0, 0, 0)
 """The time of every member: the same content gives the same archive."""
@@ -60,7 +60,7 @@ def freeze(python: Path, work: Path) -> Path:
     command += [f"--specpath={work}"]
     # What is imported by its name.
     command.append("--collect-submodules=opsconsole.resources")
-    command += [f"--exclude-module={name}" for name in _LEFT_OUT]
+    command += [f"--exclude-module={name}" for name in LEFT_OUT]
     # Both make the same input give the same bytes.
     environment = {**os.environ, "PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": "315532800"}
     subprocess.run([*command, str(entry)], check=True, env=environment)

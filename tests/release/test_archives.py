@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from scripts.cdktn_twin import rename
-from scripts.release.archive import pack, this_platform
+from scripts.release.archive import LEFT_OUT, pack, this_platform
 from scripts.release.environments import make_environment
 from scripts.release.publication import (
     MANIFEST,
@@ -155,6 +155,18 @@ def test_a_strict_type_checker_sees_the_constructs_in_the_wheel(wheel, tmp_path,
     program.write_text(rename(source.read_text("utf-8")), "utf-8")
     monkeypatch.chdir(tmp_path)
     assert_refused_lines(program, f"--python-executable={python}")
+
+
+def test_the_provider_imports_nothing_that_its_archive_leaves_out():
+    program = f"""
+import pkgutil, sys
+sys.modules.update(dict.fromkeys({LEFT_OUT!r}))
+import opsconsole.lifecycle, opsconsole.resources, opsconsole.terraform, opsconsole.v1
+for room in (opsconsole.lifecycle, opsconsole.resources, opsconsole.terraform, opsconsole.v1):
+    for module in pkgutil.walk_packages(room.__path__, room.__name__ + "."):
+        __import__(module.name)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 @pytest.mark.release
