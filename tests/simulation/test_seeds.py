@@ -11,6 +11,8 @@ SEEDS = [
     (300000, ["step 0.0"]),
     # A run sent a call though the flush of its intent had failed for another caller.
     (600977, ["step 2.2", "step 2.1"]),
+    # A journal held a change of a host that another run had replaced since: no command went on.
+    (709155, ["step 2.1", "agent-10", "agent-9"]),
 ]
 
 

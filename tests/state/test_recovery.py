@@ -150,7 +150,10 @@ EDITS: dict[str, tuple[Callable[[State, Host], None], dict[str, str]]] = {
         lambda state, host: state.put(C, host(3, name="imported")),
         {A: "new", C: "imported"},
     ),
-    "replaced the updated one": (lambda state, host: state.put(A, host(8)), {}),
+    "replaced the updated one": (
+        lambda state, host: state.put(A, host(8)),
+        {A: "host-8", C: "host-3"},
+    ),
     "made another one there": (lambda state, host: state.put(C, host(7)), {}),
 }
 

@@ -64,6 +64,8 @@ READER = "reader"
 EPOCH = 1_750_000_000.0
 ORIGIN = "http://127.0.0.1:9"
 FOLDERS = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
+# The first use in a process tries the folder with a file, which would be points of one world.
+tempfile.gettempdir()
 
 _PARSER_OF = cache(opsconsole.cli.main.build_parser)
 """Making parsers would be a fifth of the time."""

@@ -200,9 +200,12 @@ def _must_apply(state: State, first: StateChange, last: StateChange, settled: Se
     if now == after or after is None:
         # It knows the object already; or it was removed here, and someone made another since.
         return now == before and after is None
+    if after == before:
+        # It changed an object that someone removed or replaced since.
+        return False
     if now is None:
-        # It was there, and someone removed it. A replacement is another object: do not forget it.
-        return after != before
+        # Someone removed its predecessor. This is another object: do not forget it.
+        return True
     raise UserError(
         f"{last.address} is {now} in the state, and a run that crashed made it {after}.",
         "Move the journal away, remove one of the two from the console, and import the other.",
