@@ -26,6 +26,11 @@ def test_state_says_what_is_created_before_it_is_destroyed(native):
 
     native.apply(hosts(jump=first, web={**web, "knowledge": "k"}))
     assert flags(native) == {"jump": True, "web": False}
+    native.apply(
+        hosts(jump={}, web={**web, "knowledge": "k", "depends_on": ["opsconsole_host.a"]}, a={})
+    )
+    [web] = [item["instances"][0] for item in native.state["resources"] if item["name"] == "web"]
+    assert web["dependencies"] == ["opsconsole_host.a", "opsconsole_host.jump"]
 
 
 def test_an_output_that_becomes_sensitive_is_changed(native):

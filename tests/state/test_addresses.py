@@ -45,12 +45,12 @@ def test_a_resource_is_its_instances_without_the_key():
     assert str(Address.parse('module.a["x"].x.y[2]').resource) == 'module.a["x"].x.y'
 
 
-def test_dependencies_have_no_keys():
-    assert Address.parse('module.a["x"].x.y[2]').config == "module.a.x.y"
-
-
 @pytest.mark.parametrize(
-    "text", ["", "web", "a.b.c", "a.b[", "a.b[x]", 'a.b["x]', "a.b[-1]", "module.a", 'a.b["\\x"]']
+    "text",
+    [
+        *("", "web", "a.b.c", "a.b[", "a.b[x]", 'a.b["x]', "a.b[-1]", "module.a", 'a.b["\\x"]'),
+        'a.b["\\U00110000"]',
+    ],
 )
 def test_what_is_no_address_is_refused(text):
     with pytest.raises(UserError, match="not a resource address"):
