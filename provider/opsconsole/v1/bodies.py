@@ -106,7 +106,7 @@ class Body(BaseModel):
         try:
             return cls.model_validate(answer)
         except ValidationError as error:
-            [problem, *_] = error.errors(include_url=False, include_input=False)
+            [problem, *_] = error.errors()
         # Raised outside of `except`: the error holds the answer.
         place = ".".join(map(str, problem["loc"]))
         raise WrongShape(f"no {cls.title} ({place}: {problem['msg']})")
