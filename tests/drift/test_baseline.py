@@ -272,10 +272,7 @@ def test_an_accepted_plugin_is_not_called_unused_unseen(fault, ground, world):
     ("text", "said"),
     [
         ("version: 1\nversion: 1\naccept: []", 'the key "version" is declared twice'),
-        (
-            "version: 1\naccept:\n- {address: a, reason: b, reason: c}",
-            'line 3: the key "reason" is',
-        ),
+        ("version: 1\naccept:\n- {address: a, reason: b, reason: c}", 'line 3: the key "reason"'),
         ("version: 1\naccept: " + "[" * 5000 + "]" * 5000, "nested too deeply"),
         ("version: 1\naccept: " + "[" * 400_000, "nested too deeply"),
         ("version: 1\naccept: " + "{a: " * 200_000, "nested too deeply"),
