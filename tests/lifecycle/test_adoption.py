@@ -120,6 +120,15 @@ async def test_an_adoption_says_what_it_changed(steps_of, console, declared, sai
     assert console.request_counts() == {"host_import": 1, "host_update": updates}
 
 
+async def test_an_adoption_whose_answer_is_lost_is_read(steps_of, console):
+    there = console.create("hosts", name="old", knowledge="before")
+    console.fault(operation="host_update", skip=1, kind="reset_after")
+    adopted = await steps_of("host", on_existing_host="adopt").create(name="old", knowledge="after")
+
+    assert errors(adopted) == []
+    assert (adopted.state["id"], adopted.state["knowledge"]) == (there["id"], "after")
+
+
 async def test_an_adoption_whose_update_is_refused_says_so(steps_of, console):
     console.create("hosts", name="old", knowledge="before")
     console.fault(operation="host_update", skip=1, status=403, code="FORBIDDEN")

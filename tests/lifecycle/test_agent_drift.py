@@ -132,3 +132,18 @@ async def test_nothing_is_detached_from_an_agent_that_is_gone(steps_of, console,
 
     assert (removed.state, removed.diagnostics) == (None, ())
     assert console.traffic()["total"] == 0
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+async def test_an_agent_that_is_shown_stays_though_the_list_of_its_plugins_is_not(
+    steps_of, console
+):
+    host, plugins = console.create("hosts", name="web")["id"], ["plg_disk"]
+    agents = steps_of("agent")
+    made = await agents.create(host_id=host, specialty_id="spc_linux", plugin_ids=plugins)
+    console.fault(kind="not_found", operation="plugin_list")
+
+    read = await agents.read(made)
+
+    assert read.state == made.state
+    assert "answers 404 to the list of its plugins" in read.diagnostics[0].detail

@@ -194,15 +194,6 @@ async def test_callers_share_one_write(tmp_path, monkeypatch):
     assert found == [changed(str(number)) for number in range(200)]
 
 
-def test_two_runs_never_write_one_journal(tmp_path):
-    journal = Journal.create(tmp_path / "j")
-    for attempt in (Journal.create, Journal.resume):
-        with pytest.raises(UserError, match="Another run of opsconsole is in progress"):
-            attempt(tmp_path / "j")
-    journal.close()
-    Journal.resume(tmp_path / "j")[0].close()
-
-
 @pytest.mark.parametrize("torn", [b"", b"0123", b"deadbeef 5 0 {}\n" * 40, b"\0" * 5000])
 def test_a_resumed_journal_goes_on_behind_the_torn_end(tmp_path, torn):
     path = tmp_path / "j"

@@ -187,21 +187,6 @@ async def test_the_cost_of_writing_state_is_linear(clock, tmp_path, host):
     assert large <= 6 * small
 
 
-async def test_small_states_are_written_every_500_changes_or_5_seconds(clock, state_path, host):
-    backend = Counting(state_path, clock, each=0.0)
-    with open_state(backend, Cadence()) as opened:
-        for number in range(2_000):
-            opened.state.put(f"opsconsole_host.h{number}", host(number))
-            await opened.checkpoint_if_due()
-        assert [count for _, count in backend.writes] == [500, 1000, 1500, 2000]
-        opened.state.remove("opsconsole_host.h0")
-        assert not await opened.checkpoint_if_due()
-        clock.time += 5
-        assert await opened.checkpoint_if_due()
-        clock.time += 50
-        assert not await opened.checkpoint_if_due()
-
-
 @pytest.mark.parametrize(
     ("changes", "since", "cost", "due"),
     [

@@ -67,6 +67,8 @@ from opsconsole.values import UNKNOWN, Attributes, changed_fields
 _CREATED_ARCHIVED = "created_archived"
 """Remembered of an agent that the answer to its creation showed archived: it stays in state."""
 
+_PLUGINS_NOT_SHOWN = "the console shows the agent, and answers 404 to the list of its plugins"
+
 
 class AgentLifecycle(SingleCreation):
     """The steps of `opsconsole_agent`."""
@@ -181,14 +183,15 @@ class AgentLifecycle(SingleCreation):
         unseen = [name for name in outcome.unobserved if name != "plugin_ids"]
         try:
             listing = listing or await self.session.plugins(agent_id)
-        except Forbidden as problem:
-            found = refusal(
-                f"The plugin_ids of the {self.name(state)}", PLUGINS_NOT_PERMITTED, problem
-            )
+        except (Forbidden, NotFound) as problem:
+            # The agent was shown: a 404 says that its list is not visible to this key.
+            forbidden = isinstance(problem, Forbidden)
+            reason = PLUGINS_NOT_PERMITTED if forbidden else _PLUGINS_NOT_SHOWN
+            found = refusal(f"The plugin_ids of the {self.name(state)}", reason, problem)
             return outcome.with_diagnostics(found)._replace(
                 state=state,
                 unobserved=(*unseen, "plugin_ids"),
-                reason=PLUGINS_NOT_PERMITTED,
+                reason=reason,
                 cause=problem.cause,
             )
         attached = set(attached_ids(listing))

@@ -33,6 +33,7 @@ from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, fill_unknown
 from opsconsole.lifecycle.session import Session
 from opsconsole.lifecycle.translate import diagnose
+from opsconsole.lifecycle.uncertain import update_once
 from opsconsole.resources import HOST
 from opsconsole.resources.host.reading import note_refused_read, read_host, reading_operation
 from opsconsole.values import changed_fields
@@ -306,7 +307,7 @@ async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
         changes = {item: row.request.planned[item] for item in differing if item in UPDATABLE}
         if changes:
             await steps.session.before_write("update", [row.request])
-            answer = await steps.session.console.one("host_update", host_id, body=changes)
+            answer = await update_once(steps, "host_update", host_id, changes)
         diagnostics = (*diagnostics, _warn_adopted(name, list(changes), known=bool(held)))
         steps.session.adopted_hosts.add(host_id)
         return outcome_of_answer(steps, row, host_id, answer, diagnostics)
