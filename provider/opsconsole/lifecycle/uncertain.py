@@ -2,7 +2,8 @@
 
 How each write is settled, and the result if it stays unknown:
 
-    create of a host    a dry run of its row (`host.settling`)    state, under a sentinel id
+    create of a host    a dry run of its row: `host.creation`,    state, under a sentinel id
+                        in a later run `host.settling`
     other creates       a list of all, where there is one         state, under a sentinel id
     update              one read that shows the new values        an error
     delete              one read: 404, or the object              an error; it stays in state

@@ -206,7 +206,7 @@ class Client:
     ) -> Reply:
         """Send one request, once, and return its answer, an error too, without known secrets.
 
-        `shaped` interprets the answer.
+        `check_shape` interprets the answer.
 
         Raises:
             ConsoleError: no whole answer came.
