@@ -1,8 +1,8 @@
 """Runs the fuzz targets, a process each, and prints what each found: `make fuzz`, FUZZ_SECONDS=60.
 
 Coverage guides the inputs, by atheris, where it can be imported; FUZZ_GUIDED=0 does without.
-Memory is limited, and an input that takes too long is a finding as well. Hypothesis keeps an input
-that breaks a target in its database: `pytest tests/fuzz` shrinks it, and shows the error.
+Memory is limited, and an input that takes too long is a finding as well. An input that breaks a
+target is kept below build/fuzz.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ def run_target(name: str, seconds: float) -> None:
     from fuzzing import inputs, target  # type: ignore[import-not-found]
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(ROOT / ".hypothesis")
     if GUIDED:
         import atheris
 
@@ -50,7 +49,14 @@ def run_target(name: str, seconds: float) -> None:
     @settings(deadline=None, suppress_health_check=list(HealthCheck))
     @given(inputs(module))
     def check(data: bytes) -> None:
-        module.check(data)
+        try:
+            module.check(data)
+        except Exception as problem:
+            kept = FOLDER / f"{name}-input"
+            FOLDER.mkdir(parents=True, exist_ok=True)
+            kept.write_bytes(data)
+            problem.add_note(f"The input is in {kept}.")
+            raise
 
     feed = check.hypothesis.fuzz_one_input
     executions, until = 0, time.monotonic() + seconds
