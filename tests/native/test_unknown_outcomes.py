@@ -31,7 +31,6 @@ def leave(
             "planned": planned,
             "dry_run_said": said,
             "dependencies": [],
-            "create_first": False,
             "instead_of": None,
             "provider": PROVIDER,
         }

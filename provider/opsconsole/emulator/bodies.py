@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
 
 from opsconsole.document_models import what_is_wrong
-from opsconsole.emulator.document import CONNECT_FIELDS, FIELDS, ONLY_AT_CREATION, Strings
+from opsconsole.emulator.document import CONNECT_FIELDS, FIELDS, ONLY_AT_CREATION, NonEmpty, Strings
 from opsconsole.emulator.profiles import Profile
 
 Read = TypeVar("Read")
@@ -59,6 +59,20 @@ def _no_constant(name: str) -> NoReturn:
 _decode = json.JSONDecoder(parse_constant=_no_constant).decode
 
 
+@cache
+def _model_of(kinds: tuple[tuple[str, Any], ...], unknown: str, *, nulls: bool) -> type[BaseModel]:
+    """Return the model of a body. It takes milliseconds to make, and consoles are many in tests."""
+    extra: Literal["ignore", "forbid"] = "ignore" if unknown == "ignored" else "forbid"
+    members: dict[str, Any] = {name: (kind | None if nulls else kind, None) for name, kind in kinds}
+    config = ConfigDict(strict=True, extra=extra, title="body")
+    return create_model("Body", __config__=config, **members)
+
+
+@cache
+def _bounded(kind: Any, least: int, most: int | None = None) -> Any:
+    return Annotated[kind, Field(min_length=least, max_length=most)]
+
+
 class Fields:
     """The fields that the body of one operation may hold, on one console.
 
@@ -69,13 +83,7 @@ class Fields:
     """
 
     def __init__(self, kinds: Mapping[str, Any], unknown: str, *, nulls: bool) -> None:
-        extra: Literal["ignore", "forbid"] = "ignore" if unknown == "ignored" else "forbid"
-        members: dict[str, Any] = {
-            name: (kind | None if nulls else kind, None) for name, kind in kinds.items()
-        }
-        self._model = create_model(
-            "Body", __config__=ConfigDict(strict=True, extra=extra, title="body"), **members
-        )
+        self._model = _model_of(tuple(kinds.items()), unknown, nulls=nulls)
 
     def read(self, given: Mapping[str, Any], *, required: Iterable[str] = ()) -> dict[str, Any]:
         """Return the known fields that are given; 400 VALIDATION_FAILED for any other."""
@@ -115,9 +123,9 @@ class Bodies:
     def _host(self) -> dict[str, Any]:
         kinds = _settable("host")
         for name in self._profile.strings_to_255:
-            kinds[name] = Annotated[str, Field(min_length=1, max_length=255)]
+            kinds[name] = _bounded(str, 1, 255)
         for name, most in self._profile.array_bounds.items():
-            kinds[name] = Annotated[kinds[name], Field(max_length=most)]
+            kinds[name] = _bounded(kinds[name], 0, most)
         return kinds
 
     @cached_property
@@ -137,8 +145,8 @@ class Bodies:
     def _agent(self) -> dict[str, Any]:
         kinds = {**_settable("agent"), "plugin_ids": Strings}
         for name in self._profile.agent_at_least_1:
-            kinds[name] = Annotated[str, Field(min_length=1)]
-        kinds[self._profile.agent_1_to_100] = Annotated[str, Field(min_length=1, max_length=100)]
+            kinds[name] = NonEmpty
+        kinds[self._profile.agent_1_to_100] = _bounded(str, 1, 100)
         return kinds
 
     @cached_property
@@ -154,7 +162,7 @@ class Bodies:
     @cached_property
     def attachment(self) -> Fields:
         """The plugin to attach."""
-        return self._fields({"plugin_id": Annotated[str, Field(min_length=1)]})
+        return self._fields({"plugin_id": NonEmpty})
 
     @cached_property
     def specialty_create(self) -> Fields:

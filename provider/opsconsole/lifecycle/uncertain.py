@@ -238,7 +238,7 @@ async def delete_once(
         answer = await steps.session.console.one(operation, request.prior["id"])
     except ConsoleError as problem:
         return await settle_deletion(steps, request, problem)
-    except Exception as problem:
+    except OpsconsoleError as problem:  # It was not sent.
         return EndedDeletion(steps.failed_outcome("delete", request, problem), there=True)
     name = steps.name(request.prior)
     try:

@@ -9,6 +9,7 @@ variables that carry one, like ephemeral variables, must be given again.
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import os
 import stat
@@ -18,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from opsconsole import resources
@@ -41,6 +42,9 @@ from opsconsole.reconcile.workspace import Workspace
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import InstanceObject, State, decode, encode, instance_and_key, lay_out
 from opsconsole.values import UNKNOWN, Attributes, changed_fields
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 MAX_BYTES: Final = 512 * 2**20
 """How large a plan may be, packed and unpacked."""
@@ -124,8 +128,6 @@ def read_plan(path: Path) -> SavedPlan:
     Raises:
         UserError: it cannot be read, or is not a plan of this release.
     """
-    from pydantic import TypeAdapter  # only commands with a saved plan need it
-
     try:
         data = read_named(path)
     except OSError as problem:
@@ -137,11 +139,19 @@ def read_plan(path: Path) -> SavedPlan:
         )
     try:
         content = json.loads(_unpack(data[len(_MAGIC) :]), object_hook=_from_json)
-        saved = TypeAdapter(SavedPlan).validate_python(content)
+        saved = _adapter().validate_python(content)
         _check(saved)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
         raise UserError(f"The plan {path} is damaged.", "Plan again.") from problem
     return saved
+
+
+@functools.cache
+def _adapter() -> TypeAdapter[SavedPlan]:
+    # Only commands with a saved plan need it, and its import takes longer than a plan.
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(SavedPlan)
 
 
 def _unpack(data: bytes) -> bytes:

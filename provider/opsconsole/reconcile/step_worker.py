@@ -282,8 +282,7 @@ def lost_create(request: CreateRequest, change: Change, dry_run_status: str) -> 
         "planned": {name: item for name, item in request.planned.items() if name not in unknown},
         "dry_run_said": dry_run_status,
         "dependencies": list(change.depends_on),
-        "create_first": change.create_first,
-        "instead_of": change.before["id"] if change.create_first and change.before else None,
+        "instead_of": (change.before or {}).get("id"),
     }
 
 
