@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.resources.host.rows import all_created, verdicts
+from opsconsole.resources.host.verdicts import all_created, verdicts
 from opsconsole.v1.bodies import ImportResult
 
 

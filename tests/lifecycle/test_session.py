@@ -61,7 +61,7 @@ async def test_the_first_failure_of_several_is_raised():
         raise ValueError(number)
 
     with pytest.raises(ValueError, match="1"):
-        await session.each([1, 2, 3], fail, 1)
+        await session.map_limited([1, 2, 3], fail, 1)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ WRONG: Final = "wrong"
 _SIGNS = {OK: ("✓", "green"), NOTE: ("!", "yellow"), WRONG: ("✗", "red")}
 _CLOCK = 60
 """Seconds by which the clocks may differ: locks and certificates are judged by them."""
-_NAME_HOST_GET: Final = f"{HOST_GET} A host that cannot be read is unchecked."
+_NAME_HOST_GET: Final = f"A host that cannot be read is unchecked.{HOST_GET}"
 
 
 class CheckResult(NamedTuple):

@@ -51,7 +51,7 @@ from opsconsole.lifecycle.interface import (
     fill_unknown,
     propose_change,
 )
-from opsconsole.lifecycle.session import Session, each
+from opsconsole.lifecycle.session import Session, map_limited
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.uncertain import replacement_refused, still_unsettled
 from opsconsole.v1.operations import naming_hint
@@ -78,11 +78,11 @@ class BaseLifecycle(ABC):
 
     async def plan(self, requests: Sequence[PlanRequest]) -> list[PlanOutcome]:
         """Plan a change. Reads are allowed, writes are not."""
-        return await each(requests, self._judged_plan, self.session.limit)
+        return await map_limited(requests, self._judged_plan, self.session.limit)
 
     async def read(self, requests: Sequence[ReadRequest]) -> list[Outcome]:
         """Read the resources; what cannot be read keeps its state."""
-        return await each(requests, self._try_read, self.session.limit)
+        return await map_limited(requests, self._try_read, self.session.limit)
 
     @property
     def creates_together(self) -> int:
@@ -369,7 +369,7 @@ class BaseLifecycle(ABC):
                 f"The {attribute} of the {name} cannot be changed",
                 f"The declaration says {_quote(proposal.planned[attribute])}, the console holds "
                 f"{_quote(prior.get(attribute))}, and the API has no operation that changes it. "
-                "Declare what the console holds, or leave the attribute out. "
+                "Declare what the console holds, or leave the attribute out."
                 + naming_hint(self.definition[attribute].lifted_by or ""),
                 (attribute,),
             )

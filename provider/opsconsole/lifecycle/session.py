@@ -56,8 +56,8 @@ class SingleFlight(Generic[Result]):
             if task.done() and not task.cancelled() and task.exception() is None
         }
 
-    async def stop(self) -> None:
-        """Cancel the calls that nobody waits for any more, and wait until they have ended."""
+    async def cancel(self) -> None:
+        """Cancel pending calls, and wait until they have ended."""
         tasks = list(self._answers.values())
         for task in tasks:
             task.cancel()
@@ -237,10 +237,10 @@ class Session:
         """
         return await self._specialties.ask("", lambda: self.console.list_all("specialty_search"))
 
-    async def stop(self) -> None:
+    async def cancel_reads(self) -> None:
         """Cancel pending reads; received answers stay."""
-        await self._plugins.stop()
-        await self._specialties.stop()
+        await self._plugins.cancel()
+        await self._specialties.cancel()
 
     def listed_plugins(self) -> Mapping[str, Listing]:
         """Return the plugins of the agents whose list this run has read, by agent id."""
@@ -342,7 +342,7 @@ class Session:
         self._host_delete_ended = asyncio.Event()
 
 
-async def each(
+async def map_limited(
     items: Sequence[Item], work: Callable[[Item], Awaitable[Result]], limit: int
 ) -> list[Result]:
     """Return what `work` makes of each item, in order, at most `limit` at a time.

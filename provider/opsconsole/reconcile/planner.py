@@ -95,7 +95,7 @@ class Planner:
         console_of = self.providers.console_of
         by_identity = addresses_by_identity(prior.known.values(), self.providers)
         self._diagnostics += held_twice(by_identity)
-        targets = self._targets(prior)
+        targets = self._select_targets(prior)
         known = await self._refresh_instances(prior, targets)
         self.providers.check_stopped()
         if self._refuse_missing(prior, known):
@@ -128,8 +128,8 @@ class Planner:
         self._diagnostics += held_twice(adopted)
         return self._result(tuple(_in_order(changes, console_of)), known, prior.imports, walk)
 
-    def _targets(self, prior: Prior) -> Targets:
-        """Return the changes; report moves that the targets leave out."""
+    def _select_targets(self, prior: Prior) -> Targets:
+        """Return the targets; report moves that they leave out."""
         options, graph = self._options, self._workspace.graph
         destroy = options.mode == "destroy"
         targets = Targets(

@@ -77,7 +77,7 @@ async def _host(steps: BaseLifecycle, source: DataSourceDefinition, config: Attr
     if not reading_operation(steps.session):
         return _nothing(
             "Hosts cannot be read under these settings",
-            f'{HOST_GET} host_read = "empty_update" reads one by an update without a field.',
+            f'host_read = "empty_update" reads one by an update without a field.{HOST_GET}',
         )
     return await _one(steps, source, config)
 

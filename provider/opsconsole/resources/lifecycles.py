@@ -70,5 +70,5 @@ class Lifecycle:
 
         No call is made afterwards.
         """
-        await self.session.stop()
+        await self.session.cancel_reads()
         await self.client.end()

@@ -82,7 +82,9 @@ def reads_whole(definition: ResourceDefinition) -> bool:
 
 
 def naming_hint(operation: str, what: str = "such an operation") -> str:
-    """Return the sentence that an operator may name an operation; empty where he need not.
+    """Return, after a space, the sentence that names an operation's setting.
+
+    It is empty where the API document has the operation: nothing is left to name.
 
     Args:
         operation: May be empty: there is none.
@@ -90,4 +92,4 @@ def naming_hint(operation: str, what: str = "such an operation") -> str:
     """
     if not operation or OPERATIONS[operation].section:
         return ""
-    return f"Where the console has {what}, name it in extra_endpoints as {operation}."
+    return f" Where the console has {what}, name it in extra_endpoints as {operation}."

@@ -69,7 +69,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
             warning(
                 f"The {self.name(prior)} leaves management; the row stays on the console",
                 "The API has no operation that deletes a blacklisted command, so the command is "
-                f"still refused. {naming_hint('blacklist_delete', 'one')}",
+                f"still refused.{naming_hint('blacklist_delete', 'one')}",
             ),
         )
 
@@ -196,7 +196,7 @@ def whole_row(answer: Mapping[str, Any]) -> Mapping[str, Any]:
 _ID_NEEDED = error(
     "No id is declared",
     "The API has no operation that creates a blacklisted command: declare the `id` of the row to "
-    f"adopt. {naming_hint('blacklist_create', 'one')}",
+    f"adopt.{naming_hint('blacklist_create', 'one')}",
     ("id",),
 )
 

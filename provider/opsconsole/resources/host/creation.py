@@ -20,26 +20,23 @@ from opsconsole.lifecycle.interface import (
     Report,
     creation_fields,
 )
-from opsconsole.lifecycle.session import each
+from opsconsole.lifecycle.session import map_limited
 from opsconsole.lifecycle.uncertain import outcome_lost
 from opsconsole.resources import HOST
-from opsconsole.resources.host.rows import (
+from opsconsole.resources.host.adoption import adopt
+from opsconsole.resources.host.rows import HostRow, OtherHost, read_back, unread_outcome
+from opsconsole.resources.host.verdicts import (
     ROWS_COUNT,
     UNMATCHED,
     UNPROTECTED,
     DryRunIgnored,
-    HostRow,
-    OtherHost,
     RowVerdict,
-    adopt,
     all_created,
     answered_as_dry_run,
     created_by_dry_run,
     dry_run,
     half_of_refused,
     not_created,
-    read_back,
-    unread_outcome,
     verdicts,
     was_created,
 )
@@ -75,7 +72,7 @@ class BulkCreate:
             self._named.setdefault(row.fields["name"], []).append(row.holder)
         size = self._session.import_chunk_size
         chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
-        await each(chunks, self._create_chunk, _CHUNKS_AT_A_TIME)
+        await map_limited(chunks, self._create_chunk, _CHUNKS_AT_A_TIME)
 
     async def _create_chunk(self, rows: Sequence[HostRow]) -> None:
         """Send one chunk as a dry run, and what passes it for real."""
@@ -108,7 +105,7 @@ class BulkCreate:
             else:
                 await self._end_refused(row, verdict, ids)
 
-        await each(list(waiting), judge_again, len(waiting))
+        await map_limited(list(waiting), judge_again, len(waiting))
 
     async def _import(self, rows: Sequence[HostRow]) -> None:
         """Import rows that passed the dry run."""
@@ -172,7 +169,7 @@ class BulkCreate:
             else:
                 await self._end_refused(row, verdict, ids)
 
-        await each(list(zip(rows, judged, strict=True)), report_one, self._session.limit)
+        await map_limited(list(zip(rows, judged, strict=True)), report_one, self._session.limit)
         return waiting, ids
 
     async def _end_refused(
@@ -247,7 +244,7 @@ class BulkCreate:
             else:
                 await self._end(row, outcome)
 
-        await each(list(created), read_one, self._session.limit)
+        await map_limited(list(created), read_one, self._session.limit)
         return others
 
     async def _settle(self, rows: Sequence[HostRow], problem: ConsoleError) -> None:

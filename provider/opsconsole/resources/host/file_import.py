@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from opsconsole.errors import ConsoleError, OpsconsoleError
 from opsconsole.lifecycle.session import Session
-from opsconsole.resources.host.rows import (
+from opsconsole.resources.host.verdicts import (
     RowVerdict,
     all_created,
     answered_as_dry_run,

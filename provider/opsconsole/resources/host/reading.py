@@ -43,7 +43,7 @@ async def read_host(session: Session, host_id: str) -> Mapping[str, Any]:
         raise UnexpectedAnswer(
             "the console answers the empty update, by which hosts are read, with an empty body "
             f"(status {problem.status}).",
-            f'Set host_read = "none". {HOST_GET}',
+            f'Set host_read = "none".{HOST_GET}',
             operation=problem.operation,
             status=problem.status,
         ) from None
@@ -69,8 +69,8 @@ def note_refused_read(
     return (
         warning(
             "Hosts cannot be read: the console refuses an empty update",
-            f"Their state is kept as it was, and nothing is reported about them. {HOST_GET} "
-            'host_read = "none" says so without a request.',
+            f"Their state is kept as it was, and nothing is reported about them. "
+            f'host_read = "none" says so without a request.{HOST_GET}',
             cause=problem.cause,
         ),
     )

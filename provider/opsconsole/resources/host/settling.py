@@ -14,13 +14,11 @@ from opsconsole.errors import BadRequest, TooLarge
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import CreateOutcome, LostCreate, SettledCreate, creation_fields
 from opsconsole.resources import HOST
-from opsconsole.resources.host.rows import (
+from opsconsole.resources.host.rows import HostRow, OtherHost, read_back
+from opsconsole.resources.host.verdicts import (
     DryRunIgnored,
-    HostRow,
-    OtherHost,
     RowVerdict,
     dry_run,
-    read_back,
     verdicts,
     was_created,
 )

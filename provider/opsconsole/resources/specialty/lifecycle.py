@@ -43,7 +43,7 @@ from opsconsole.values import UNKNOWN, Attributes
 
 _DEFAULT_DELETE_TIMEOUT = 120.0
 _CREATE_IT = (
-    "The API has no operation that creates one: create it in the console, or check the key. "
+    "The API has no operation that creates one: create it in the console, or check the key."
     + naming_hint("specialty_create")
 )
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
