@@ -40,5 +40,8 @@ def near_address(text: str, known: Iterable[str]) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """Return `1 host`, `2 hosts`."""
-    return f"{count:,} {noun if count == 1 else noun + 's'}"
+    """Return `1 host`, `2 hosts`, `2 specialties`."""
+    if count == 1:
+        return f"1 {noun}"
+    stem = f"{noun[:-1]}ie" if noun.endswith("y") and noun[-2] not in "aeiou" else noun
+    return f"{count:,} {stem}s"

@@ -137,15 +137,19 @@ def test_a_create_of_unknown_outcome_is_unchecked(ground):
             resources[number]["instances"][0]["attributes"]["id"] = before
 
 
-def test_what_was_never_seen_is_no_drift(ground):
-    """An imported host holds nulls until it is read: a first sight is not a change."""
+@pytest.mark.parametrize("imported", [True, False])
+def test_what_was_never_seen_is_no_drift(ground, imported):
+    """An imported host holds nulls until it is read, and an older release lacks attributes."""
     ground.apply(HOST)
     ground.console.change("hosts", ground.id_of("opsconsole_host.web"), knowledge="news")
     with edited(ground) as [host]:
         [instance] = host["instances"]
         known = {"id": instance["attributes"]["id"], "name": "web"}
-        instance["attributes"] = dict.fromkeys(instance["attributes"]) | known
-        del instance["private"]
+        if imported:
+            instance["attributes"] = dict.fromkeys(instance["attributes"]) | known
+            del instance["private"]
+        else:
+            del instance["attributes"]["knowledge"]
     found = ground.drift("terraform.tfstate", expect=0)
     assert found.bucket("opsconsole_host.web") == "in_sync"
     assert "seen for the first time" in found.of("opsconsole_host.web")["reason"]

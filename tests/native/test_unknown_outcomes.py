@@ -30,8 +30,6 @@ def leave(
         details = {
             "planned": planned,
             "dry_run_said": said,
-            "dependencies": [],
-            "instead_of": None,
             "provider": PROVIDER,
         }
         calls.append(Intent(address, address, "create", details, at))

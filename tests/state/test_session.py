@@ -61,7 +61,7 @@ async def test_open_intents_wait_until_the_user_tells(session, state_path, host)
 async def test_the_journal_does_not_outgrow_the_state(session, state_path, host):
     journal, sizes = journal_of(state_path), [0]
     with session() as opened:
-        for number in range(1_500):
+        for number in range(400):
             call = opened.intend(f"opsconsole_host.h{number}", "POST", {"knowledge": "x" * 2_000})
             opened.state.put(f"opsconsole_host.h{number}", host(number, knowledge="x" * 2_000))
             opened.record([call])

@@ -142,9 +142,8 @@ def accept(args: argparse.Namespace, report: DriftReport) -> DriftReport:
         sys.stderr.write("There is no drift to accept.\n")
         return report
     baseline = add_entries(path, entries)
-    count, drifted = len(entries), plural(len(findings), "resource")
-    noun = "entry" if count == 1 else "entries"
-    sys.stderr.write(f"Added {count:,} {noun} to {path}: drift of {drifted} is accepted.\n\n")
+    added, drifted = plural(len(entries), "entry"), plural(len(findings), "resource")
+    sys.stderr.write(f"Added {added} to {path}: drift of {drifted} is accepted.\n\n")
     marked, _ = baseline.apply(report.findings, today, certain=False)
     return replace(report, findings=tuple(marked))
 

@@ -19,6 +19,7 @@ from opsconsole.drift.stack import StateObject
 from opsconsole.errors import Cause, ProblemKind
 from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.interface import Outcome, Seen
+from opsconsole.phrases import plural
 from opsconsole.resources import RESOURCES, owner_of
 from opsconsole.v1.operations import lifting, reads_whole
 from opsconsole.values import Attributes, same
@@ -117,9 +118,10 @@ def _compare(
         if before.get(name) is None or is_unkept:
             if observed is None:
                 observed = PrivateState.decode(held.known.held.private).observed
-            # Whatever an answer left out that showed the whole object was unset.
+            # A field missing from a complete answer was unset.
             was_unset = before.get(name) is None and definition.label in observed
-            if name not in observed and not was_unset:
+            # The release that wrote the state may not have known the attribute yet.
+            if name in held.absent or (name not in observed and not was_unset):
                 first.append(name)
                 continue
         hidden = attribute.sensitive or name in held.sensitive
@@ -225,7 +227,9 @@ def explain_unread(objects: Iterable[ObjectRead], *, tolerant: bool) -> tuple[Di
 
 def _diagnostic(group: _Group) -> Diagnostic:
     severity = Severity.ERROR if group.grave else Severity.WARNING
-    counted = [_count_phrase(type_name, count) for type_name, count in group.types.items()]
+    counted = [
+        plural(count, RESOURCES[type_name].title) for type_name, count in group.types.items()
+    ]
     listed = " and ".join([", ".join(counted[:-1]), counted[-1]] if counted[:-1] else counted)
     return max(
         (
@@ -247,11 +251,3 @@ def _sentence(reason: str) -> str:
     """Return a reason, which findings show within a line, as a sentence."""
     stop = "" if reason.endswith((".", "!", "?")) else "."
     return f"{reason[0].upper()}{reason[1:]}{stop}" if reason else ""
-
-
-def _count_phrase(type_name: str, count: int) -> str:
-    title = RESOURCES[type_name].title
-    if count == 1:
-        return f"1 {title}"
-    plural = f"{title[:-1]}ies" if title.endswith("y") else f"{title}s"
-    return f"{count:,} {plural}"

@@ -72,6 +72,7 @@ class StateObject:
         known: The object as the reconciler reads it, under an address that is unique in a check.
         provider: The provider configuration, as state writes it.
         sensitive: Names of attributes that must not be shown.
+        absent: Names of attributes that state does not hold, not even as null.
         unreadable: Why it cannot be compared at all; empty: it can.
     """
 
@@ -80,6 +81,7 @@ class StateObject:
     known: PriorInstance
     provider: str
     sensitive: frozenset[str] = frozenset()
+    absent: tuple[str, ...] = ()
     unreadable: str = ""
 
     @property
@@ -126,8 +128,15 @@ def _state_object(stack: str, address: Address, deposed: str, item: InstanceObje
     # The decoded attributes live on in `value` alone: there may be tens of thousands.
     slim = InstanceObject(item.provider, {}, private=item.private)
     known = PriorInstance(f"{stack}: {text}", address.type, slim, value)
-    hidden = leading_names(item.sensitive_paths)
-    return StateObject(stack, text, known, item.provider, hidden, _NEWER if newer else "")
+    return StateObject(
+        stack,
+        text,
+        known,
+        item.provider,
+        sensitive=leading_names(item.sensitive_paths),
+        absent=tuple(name for name in definition.names if name not in item.attributes),
+        unreadable=_NEWER if newer else "",
+    )
 
 
 @dataclass(frozen=True)

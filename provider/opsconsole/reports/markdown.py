@@ -68,8 +68,8 @@ def _take(sizes: Sequence[int], start: int, budget: int) -> tuple[int, int]:
 
 def _section(section: MarkdownSection, kept: int) -> str:
     cut = len(section.items) - kept
-    noun = section.noun if cut == 1 else f"{section.noun}s"
-    note = f"\n_… and {cut:,} more {noun}, cut to keep this page small._\n" if cut else ""
+    more = plural(cut, f"more {section.noun}")
+    note = f"\n_… and {more}, cut to keep this page small._\n" if cut else ""
     return f"{section.opening}{''.join(section.items[:kept])}{note}"
 
 

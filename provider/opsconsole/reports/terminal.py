@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from opsconsole.phrases import plural
 from opsconsole.reports import diagnostics_text
 from opsconsole.reports.report import Report, Row
 from opsconsole.reports.text import SIGN_COLOURS, Pen, wrap_lines
@@ -49,7 +50,7 @@ def _group(rows: Sequence[Row], pen: Pen, width: int) -> Iterator[str]:
         for text in row.remarks:
             yield from _remark(text, pen, width)
     if len(shown) < len(rows):
-        more = f"{len(rows) - _SHOWN:,} more {rows[0].kind.replace('_', ' ')}s"
+        more = plural(len(rows) - _SHOWN, f"more {rows[0].kind.replace('_', ' ')}")
         yield f"  and {more}; the other formats list all"
     yield from _remark(rows[0].reason, pen, width)
     for line in rows[0].diff:
