@@ -72,8 +72,8 @@ def _has_room(folder: Path) -> bool:
 
 def main(words: list[str]) -> int:
     """Run the tests; return 0 only if all passed and coverage is not under its floor."""
-    # One more than there are cores: many tests wait for a process, a lock or a late answer.
-    workers = min((os.cpu_count() or 1) + 1, 4)
+    # Two more than there are cores: many tests wait for a process, a lock or a late answer.
+    workers = min((os.cpu_count() or 1) + 2, 6)
     pytest = ("pytest", "-q", f"--numprocesses={workers}", "--dist=worksteal")
     with temporary_files():
         if words[:1] != ["--coverage"]:

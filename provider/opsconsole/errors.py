@@ -81,7 +81,7 @@ class Cause:
 
     @property
     def gist(self) -> tuple[object, ...]:
-        """What causes have in common that differ only in the operation and the request id."""
+        """The cause without its operation and request id, to group equal causes."""
         answer = self.answer
         return (self.kind, self.message, *((answer.status, answer.code) if answer else ()))
 
@@ -142,7 +142,7 @@ class TryLater(UserError):
 
     @property
     def is_temporary(self) -> bool:
-        """Whether nothing is wrong: it is so."""
+        """Always true: the same command may succeed later."""
         return True
 
 

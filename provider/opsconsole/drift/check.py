@@ -224,10 +224,7 @@ def _find_unmanaged(
     consoles: Consoles,
     options: CheckOptions,
 ) -> tuple[list[Finding], list[Diagnostic]]:
-    """Return what consoles show beside what this check found in any state of them.
-
-    With that the lists that were not read to their end.
-    """
+    """Return the objects that no state manages, and a diagnostic for each incomplete list."""
     findings: dict[tuple[str, str, str], Finding] = {}
     cut: list[Diagnostic] = []
     sharded = options.shard is not None

@@ -231,7 +231,8 @@ class DriftReport:
     """One check of one or several states.
 
     Attributes:
-        findings: One a resource, by stack; within one as state orders them, others behind.
+        findings: One per resource, grouped by stack, in the order of the state; then unmanaged and
+            pending ones.
         checked_at: When, ISO 8601 UTC.
         read_only: Whether nothing but GET was sent.
         method: How hosts were read, in one sentence.
@@ -242,6 +243,7 @@ class DriftReport:
         required: Type names whose coverage `min_coverage` demands.
         min_coverage: Per cent of required resources that must have been checked.
         share: The facts for the merge, in the report of one shard.
+        scope: Which stacks and types were checked.
         comparison: The changes since an earlier report, if compared with one.
     """
 

@@ -2,9 +2,8 @@
 
 Lists that were read anyway show the plugins of a managed agent and the specialties of the one
 search. Hosts, agents and blacklisted commands are in an inventory: the lists of whole consoles,
-which the document does not show and an operator may have named. Only those are read whose kind is
-to count as drift: a check costs no call more than a refresh, unless it is asked for what only such
-a list shows.
+which the document does not show and an operator may have named. An inventory is read only if its
+kind counts as drift. Otherwise a check sends no more requests than a refresh.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 _NAMES: Final = tuple(_LISTED.split())
 """Attribute names that state holds as bits of one number; any other is spelled out after it.
 Terraform writes the whole state after each change, so what each resource brings along counts: names
-in full were a quarter of it. The list stays as it is: people's states refer to indexes in it."""
+in full were a quarter of it. Names are appended, never moved or removed: states hold indexes."""
 
 
 def explain_mismatch(
@@ -199,6 +199,7 @@ class PrivateState(NamedTuple):
         overtaken: What state held of attributes that replace before the console changed them by
             itself. A declaration of such a value has not changed, also where no apply took it.
         host_id: Of a plugin attachment, the host that its agent runs for, where the console said.
+        extra: Further facts of one resource type, by name.
     """
 
     observed: frozenset[str] = frozenset()

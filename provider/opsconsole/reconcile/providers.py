@@ -20,7 +20,7 @@ from opsconsole.values import unknown_names
 
 MakeLifecycle = Callable[[Settings], Lifecycle]
 OnStop = Callable[[Callable[[], None]], None]
-"""Takes what is to be called when the run is told to stop."""
+"""Registers a callback for the stop of the run."""
 
 
 def full_source(program: Program) -> str:
@@ -99,7 +99,7 @@ class Providers:
             raise
 
     def console_of(self, key: str) -> str:
-        """Return what tells the console of a provider configuration from others."""
+        """Return the key of a provider configuration's console: its URL, where that is known."""
         if key not in self._consoles:
             try:
                 self._consoles[key] = self.settings(key).base_url
@@ -110,11 +110,11 @@ class Providers:
         return self._consoles[key]
 
     def console_holding(self, item: PriorInstance) -> str:
-        """Return what tells the console of an instance in state from others."""
+        """Return the key of the console that holds an instance in state."""
         return self.console_of(provider_key_of(item.held.provider))
 
     def identity_of(self, item: PriorInstance) -> Identity:
-        """Return what tells the object of an instance from all others."""
+        """Return the console, the type and the id of an instance's object."""
         return self.console_holding(item), item.type_name, item.before["id"]
 
     def by_state_address(self, known: Iterable[PriorInstance]) -> dict[str, Lifecycle]:

@@ -147,8 +147,8 @@ class BulkCreate:
         """Report the rows that a dry run does not pass: they exist, or they fail.
 
         Returns:
-            Those in whose way a host may be that Terraform is about to delete, and how many rows
-            have each id.
+            The rows that may conflict with a host whose deletion is planned, and how many rows have
+            each id.
         """
         judged = verdicts(result, len(rows))
         passed = all_created(result, len(rows))
@@ -250,9 +250,9 @@ class BulkCreate:
     async def _settle(self, rows: Sequence[HostRow], problem: ConsoleError) -> None:
         """Settle an import whose answer was lost, by a dry run whose answer carries the ids.
 
-        The dry run before the import said that the row did not exist: one of which it says
-        otherwise now, with an id, is ours. A row of which it says the same settles nothing, as
-        the import may still be under way. Where this dry run was not honoured, its hosts are ours.
+        The dry run before the import gave the row the status of a new host. Another status now,
+        with an id, shows that this import created it. The same status settles nothing, as the
+        import may still be under way. Where this dry run was not honoured, its hosts are ours.
         """
         judged, imported = [UNMATCHED] * len(rows), False
         try:

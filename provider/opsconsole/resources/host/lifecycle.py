@@ -177,8 +177,8 @@ class HostLifecycle(BaseLifecycle):
         outcome = self.outcome_of_read(request.prior, request.private, answer)
         if outcome.state is None or outcome.state is request.prior:
             return outcome
-        # The declaration may be of what state held though no apply took it: after an import, or
-        # where it followed the console.
+        # The declaration may match the state without any apply of it: after an import, or where it
+        # followed the console.
         changed = changed_fields(request.prior, outcome.state, CREATION_ONLY)
         held = {name: request.prior[name] for name in changed if request.prior[name] is not None}
         if not held:

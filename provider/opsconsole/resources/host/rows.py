@@ -19,7 +19,7 @@ from opsconsole.resources.host.reading import note_refused_read, read_host, read
 from opsconsole.values import changed_fields
 
 CREATION_ONLY = tuple(a.name for a in HOST.settable if a.change is ChangeRule.REPLACE)
-"""The attributes of which only a new host can have another value."""
+"""The attributes that can be set at creation only."""
 
 UPDATABLE = tuple(a.name for a in HOST.settable if a.change is ChangeRule.UPDATE)
 """The attributes that a partial update carries."""
