@@ -160,7 +160,7 @@ _BEGUN, _MADE = (
 )
 _SUM = re.compile(r"Resources: .*?(\d+) added, (\d+) changed, (\d+) destroyed")
 _CREATED = re.compile(r"^opsconsole_(?:host|agent)\.\S+: Creation complete .*\[id=(\S+)\]$", re.M)
-_IMPORTED = re.compile(r'id += "(hst_\w+)"$', re.M)
+_IMPORTED = re.compile(r'^  id += "(hst_\w+)"$', re.M)
 _ID = re.compile(r"\b(?:hst|agt)_\w+")
 _OURS = ("hosts", "agents")
 
