@@ -25,8 +25,9 @@ _INSISTENT = 3
 def held_signals() -> Iterator[None]:
     """Deliver a signal that comes within the block after it, once; the third is delivered at once.
 
-    Only the main thread gets signals; in any other the block is run as it is.
+    In any other thread than the main one, the block is run as it is.
     """
+    # Python lets the main thread alone get signals, and set their handlers.
     if threading.current_thread() is not threading.main_thread():
         yield
         return

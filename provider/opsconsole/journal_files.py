@@ -63,6 +63,7 @@ def _states_of(directory: Path) -> Iterator[Path]:
     yield directory / "terraform.tfstate"
     yield from (directory / _WORKSPACES).glob("*/terraform.tfstate")
     stacks, stack = directory.parent, directory.name
+    # cdktf runs Terraform in `cdktf.out/stacks/STACK`, and keeps the state beside `cdktf.json`.
     if stacks.name == "stacks":
         yield stacks.parent.parent / f"terraform.{stack}.tfstate"
     kind, settings = noted_backend(directory) or ("", {})

@@ -77,6 +77,7 @@ def write_whole(path: Path, text: str, mode: int | None = None) -> None:
     if path.is_symlink() or (path.exists() and not path.is_file()):
         path.write_text(text, "utf-8")
         return
+    # In the same directory: a file can take the place of another on its own file system only.
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         draft.write_text(text, "utf-8")

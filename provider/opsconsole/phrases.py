@@ -25,13 +25,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def near_address(text: str, known: Iterable[str]) -> str:
-    """Return a sentence that names the address that is most like `text`; empty where none is.
-
-    Type and name are compared apart: addresses of one type are alike already by its length.
-    """
+    """Return a sentence that names the address that is most like `text`; empty where none is."""
     from difflib import SequenceMatcher
 
     def likeness(address: str) -> float:
+        # Type and name apart: addresses of one type are alike already by its length.
         parts = zip(text.partition("."), address.partition("."), strict=True)
         return min(SequenceMatcher(None, *pair).ratio() for pair in parts)
 

@@ -38,13 +38,14 @@ class Redaction:
     def learn(self, secret: str | None) -> None:
         """Hide `secret` from now on, and each value of a `name=value` cookie too.
 
-        A placeholder such as `svc_ak_…` is none: to hide it would hide the mistake.
+        A placeholder such as `svc_ak_…` is not hidden.
         """
         if secret is None:
             return
         values = (pair.partition("=")[2].strip() for pair in secret.split(";"))
         known = set(self._spellings)
         for text in (secret, *values):
+            # To hide a placeholder would hide the mistake.
             if len(text) >= _SHORTEST and text not in _NO_SECRETS:
                 known |= _spellings_of(text)
         # Longest first: a cookie holds its value.

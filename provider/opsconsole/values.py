@@ -63,6 +63,7 @@ def normalise_set(items: Sequence[Any]) -> list[Any]:
     """Return `items` sorted and without duplicates; unknown elements come last, each kept."""
     known = {item for item in items if item is not UNKNOWN}
     unknown = [item for item in items if item is UNKNOWN]
+    # Null cannot be compared with a text: it comes first.
     return [*sorted(known, key=lambda item: (item is not None, item)), *unknown]
 
 
@@ -74,6 +75,7 @@ def same(left: Value, right: Value) -> bool:
         return bool(left == right)
     if left is UNKNOWN or right is UNKNOWN:
         return False
+    # In Python, True equals 1.
     if isinstance(left, bool) is not isinstance(right, bool):
         return False
     if isinstance(left, dict) and isinstance(right, dict):
@@ -86,8 +88,7 @@ def same(left: Value, right: Value) -> bool:
 def satisfies(kept: Value, asked: Value) -> bool:
     """Return whether `kept` is what `asked` asks for.
 
-    An object within a list asks for nothing where it holds null: a console may set such a field
-    by itself.
+    An object within a list asks for nothing where it holds null.
     """
     if not isinstance(asked, list) or not isinstance(kept, list) or len(asked) != len(kept):
         return same(asked, kept)
@@ -97,6 +98,7 @@ def satisfies(kept: Value, asked: Value) -> bool:
 def _entry_satisfies(kept: Value, asked: Value) -> bool:
     if not isinstance(asked, dict) or not isinstance(kept, dict):
         return same(asked, kept)
+    # A console may set by itself a field that the declaration leaves null.
     return all(value is None or same(value, kept.get(name)) for name, value in asked.items())
 
 

@@ -37,8 +37,7 @@ _OF_AGENT: Final = frozenset(
 def fleet_rows(items: Iterable[AdoptedObject]) -> list[Row]:
     """Return the rows of a fleet; the items that a row declares get their places.
 
-    Items that a row would change stay statements: an empty text or white space around one, a jump
-    host that the console does not mark as one, an item with comments.
+    Items that a row cannot say as they are stay statements.
     """
     hosts: list[Row] = []
     rows: dict[str, Row] = {}
@@ -50,6 +49,7 @@ def fleet_rows(items: Iterable[AdoptedObject]) -> list[Row]:
             hosts.append(rows[import_id])
             item.place = f'hosts["{item.name}"]'
         elif type_name == AGENT.type_name and _fits_agent(item):
+            # Owners come before what they own: the row of the host is made.
             host = item.values["host_id"].item
             rows[import_id] = _agent_row(item)
             rows[host.found.import_id].setdefault("agents", []).append(rows[import_id])
@@ -67,14 +67,16 @@ def _fits_host(item: AdoptedObject) -> bool:
     plain = {name: value for name, value in item.values.items() if name != "jump_host_ids"}
     return (
         _is_plain(item, plain)
-        # A fleet marks the jump hosts among its rows.
+        # A fleet takes a jump host by an id only where it has this prefix, else for a row.
         and all(isinstance(one, ObjectReference) or one.startswith("hst_") for one in jumps)
+        # A fleet marks the jump hosts among its rows.
         and not item.unmarked
     )
 
 
 def _fits_agent(item: AdoptedObject) -> bool:
     host, specialty = item.values.get("host_id"), item.values.get("specialty_id")
+    # A fleet takes texts with the prefix for ids of specialties, and all others for keys.
     by_key = isinstance(specialty, Lookup) and not specialty.key.startswith("spc_")
     by_id = isinstance(specialty, str) and specialty.startswith("spc_")
     plain = {name: value for name, value in item.values.items() if not name.endswith("_id")}
@@ -104,6 +106,7 @@ def _is_plain(item: AdoptedObject, values: Mapping[str, Any]) -> bool:
         for text in (value if isinstance(value, list) else [value])
         if isinstance(text, str)
     ]
+    # A row has no place for comments, and would change an empty text or white space around one.
     return not item.comments and all(text and text == text.strip() for text in texts)
 
 
@@ -138,13 +141,12 @@ def _agent_row(item: AdoptedObject) -> Row:
 def literal(value: Any) -> Any:
     """Return a value as a program's data says it: what Terraform would take for a template, or the
     framework for a token, stays text.
-
-    `${TfToken[TOKEN.0]}` becomes `${"$"}{TfToken[TOKEN.0]}`: escaped as `$${…`, the framework would
-    still see its token.
     """
     if isinstance(value, str):
         text, begin = "", 0
         for sign in _OF_TOKENS.finditer(value):
+            # `${TfToken[TOKEN.0]}` becomes `${"$"}{TfToken[TOKEN.0]}`: escaped as `$${…`, the
+            # framework would still see its token.
             text += f'{escape_template(value[begin : sign.start()])}${{"{sign[0]}"}}'
             begin = sign.end()
         return text + escape_template(value[begin:])

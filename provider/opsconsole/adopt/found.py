@@ -73,18 +73,19 @@ class Findings:
 def parse_object_id(text: str) -> Wanted:
     """Return the object that a user names: an import id, or `KIND=ID` where ids have no prefix.
 
-    The prefixes of ids come from the document's examples; a console may have others.
-
     Raises:
         UserError: The API document shows no such prefix, and there is no such kind.
     """
     kind, equals, import_id = text.partition("=")
     kinds = {definition.name: name for name, definition in RESOURCES.items()}
+    # The prefixes below come from the document's examples, and a console may have others: the
+    # kind that a user names counts first.
     if equals and import_id and kind in kinds:
         return Wanted(kinds[kind], import_id)
     for definition in RESOURCES.values():
         prefixes = ("".join(found) for found in _PREFIX.findall(definition.import_id))
         if text.startswith(tuple(prefixes)):
+            # The id of an attachment begins with that of its agent.
             is_attachment = definition is AGENT and "/" in text
             return Wanted((AGENT_PLUGIN if is_attachment else definition).type_name, text)
     forms = ", ".join(definition.import_id for definition in RESOURCES.values())
@@ -153,6 +154,7 @@ async def read_objects(lifecycle: Lifecycle, objects: Iterable[Wanted]) -> Findi
     kinds: dict[str, str] = {}
     for type_name, import_id in dict.fromkeys(objects):
         title = RESOURCES[type_name].title
+        # A program is made by import id alone: one of the two would replace the other.
         if (other := kinds.setdefault(import_id, title)) != title:
             raise UserError(
                 f"{import_id!r} is the id of two objects: {other} and {title}.",
@@ -170,6 +172,7 @@ async def read_objects(lifecycle: Lifecycle, objects: Iterable[Wanted]) -> Findi
         attachments += [one for one in ids if one not in attachments]
         remarks += remark
     for import_id in attachments:
+        # An attachment consists of these two ids, so there is nothing to read.
         agent_id, _, plugin_id = import_id.partition("/")
         values = {"agent_id": agent_id, "plugin_id": plugin_id}
         found.append(FoundObject(AGENT_PLUGIN.type_name, import_id, values))
@@ -191,6 +194,7 @@ async def _read(
     outcomes = await steps.read([request for _, request in begun])
     for (import_id, _), outcome in zip(begun, outcomes, strict=True):
         found[import_id] = _of(type_name, import_id, outcome)
+    # In the order of the request: those that could not be looked up are found before the others.
     return [found[import_id] for import_id in import_ids]
 
 
@@ -234,6 +238,7 @@ async def _specialties(lifecycle: Lifecycle, found: Iterable[FoundObject]) -> di
         listing = await lifecycle.session.specialties()
     except ConsoleError:
         return {}  # their ids are written as they are
+    # A lookup by a key that several specialties share could find the wrong one.
     keys = [entry.get("key") for entry in listing.entries]
     return {
         entry["id"]: entry["key"]
@@ -256,6 +261,7 @@ async def match_inventory(lifecycle: Lifecycle, rows: Rows) -> tuple[list[Wanted
     verdicts: list[ReportedRow] = []
     work = FileImport(lifecycle.session, True, False, verdicts.extend)
     await work.run(rows)
+    # Before any other problem: the user must look at the console, which may have changed.
     if work.imported_all_the_same:
         made = ", ".join(row.id for row in verdicts if row.id) or "it names no id"
         raise UserError(

@@ -61,6 +61,7 @@ def _resource(item: AdoptedObject) -> str:
 
 
 def _block(kind: str, type_name: str, name: str, values: Sequence[tuple[str, Any]]) -> str:
+    # As `terraform fmt` aligns arguments.
     width = max((len(name) for name, _ in values), default=0)
     lines = [f"\n  {name:{width}} = {_value(value)}" for name, value in values]
     end = "\n}" if lines else "}"

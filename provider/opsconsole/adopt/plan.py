@@ -136,6 +136,7 @@ def _jumps_first(readable: Mapping[str, FoundObject], hosts: Sequence[str]) -> I
         waiting = [start]
         while waiting:
             one = waiting[-1]
+            # Several hosts behind it may have put it on the stack.
             if one in placed:
                 waiting.pop()
                 continue
@@ -232,8 +233,10 @@ def _free_name(label: str, variables: set[str]) -> str:
     """Return a name after `label`, told apart by a number; its variable joins `variables`."""
     base = re.sub(r"[^A-Za-z0-9_-]+", "-", label).strip("-_")[:LONGEST_NAME].rstrip("-_")
     base = base or "object"
+    # It becomes a variable of Python too, and those cannot begin with a digit.
     base = base if base[0].isalpha() else f"n-{base}"
     name, number = base, 1
+    # `Web-1` and `web_1` are two names, but one variable.
     while _variable(name) in variables:
         number += 1
         name = f"{base}-{number}"

@@ -13,6 +13,7 @@ from opsconsole.adopt.plan import AdoptedObject, Lookup, ObjectReference, lookup
 from opsconsole.quoting import in_quotes
 from opsconsole.resources import AGENT, HOST, RESOURCES
 
+# The default line length of ruff's formatter.
 WIDTH: Final = 88
 _INDENT: Final = "    "
 
@@ -85,10 +86,7 @@ def _imports_of(package: str, names: Sequence[str]) -> str:
 
 
 def _variables(items: Sequence[AdoptedObject]) -> dict[str, str]:
-    """Return the variables of the items that need one, by import id.
-
-    These are the items that others refer to, and those whose declaration continues after its call.
-    """
+    """Return the variables of the items that need one, by import id."""
     referred = [
         one.item
         for item in items
@@ -96,6 +94,7 @@ def _variables(items: Sequence[AdoptedObject]) -> dict[str, str]:
         for one in (value if isinstance(value, list) else [value])
         if isinstance(one, ObjectReference) and not one.item.place
     ]
+    # Their declaration continues with `behind`, so `import_from` is a statement of its own.
     behind = [item for item in items if _jumps(item)]
     return {item.found.import_id: item.variable for item in (*referred, *behind)}
 
@@ -149,6 +148,7 @@ def _construct(item: AdoptedObject) -> tuple[str, list[str]]:
         return f"{host.item.variable}.add_agent", [*own, *_keywords(values)]
     definition = RESOURCES[item.found.type_name]
     # What must be given, and was never shown, is written as None.
+    # `values` comes twice: first to keep its order, then to win over None.
     unseen = {attribute.name: None for attribute in definition if attribute.needed_to_create}
     return _class_of(item.found.type_name), [*arguments, *_keywords({**values, **unseen, **values})]
 

@@ -113,12 +113,11 @@ def _rows_file(args: argparse.Namespace, path: Path) -> Path | None:
 def _refuse_second_program(folder: Path, *, hcl: bool) -> None:
     """Refuse a folder that holds a program of another form: commands there would change meaning.
 
-    A cdktf.json goes on naming its program, also beside other Python files.
-
     Raises:
         UserError: It holds one.
     """
     app = [folder / name for name in ("cdktf.json", "cdktf.out/manifest.json")]
+    # A cdktf.json goes on naming its program, also beside other Python files.
     files = [] if app[0].exists() else [*folder.glob("*.tf"), *folder.glob("*.tf.json"), app[1]]
     held = sorted(str(file) for file in (app if hcl else files) if file.exists())
     if held:
@@ -164,6 +163,7 @@ async def _look(
         wanted = [one for one in dict.fromkeys(ids) if one not in managed]
         _announce(lifecycle, wanted)
         findings = await read_objects(lifecycle, wanted)
+        # Reading an agent finds its plugins too, and some of these may be managed.
         objects = [
             item for item in findings.objects if (item.type_name, item.import_id) not in managed
         ]

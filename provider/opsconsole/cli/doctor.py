@@ -180,6 +180,7 @@ async def _console(
     settings: Settings, host_id: str | None, agent_id: str | None
 ) -> list[CheckResult]:
     """Search once, as a key without any right to write may do; then read a host and an agent."""
+    # Without host_get, a host is read by an empty update, which the client takes for a write.
     async with Client(settings, read_only=host_id is None) as client:
         try:
             reply = await client.ask(OPERATIONS["specialty_search"])

@@ -247,6 +247,7 @@ def _programs_by_state_file(
     """Return the programs by the state file that their backend names."""
     found = {}
     for program in programs:
+        # A single program belongs to every state, as `_by_name` says.
         backend = _of_program(args, program).backend if len(programs) > 1 else None
         if isinstance(backend, LocalBackend):
             found[backend.path] = program

@@ -116,8 +116,9 @@ def _check_targets(targets: Sequence[Target]) -> None:
 
 
 def _write_all(report: DriftReport, targets: Sequence[Target], *, colour: bool) -> None:
-    """Write every report; files first, so that all are there when stdout ends."""
+    """Write every report."""
     failures = []
+    # Files first, so that all are there when stdout ends.
     for item in sorted(targets, key=lambda item: item.file is None):
         on_stdout = item.format == "terminal" and item.file is None
         options = {"colour": colour, "width": columns()} if on_stdout else {}

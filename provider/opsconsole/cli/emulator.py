@@ -136,6 +136,7 @@ def _read_switch(text: str) -> tuple[str, Any]:
 
 
 def _wait_for_end_of_input(stop: Callable[[], None]) -> None:
+    # stdin is a pipe of the parent, which closes however the parent ends.
     while os.read(0, 4096):
         pass
     stop()

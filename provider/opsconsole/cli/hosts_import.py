@@ -104,6 +104,7 @@ def read_rows(path: Path, on_error: str | None = None, parameter: str | None = N
         UserError: It cannot be read, or holds no rows.
     """
     try:
+        # Excel begins a CSV file in UTF-8 with a byte order mark.
         text = read_named(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"

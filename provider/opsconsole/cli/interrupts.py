@@ -59,15 +59,13 @@ class Interrupts:
         self._abandons.append(abandon)
 
     def arrive(self, number: int) -> None:
-        """Take one signal.
-
-        A terminal that goes away sends SIGHUP more than once, and a program that ends its child may
-        send other signals as well: only a second interrupt asks to stop at once.
-        """
+        """Take one signal; two that are not SIGHUP stop the work at once."""
         hung_up = number == getattr(signal, "SIGHUP", None)
         if hung_up:
             _leave(self._terminals)
         self._stop("Interrupted", "again")
+        # A terminal that goes away sends SIGHUP more than once, and a program that ends its child
+        # may send other signals as well: only a second interrupt asks to stop at once.
         self.count += not hung_up
         if self.count == 2 and not hung_up:
             for abandon in self._abandons:
@@ -75,10 +73,8 @@ class Interrupts:
             _write("\nStopping now.\n")
 
     def lose_output(self) -> None:
-        """Stop as at an interrupt, because nobody reads the output any more.
-
-        The Ctrl-C that ended the reader may arrive next, so it takes two more to stop at once.
-        """
+        """Stop as at an interrupt, because nobody reads the output any more."""
+        # The Ctrl-C that ended the reader may arrive next, so it takes two more to stop at once.
         self._stop(f"Interrupted, because {lost_output()}", "twice")
 
     def _stop(self, because: str, presses: str) -> None:
@@ -123,16 +119,15 @@ def run_stoppable(
 ) -> Result:
     """Run `work` to its end and return its result; interrupts go to what it registers.
 
-    The result is not the runner's own: the runner asks for the signal handler afterwards, and
-    Python then formats the finished task, with a plan of fifty thousand changes, for an error that
-    nobody sees.
-
     Raises:
         KeyboardInterrupt: A second interrupt ended it.
         Stopped: Earlier output did not arrive; nothing is started.
     """
     if lost := lost_output():
         raise Stopped(f"Nothing was begun, because {lost}.")
+    # The result does not go through the runner: that asks for the signal handler afterwards, and
+    # Python then formats the finished task, with a plan of fifty thousand changes, for an error
+    # that nobody sees.
     results: list[Result] = []
     interrupts = Interrupts(promise)
     stdout = output()
@@ -154,6 +149,7 @@ def run_stoppable(
         try:
             results.append(await task)
         except asyncio.CancelledError:
+            # The second interrupt cancels the work. KeyboardInterrupt is raised for it below.
             if interrupts.count < 2:
                 raise
         finally:

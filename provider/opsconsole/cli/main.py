@@ -121,9 +121,11 @@ def _refusal_by_system(failure: BaseException) -> UserError | None:
     while first is not None and not _is_exhaustion(first):
         first = first.__context__
     found = first or failure
+    # An OSError without a number is of a library, not of the system. A MemoryError never has one.
     if not isinstance(found, (OSError, MemoryError)) or not getattr(found, "errno", True):
         return None
     try:
+        # Every relative path fails where the working directory is gone, which is then the cause.
         Path.cwd()
     except OSError as gone:
         return UserError(

@@ -96,11 +96,9 @@ def _files_of(args: argparse.Namespace) -> Path | None:
 
 
 def warn_of_files(directory: Path) -> None:
-    """Say on stderr that the app of a directory is meant, where there are files of a program too.
-
-    `terraform` and the stand-in mean the files.
-    """
+    """Say on stderr that the app of a directory is meant, where it holds a program's files too."""
     files = ", ".join(sorted(path.name for path in directory.glob("*.tf.json")))
+    # In such a directory, `terraform` and the stand-in mean the files.
     if files and (directory / "cdktf.json").exists():
         sys.stderr.write(
             f"Warning: {directory} holds {files} beside cdktf.json: the app is meant. Give --dir=. "
@@ -129,11 +127,9 @@ def has_program(args: argparse.Namespace) -> bool:
 
 
 def _has_app(args: argparse.Namespace) -> bool:
-    """Return whether an app is or was here, or the command line names a directory of files.
-
-    For the stand-in there are files only, as for Terraform.
-    """
+    """Return whether an app is or was here, or the command line names a directory of files."""
     here = Path.cwd()
+    # For the stand-in there are files only, as for Terraform.
     if args.dir is not None or stands_in(args):
         return args.dir is not None
     return (here / "cdktf.json").exists() or is_synthesised(here)

@@ -82,15 +82,14 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]  # argparse has overloads with the same meaning
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse, and refuse a word that is left over with the nearest name there is.
-
-        The parser that left a word over says so: only it knows its options.
-        """
+        """Parse, and refuse a word that is left over with the nearest name there is."""
         if args and args[0] in self.leading_verbs:
             return self.leading_verbs[args[0]].parse_known_args(args[1:], namespace)
         spellings = self._option_string_actions
+        # argparse looks words up in this table, so that `-name` is found as Terraform spells it.
         spellings |= {name[1:]: found for name, found in spellings.items() if name[:2] == "--"}
         found, left = super().parse_known_args(args, namespace)
+        # Said here and not by the parser above: only this one knows its options.
         for word in left:
             if word.startswith("-"):
                 name = word.partition("=")[0]

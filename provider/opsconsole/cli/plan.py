@@ -38,6 +38,7 @@ def run(args: argparse.Namespace) -> int:
         f"Shard {args.shard}: {plural(len(codes), 'stack')}, {count[CHANGES]} with changes,"
         f" {count[FAILED] + count[TRY_LATER]} that could not be planned.\n"
     )
+    # A later try helps only where it would help every stack that failed.
     for code in (FAILED, TRY_LATER):
         if count[code]:
             return code
@@ -70,6 +71,7 @@ def _check_share(args: argparse.Namespace) -> None:
 def _plan_of_share(args: argparse.Namespace, output: Path, name: str) -> int:
     """Plan one stack; an error of it does not keep the others from being planned."""
     own = argparse.Namespace(**vars(args))
+    # The line about the whole share counts the stacks with changes by their exit codes.
     own.stack, own.detailed_exitcode = name, True
     for option in _FILES:
         path = getattr(args, option)
@@ -80,6 +82,7 @@ def _plan_of_share(args: argparse.Namespace, output: Path, name: str) -> int:
     try:
         return _plan(own, load_stack(output, resources, name))
     except Stopped:
+        # An interrupt ends the whole share, not this stack alone.
         raise
     except OpsconsoleError as failure:
         planning.show_diagnostics(args, diagnostics_of(failure))

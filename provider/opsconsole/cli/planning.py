@@ -73,12 +73,11 @@ def check(
 ) -> None:
     """Refuse a program with mistakes before anything is asked of a console.
 
-    A program that is destroyed, or only read, need not be right.
-
     Raises:
         Mistakes: All that is wrong with it.
         OnlyTerraform: Only Terraform or OpenTofu can say whether it is right.
     """
+    # A program that is destroyed, or only read, need not be right.
     if plan_options(args).mode != "normal":
         return
     found = find_mistakes(

@@ -112,6 +112,7 @@ class ApplyMessages:
             self._say(f"Waiting: {held}")
         now = time.monotonic()
         long = [(step, now - since) for step, since in self._since.values()]
+        # At the full time, a step begun just after one tick would be left out of the next.
         long = [(step, seconds) for step, seconds in long if seconds > TICK * 0.9]
         shown = long[: self._most]
         for step, seconds in shown:

@@ -129,8 +129,7 @@ def settings_file(environment: Mapping[str, str]) -> Path | None:
 def install(folder: Path, python: str = sys.executable) -> list[Path]:
     """Write the launchers of this version into the mirror `folder`; return their paths.
 
-    A file that has the same text already is not written again. There is one launcher for each
-    host that a source without a host may mean: Terraform's and OpenTofu's.
+    A file that has the same text already is not written again.
 
     Raises:
         UserError: The platform has no Terraform that could run it, `python` cannot import the
@@ -161,6 +160,7 @@ def launchers(folder: Path) -> list[Path]:
     Raises:
         UserError: The platform has no Terraform that could run them.
     """
+    # A source without a host means the registry of Terraform or that of OpenTofu.
     return [
         folder.absolute() / host / SOURCE / __version__ / system / f"{_COMMAND}_v{__version__}"
         for host in DEFAULT_HOSTS
@@ -171,7 +171,7 @@ def launchers(folder: Path) -> list[Path]:
 def platforms(system: str = "", machine: str = "") -> list[str]:
     """Return this machine's platforms in Terraform's words, such as `linux_amd64`.
 
-    Macs have two: a Terraform made for the other processor runs there as well.
+    Macs have two.
 
     Raises:
         UserError: The provider does not run on this system.
@@ -184,6 +184,7 @@ def platforms(system: str = "", machine: str = "") -> list[str]:
             "On Windows, use it in WSL.",
         )
     if system == "Darwin":
+        # A Terraform made for the other processor runs on a Mac as well.
         return ["darwin_amd64", "darwin_arm64"]
     return [f"{_SYSTEMS[system]}_{_MACHINES.get(machine.lower(), machine.lower())}"]
 

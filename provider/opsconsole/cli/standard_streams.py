@@ -51,6 +51,7 @@ class OutputStream(io.FileIO):
                 self.problem = problem
                 if self.on_failure is not None:
                     self.on_failure()
+        # As if all was written: a buffer would send the rest of a shorter count again.
         return len(memoryview(data).cast("B"))
 
     def isatty(self) -> bool:
@@ -83,14 +84,12 @@ def take_streams() -> None:
 
 
 def open_descriptors() -> None:
-    """Open stdin, stdout and stderr on nothing, where they are closed.
-
-    Otherwise the next file that is opened gets its number, and is written to as stdout.
-    """
+    """Open stdin, stdout and stderr on nothing, where they are closed."""
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
         except OSError:
+            # Otherwise the next file that is opened gets the number, and is written to as stdout.
             os.open(os.devnull, os.O_RDWR)
 
 
@@ -130,17 +129,16 @@ def columns(stream: TextIO | None = None) -> int:
 
 
 def text_stream(raw: OutputStream, like: Any = None) -> io.TextIOWrapper:
-    """Return a text stream on an output, as unbuffered as another one.
-
-    It writes UTF-8 in every locale, as Terraform does: JSON must be UTF-8, and a character
-    that an encoding lacks would end a run.
-    """
+    """Return a text stream on an output, as unbuffered as another one; in UTF-8."""
     unbuffered = isinstance(getattr(like, "buffer", None), io.FileIO)
     return io.TextIOWrapper(
         # With PYTHONUNBUFFERED Python puts nothing in between either.
         cast(Any, raw) if unbuffered else io.BufferedWriter(raw),
+        # In every locale, as Terraform does: JSON must be UTF-8, and a character that an encoding
+        # lacks would end a run.
         "utf-8",
         "backslashreplace",
+        # Python's own stderr is line buffered even where it is no terminal.
         line_buffering=raw.isatty() or raw.fileno() == 2,
         write_through=unbuffered,
     )

@@ -168,10 +168,7 @@ def fold(args: argparse.Namespace) -> int:
 
 
 def _settle(args: argparse.Namespace, session: StateSession) -> Sequence[Diagnostic]:
-    """Settle the writes of unknown outcome by asking the console, where there is a program.
-
-    What cannot be settled now stays listed: the next plan asks again.
-    """
+    """Settle the writes of unknown outcome by asking the console, where there is a program."""
     from opsconsole.cli import planning
     from opsconsole.cli.interrupts import make_runner, run_stoppable
     from opsconsole.reconcile.settle import settle_all
@@ -189,6 +186,7 @@ def _settle(args: argparse.Namespace, session: StateSession) -> Sequence[Diagnos
     except Stopped:
         raise
     except OpsconsoleError as problem:
+        # What cannot be settled now stays listed: the next plan asks again.
         return (warning("The console could not be asked", str(problem)),)
 
 

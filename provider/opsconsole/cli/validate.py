@@ -76,6 +76,7 @@ def _of_provider(key: str, evaluator: Evaluator) -> Iterator[Diagnostic]:
         environ = dict(os.environ)
         cookie = known.get("session_cookie") or environ.get(ENVIRONMENT["session_cookie"])
         for name, value in _STAND_INS.items():
+            # A key and a cookie exclude each other.
             if name != "api_key" or not cookie:
                 environ.setdefault(ENVIRONMENT[name], value)
         Settings.from_values(known, environ)

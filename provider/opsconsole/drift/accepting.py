@@ -30,6 +30,7 @@ def select_findings(report: DriftReport, addresses: Sequence[str]) -> list[Findi
     drifted = report.drifted_findings
     if not addresses:
         return list(drifted)
+    # By identity: a finding holds dictionaries, so it cannot be hashed.
     found: dict[int, Finding] = {}
     for address in addresses:
         named = [item for item in drifted if _is_named(item.address, address)]
@@ -89,10 +90,13 @@ def add_entries(path: Path, entries: Sequence[Entry]) -> Baseline:
             nothing can be added.
     """
     before = read_baseline(path).entries if path.exists() else ()
+    # In the same folder, because a file is replaced in one step only within a file system.
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         text = path.read_text("utf-8") if path.exists() else ""
         draft.write_text(_insert_entries(path, text, entries), "utf-8")
+        # The entries go in at places in the text that the parser names. Reading the draft shows
+        # that the file still means the same.
         if read_baseline(draft).entries != (*before, *entries):
             raise _not_added(path, entries)
         draft.replace(path)
@@ -107,6 +111,8 @@ def add_entries(path: Path, entries: Sequence[Entry]) -> Baseline:
 
 def _insert_entries(path: Path, text: str, entries: Sequence[Entry]) -> str:
     """Return the text of a baseline with entries behind its last one."""
+    # Dumping the whole document again would lose its comments, so only places in the text are taken
+    # from its nodes.
     document = yaml.compose(text, yaml.SafeLoader) if text.strip() else None
     if document is None:
         return f"{text}version: {VERSION}\naccept:\n{_dump_entries(entries, 2)}"
@@ -116,7 +122,10 @@ def _insert_entries(path: Path, text: str, entries: Sequence[Entry]) -> str:
         return f"{text[:start].rstrip()}\n{_dump_entries(entries, 2)}{text[end:].lstrip(' ')}"
     if accepted.flow_style:
         raise _not_added(path, entries)
+    # The list itself ends, for PyYAML, behind the comments that follow it. Its last scalar does
+    # not.
     end = _last(accepted).end_mark.index
+    # A comment may follow the last scalar on its line.
     if text[end - 1] != "\n":
         line = text.find("\n", end)
         text, end = (f"{text}\n", len(text) + 1) if line < 0 else (text, line + 1)
@@ -150,6 +159,7 @@ def _dump_entries(entries: Sequence[Entry], indent: int) -> str:
         Dumper=_Plain,
         sort_keys=False,
         allow_unicode=True,
+        # PyYAML folds lines at 80 columns by default, reasons and addresses too.
         width=10_000,
     )
     return textwrap.indent(text, " " * indent)

@@ -46,10 +46,13 @@ def _check_bucket(value: str) -> str:
 
 
 def _day(value: Any) -> date:
-    """Return a day; YAML reads one without quotes as a date, and a moment as a datetime."""
+    """Return a day, from a date or a text in quotes."""
     if isinstance(value, str) and re.fullmatch(_DAY, value):
+        # A day that no calendar has stays a text, which is refused below.
         with suppress(ValueError):
             value = date.fromisoformat(value)
+    # YAML reads a day without quotes as a date and a moment as a datetime, which is a date to
+    # Python.
     if not isinstance(value, date) or isinstance(value, datetime):
         raise ValueError("should be a date such as 2026-12-31")
     return value
@@ -143,14 +146,12 @@ class Entry(BaseModel):
 
 
 def fits(pattern: str, text: str) -> bool:
-    """Return whether `text` is `pattern`, in which only `*` and `?` are special.
-
-    Brackets are not: addresses hold them.
-    """
+    """Return whether `text` is `pattern`, in which only `*` and `?` are special."""
     if pattern == text:
         return True
     if "*" not in pattern and "?" not in pattern:
         return False
+    # Not fnmatch: it would take the brackets of an address for a set of letters.
     parts = re.split(r"([*?])", pattern)
     expression = "".join({"*": ".*", "?": "."}.get(part, re.escape(part)) for part in parts)
     return re.fullmatch(expression, text, re.DOTALL) is not None
@@ -219,6 +220,7 @@ class _Judge:
 
     def _accepting(self, finding: Finding, difference: Difference | None) -> Entry | None:
         found = [entry for entry in self.entries if entry.accepts(finding, difference)]
+        # Each of them is in use, not only the first, whose reason is shown.
         self.used.update(found)
         return found[0] if found else None
 
@@ -226,6 +228,7 @@ class _Judge:
 def _may_be_in_use(entry: Entry, findings: Iterable[Finding], listed: bool) -> bool:
     """Return whether the objects of an entry were not seen, so that it may be in use."""
     named = [finding for finding in findings if entry.names(finding)]
+    # An unmanaged object that a cut list does not show has no finding.
     if not named and not listed:
         return entry.bucket in ("", Bucket.UNMANAGED.value) and not entry.attribute
     return any(finding.bucket is Bucket.UNCHECKED or finding.unobserved for finding in named)
@@ -247,9 +250,12 @@ def read_baseline(path: Path) -> Baseline:
     """
     try:
         with path.open("rb") as file:
+            # One byte more shows that a file is too long, however long it is.
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             raise _wrong(path, f"it has more than {MAX_BYTES:,} bytes")
+        # The loader in C calls itself for each level without a bound, and ends the process when the
+        # stack is full. Reading its events needs no stack.
         if _depth_exceeds(data, MAX_DEPTH):
             raise _wrong(path, "it is nested too deeply")
         document = yaml.load(data, _Loader)  # a subclass of the safe loader
@@ -260,6 +266,7 @@ def read_baseline(path: Path) -> Baseline:
     except RecursionError as problem:
         raise _wrong(path, "it is nested too deeply") from problem
     except (yaml.YAMLError, ValueError) as problem:
+        # PyYAML lets through the ValueError of a date that no calendar has.
         text = " ".join(str(problem).split())
         raise UserError(f"The baseline {path} is not YAML: {text}.") from problem
     if document is None and not _holds_something(data):
@@ -270,14 +277,12 @@ def read_baseline(path: Path) -> Baseline:
         raise _wrong(path, what_is_wrong(problem)) from None
 
 
+# PyYAML has the loader in C only where it was built with libyaml.
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML without what would make a file mean something else than it shows.
-
-    A key that is there twice would silently lose its first value; merge keys can grow without
-    bound.
-    """
+    """YAML without what would make a file mean something else than it shows."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        # Python refuses to convert more than some thousands of digits, and takes long for fewer.
         is_number = node.tag == "tag:yaml.org,2002:int"
         if is_number and isinstance(node, yaml.ScalarNode) and len(node.value) > _MAX_DIGITS:
             line = node.start_mark.line + 1
@@ -286,8 +291,10 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         names = [item.value for item, _ in node.value if isinstance(item, yaml.ScalarNode)]
+        # Merge keys of merge keys can grow without bound.
         if "<<" in names:
             raise yaml.YAMLError("merge keys (<<) are not read")
+        # PyYAML would silently keep only the last value of a repeated key.
         twice = next((name for name, count in Counter(names).items() if count > 1), None)
         if twice is not None:
             line = node.start_mark.line + 1
@@ -297,11 +304,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 
 def _depth_exceeds(data: bytes, limit: int) -> bool:
-    """Return whether YAML is nested beyond `limit`; reads no further than it must to know.
-
-    The loader in C calls itself for each level without a bound, and ends the process when the
-    stack is full. Its events need no stack.
-    """
+    """Return whether YAML is nested beyond `limit`; reads no further than it must to know."""
     depth = 0
     for event in yaml.parse(data, _Loader):
         if isinstance(event, yaml.CollectionStartEvent):

@@ -86,6 +86,7 @@ def _classify_present(held: StateObject, outcome: Outcome, state: Attributes) ->
     unseen = tuple(
         name for name in outcome.unobserved if not definition[name].volatile and name in before
     )
+    # Drift that was seen counts, even where a part of the resource could not be read.
     if differences:
         return _finding(held, Bucket.CHANGED, differences=differences, unobserved=unseen)
     reason = outcome.why_unchecked or _unseen_reason(definition, before, unseen)
@@ -99,18 +100,17 @@ def _classify_present(held: StateObject, outcome: Outcome, state: Attributes) ->
 def _compare(
     definition: ResourceDefinition, held: StateObject, state: Attributes
 ) -> tuple[tuple[Difference, ...], list[str]]:
-    """Return the differences, and the names of the attributes seen for the first time.
-
-    Volatile attributes follow any write, local ones are the provider's own: neither is drift.
-    """
+    """Return the differences, and the names of the attributes seen for the first time."""
     before = held.known.before
     if state is before:
         return (), []
     observed: frozenset[str] | None = None
     differences: list[Difference] = []
     first: list[str] = []
+    # Local attributes are the provider's own, and no answer holds them.
     for attribute in definition.answer_fields:
         name = attribute.name
+        # Volatile attributes follow any write, so their change alone is no drift.
         if attribute.volatile or same(before.get(name), state.get(name)):
             continue
         # What no update sets may never have been kept, as long as no answer showed it.
@@ -163,6 +163,7 @@ def _finding(held: StateObject, bucket: Bucket, **facts: object) -> Finding:
     known = held.known
     shown = known.before
     if held.sensitive:
+        # The label is taken of these values, and a sensitive name must not become one.
         shown = {name: value for name, value in shown.items() if name not in held.sensitive}
     return Finding(
         stack=held.stack,
@@ -201,9 +202,9 @@ class _Group:
 def explain_unread(objects: Iterable[ObjectRead], *, tolerant: bool) -> tuple[Diagnostic, ...]:
     """Return why resources were not checked: one diagnostic a cause.
 
-    A failed call (401, 5xx, HTML, no answer) is an error. Where the console shows no more
-    (truncated lists, hosts that cannot be read) it is a warning, and coverage decides. A 403 is an
-    error too, unless `tolerant`: a coverage below 100 % was asked for.
+    A failed call (401, 5xx, HTML, no answer) is an error; where the console shows no more
+    (truncated lists, hosts that cannot be read), it is a warning. A 403 is an error too, unless
+    `tolerant`.
     """
     groups: dict[tuple[object, ...], _Group] = {}
     for read in objects:
@@ -213,6 +214,8 @@ def explain_unread(objects: Iterable[ObjectRead], *, tolerant: bool) -> tuple[Di
         group = groups.setdefault((outcome.reason, cause and cause.gist), _Group())
         refused = cause is not None and cause.kind is ProblemKind.FORBIDDEN
         failed = has_error(outcome.diagnostics) or refused
+        # A 403 fails a check unless a coverage below 100 % was asked for. Where the console shows
+        # no more, coverage alone decides.
         group.grave = group.grave or (failed and not (refused and tolerant))
         group.details.append((_sentence(outcome.reason), cause))
         group.details += (

@@ -107,6 +107,7 @@ async def _check(stacks: Sequence[Stack], options: CheckOptions, consoles: Conso
     states, diagnostics = read_states(stacks, whole=options.shard is None)
     objects = await _read_objects(states, consoles)
     inventories, unlisted = await _read_inventories(objects, consoles, options.counted)
+    # A report would call unchecked whatever the stop left unread.
     if consoles.stopped:
         raise Stopped("The check was stopped.")
     unmanaged, cut = _find_unmanaged(objects, inventories, consoles, options)
@@ -131,6 +132,8 @@ async def _check(stacks: Sequence[Stack], options: CheckOptions, consoles: Conso
             *unlisted,
             *cut,
             *undetermined,
+            # Only drift can come from a run that wrote a state meanwhile, and reading states again
+            # is slow.
             *(item for state in states if drifted for item in report_rewritten(state)),
             *(item for read in seen for item in read.outcome.diagnostics),
             *explain_unread(objects, tolerant=options.min_coverage < 100.0),
@@ -159,6 +162,7 @@ async def _read_objects(states: Iterable[StackState], consoles: Consoles) -> lis
         )
         for item in state.held:
             why = item.unreadable or unopened.get(item.provider, "")
+            # `refresh` finds the lifecycle by this key, and leaves an object without one unread.
             slim = item.known.held._replace(provider="" if why else keys[item.provider])
             objects.append((item, replace(item.known, held=slim), why))
     done = await refresh([known for _, known, _ in objects], consoles.lifecycles)
@@ -268,15 +272,12 @@ def _add_declarations(
 def _accept(
     findings: Sequence[Finding], options: CheckOptions, today: date, *, certain: bool, listed: bool
 ) -> tuple[list[Finding], tuple[BaselineProblem, ...], tuple[str, ...]]:
-    """Mark the accepted findings; return all, and the entries to look at.
-
-    The last are entries that this shard does not use: another one may, so that the merge of all
-    decides.
-    """
+    """Mark the accepted findings; return all, the entries to look at, and those unused here."""
     baseline = options.baseline
     marked, entries = baseline.apply(findings, today, certain=certain, listed=listed)
     if options.shard is None:
         return marked, entries, ()
+    # Another shard may use the entries that this one does not: the merge of all decides.
     _, sure = baseline.apply(findings, today, certain=False)
     return marked, sure, tuple(item.entry for item in entries if item not in sure)
 

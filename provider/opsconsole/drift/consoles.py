@@ -41,10 +41,12 @@ class Consoles:
 
     def _open(self, settings: Settings) -> str:
         restricted = for_checking(settings, read_only=self.read_only)
+        # Settings hold a mapping, so they cannot be the keys of a dictionary.
         if restricted not in self.settings:
             self.settings.append(restricted)
             key = str(len(self.settings) - 1)
             self.lifecycles[key] = Lifecycle(restricted, read_only=self.read_only)
+            # `stop` reached only the lifecycles that were open when it was called.
             if self.stopped:
                 self.lifecycles[key].stop()
         return str(self.settings.index(restricted))
@@ -130,11 +132,8 @@ class Consoles:
 
 
 def for_checking(settings: Settings, *, read_only: bool) -> Settings:
-    """Return the settings under which a check reads.
-
-    An object that answers 404 is missing, even where a refresh would fail. Read only, an
-    operation that is not a GET is not there.
-    """
+    """Return the settings under which a check reads; read only, they name nothing but GET."""
+    # An object that answers 404 is a finding, even where a refresh would fail.
     settings = replace(settings, on_missing="remove", on_missing_host=None)
     if not read_only:
         return settings
@@ -143,4 +142,5 @@ def for_checking(settings: Settings, *, read_only: bool) -> Settings:
         for name, declared in settings.extra_endpoints.items()
         if declared.startswith("GET ")
     }
+    # The empty update, by which hosts can be read, is a POST.
     return replace(settings, host_read="none", extra_endpoints=readable)

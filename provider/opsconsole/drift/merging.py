@@ -45,6 +45,7 @@ def merge_reports(reports: Sequence[DriftReport]) -> DriftReport:
         (
             *missing,
             *_nothing(shares),
+            # Shards of one console meet the same problems.
             *dict.fromkeys(diagnostics for item in reports for diagnostics in item.diagnostics),
         ),
         _baseline(reports, shares, certain=not missing),
@@ -105,9 +106,11 @@ def _findings(
             continue
         what = Managed(finding.console, finding.type_name, finding.id)
         # An object whose console is not known may belong to this one.
+        # Shards of one console show the same unmanaged objects.
         if what in seen or what in managed or replace(what, console="") in managed:
             continue
         seen.add(what)
+        # The shard whose report is missing may manage it.
         yield replace(finding, undecided=not complete)
 
 

@@ -188,6 +188,7 @@ class Shard:
 
     def takes(self, stack: str) -> bool:
         """Return whether a stack belongs to it: by its name alone."""
+        # Not hash(): it differs from process to process, and each shard runs in its own.
         digest = hashlib.sha256(stack.encode("utf-8", "surrogateescape")).digest()
         return int.from_bytes(digest[:8], "big") % self.count == self.number - 1
 
@@ -285,10 +286,11 @@ class DriftReport:
     def demands(self, finding: Finding) -> bool:
         """Return whether a resource must be checked.
 
-        One whose creation is of unknown outcome must be, of any type: the console may have
-        it or not.
+        One whose creation is of unknown outcome must be, of any type.
         """
         listed = not self.required or finding.type_name in self.required
+        # After a creation of unknown outcome the console may have it or not, and only a check
+        # tells.
         return listed or is_sentinel(finding.id)
 
     def attribute_coverage(self, *types: str) -> float:

@@ -64,8 +64,7 @@ def _is_resolved(
 ) -> bool | None:
     """Return whether earlier drift is resolved; False: it is open, but was not seen; None: neither.
 
-    Drift that this check could not see is never resolved, and a check that could not tell resolves
-    nothing.
+    A check that could not tell resolves nothing.
     """
     [what] = part.what
     if not report.could_tell:
@@ -74,10 +73,13 @@ def _is_resolved(
         return None
     finding = by_address.get((part.stack, part.address))
     if finding is None:
+        # A resource without a finding has left state. An unmanaged object may only be hidden by a
+        # list that was not read to its end.
         unmanaged = what == Bucket.UNMANAGED.value
         return not unmanaged or part.type_name in report.scope.listed
     if finding.bucket is Bucket.UNCHECKED or what in finding.unobserved:
         return False
+    # The attribute went with its object, whose own drift is new.
     if finding.is_drift and finding.bucket in (Bucket.MISSING, Bucket.ARCHIVED):
         return None
     return True
@@ -95,6 +97,7 @@ def _parts(finding: Finding) -> Iterator[DriftEntry]:
 
 def _key(part: DriftEntry) -> _Key:
     [what] = part.what
+    # An unmanaged object is shown under any stack of its console, which may change.
     return "" if what == Bucket.UNMANAGED.value else part.stack, part.address, what
 
 

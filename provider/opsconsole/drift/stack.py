@@ -93,11 +93,12 @@ class StateObject:
 def state_objects(stack: str, state: State) -> tuple[list[StateObject], list[Diagnostic]]:
     """Return the objects of a state that this provider manages, and remarks on the others.
 
-    Deposed objects exist on the console too, so they are among them. Data sources are not.
+    Deposed objects are among them, data sources are not.
     """
     found: list[StateObject] = []
     diagnostics: list[Diagnostic] = []
     foreign = 0
+    # A deposed object still exists on the console, so it can drift as any other.
     for address, deposed in state.objects():
         if address.mode != "managed":
             continue
@@ -217,11 +218,10 @@ def has_no_state(found: StackState) -> bool:
 def _report_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagnostic]:
     """Report states that do not exist; where a program has none at all, that is an error.
 
-    For a part of a program's stacks (not `whole`) the merge of all parts reports that.
-
-    An empty file is an error too: a write that a full disk cut short leaves one.
+    An empty file is an error too.
     """
     for found in read:
+        # A write that a full disk cut short leaves an empty file.
         if found.absent and (file := _empty_file(found.stack)):
             backup = file.with_name(f"{file.name}.backup")
             yield error(
@@ -233,6 +233,7 @@ def _report_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagn
                 "must be imported.",
             )
     stacks = [found.stack for found in read if found.absent and not _empty_file(found.stack)]
+    # Another shard may have states: of a part of the stacks, the merge of all reports this.
     nothing = whole and len(stacks) == len(read) and all(map(has_no_state, read))
     for stack in stacks:
         yield (error if nothing else warning)(
@@ -286,6 +287,7 @@ class Declarations:
 
     def locate(self, finding: Finding) -> Finding:
         """Return a finding with the construct that declares its resource, and its place."""
+        # The id of an unmanaged object may read like an address.
         if finding.bucket is Bucket.UNMANAGED or not self._blocks:
             return finding
         block = self._blocks.get(config_address(self._now(finding.address)))
@@ -307,6 +309,8 @@ class Declarations:
         stack = self._stack
         if stack.program is None or not stack.pending:
             return [], []
+        # By their addresses in the program: a resource with a move that is not applied yet is
+        # there.
         by_address = {self._now(address): value for address, value in values.items()}
         evaluator = Evaluator(
             stack.program, stack.variables, by_address.get, workspace=stack.workspace
@@ -317,6 +321,7 @@ class Declarations:
             try:
                 found += self._pending_of(block, evaluator, by_address)
             except OpsconsoleError as problem:
+                # A block that cannot be evaluated hides no other.
                 diagnostics.append(
                     warning(
                         f"{stack.name}: pending resources of {block.title} cannot be determined",
@@ -340,6 +345,7 @@ class Declarations:
 
 
 def _follow_moves(moves: Mapping[str, str], text: str) -> str:
+    # No chain has more steps than there are moves, so that one in a circle ends too.
     for _ in range(len(moves)):
         if text in moves:
             text = moves[text]

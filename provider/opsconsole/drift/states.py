@@ -12,6 +12,7 @@ from opsconsole.state import DEFAULT_WORKSPACE
 
 _SUFFIX: Final = ".tfstate"
 _WORKSPACES: Final = "terraform.tfstate.d"
+# Only root may read `lost+found`, so that a check of a whole file system would fail on it.
 _PASSED_OVER: Final = frozenset({"node_modules", "__pycache__", "lost+found"})
 _ERRORED: Final = "errored.tfstate"
 """What Terraform leaves behind when a state cannot be stored: a copy, not a stack's state."""
@@ -29,6 +30,7 @@ def state_files(places: Iterable[Path]) -> list[Path]:
     found: dict[Path, Path] = {}
     for place in places:
         if place.is_dir():
+            # os.walk follows the order of the file system, which differs between machines.
             under = sorted(_under(place))
             if not under:
                 raise UserError(
@@ -48,6 +50,7 @@ def state_files(places: Iterable[Path]) -> list[Path]:
 
 def _under(folder: Path) -> Iterator[Path]:
     for root, folders, files in os.walk(folder, onerror=_refuse):
+        # os.walk descends into the folders that this list still holds.
         folders[:] = [name for name in folders if name[0] != "." and name not in _PASSED_OVER]
         yield from (
             Path(root) / name for name in files if name.endswith(_SUFFIX) and name != _ERRORED

@@ -31,7 +31,7 @@ async def read_inventory(
 ) -> tuple[Inventory, list[Diagnostic]]:
     """Return a console's lists of `types`, and an error for each list that could not be read.
 
-    Types of which there are no such lists are passed over.
+    Types that the console lists only for one object, such as plugins, are passed over.
     """
     found: dict[str, Listing] = {}
     diagnostics: list[Diagnostic] = []
@@ -82,6 +82,7 @@ def find_unmanaged(
     }
     yield from _plugins(held, attached, session, "plugins" in counted)
     searched = session.listed_specialties()
+    # Where specialties count, they are among the inventories below.
     if searched is not None and "specialties" not in counted:
         known = _ids(managed, SPECIALTY.type_name)
         yield from _unmanaged_entries(
@@ -97,20 +98,21 @@ def report_incomplete_lists(
 ) -> Iterator[Diagnostic]:
     """Report lists that count and were not read to their end.
 
-    Where hosts are asked to count, a list that shows only some is an error: "nothing unmanaged"
-    would be a false claim. Plugins count by default, and get a warning.
+    A cut list of plugins is a warning, any other an error.
     """
     for type_name, listing in listed.items():
         if listing.complete:
             continue
         shown = f"The list shows {len(listing.entries)}."
         why = explain_gap(type_name, listing)[1]
+        # An operator asked for this list: "nothing unmanaged" would be a false claim.
         yield error(
             f"Not every {type_name} may have been seen: some may be unmanaged", f"{shown} {why}"
         )
     partial = [item for item in session.listed_plugins().values() if not item.complete]
     if partial and "plugins" in counted:
         which = "An agent may have" if len(partial) == 1 else f"{len(partial):,} agents may have"
+        # Plugins count without being asked for, so their list alone does not fail a check.
         yield warning(
             f"{which} more plugins than the list shows: some may be unmanaged",
             explain_gap("the agent's plugins", partial[0])[1],
@@ -165,6 +167,7 @@ def _unmanaged_entries(
     counted: bool,
 ) -> Iterator[Finding]:
     """Yield the entries of one type that no state holds; archived ones are left out."""
+    # An unmanaged object is in no stack, and reports are by stack: one with its type fits best.
     stack = next(_of_type(held, type_name), held[0]).stack
     for entry in entries:
         if entry["id"] in ids or entry.get("status") == "archived":

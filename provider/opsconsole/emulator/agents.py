@@ -81,6 +81,7 @@ def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     store = console.store
     row = console.get_writable("agent", request)
     fields = console.bodies.agent_update.read(json_body(request.body))
+    # Null clears a field, so it names nothing that must exist.
     _check_references(console, request, {k: v for k, v in fields.items() if v is not None})
     if "org_id" in fields:
         request.principal.authorize(fields["org_id"])
@@ -101,6 +102,7 @@ def delete(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """Extra endpoint agent_delete: the agent is gone, or archived, by the profile."""
     store = console.store
     row = console.get_writable("agent", request)
+    # An agent that is removed leaves its tasks behind, so they are archived in either profile.
     archive_agent(console, row, store.now())
     if console.profile.agent_delete == "removes":
         for attachment in store.attachments.find("agent_id", row["id"]):

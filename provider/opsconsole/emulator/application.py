@@ -112,12 +112,15 @@ class Application:
         self._routed_operations = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request. Routes see the path as it was sent: an id may hold a slash."""
+        """Answer one request."""
         profile = self.console.profile
+        # Tests add operations to the table while an emulator runs.
         if self._routed_for is not profile or self._routed_operations != len(DOCUMENTED):
             self._router = self._routes(profile)
             self._routed_for, self._routed_operations = profile, len(DOCUMENTED)
+        # Routes see the path as it was sent, because an id may hold an encoded slash.
         scope["path"] = scope["raw_path"].decode("latin-1")
+        # With this Starlette raises its 405; without it it would answer in plain text.
         scope["app"] = self
         try:
             await self._router(scope, receive, send)
@@ -164,6 +167,7 @@ class Application:
             if query and operation not in _WITH_QUERY and not operation.endswith("_list"):
                 console.check_query(request.query, ())
             answer: Answer = RULES[operation](console, request)
+            # Before the answer is sent: what was answered survives a kill of the process.
             console.store.commit()
             status = answer.status or console.profile.success.get(operation, 200)
             return status, encode(answer.body), ""
@@ -278,6 +282,8 @@ class Exchange:
             await app.listener.close()
         if fault.cut is not None:
             transport.abort()
+            # uvicorn takes an application that returns without an answer for a failure, and answers
+            # 500.
             await _wait_for_disconnect(receive)
             return 0
         headers = _headers(fault)
@@ -303,6 +309,7 @@ class Exchange:
             await _send(send, status, content, headers)
             return status
         await _send(send, status, content, headers, upto=fault.truncate)
+        # Unlike `abort` this sends first what is buffered: the part of the body that shall arrive.
         transport.close()
         await _wait_for_disconnect(receive)
         return status
@@ -315,6 +322,7 @@ def _headers(fault: Fault) -> list[tuple[bytes, bytes]]:
     headers = [(name.lower().encode(), value.encode()) for name, value in fault.headers.items()]
     headers.append((b"content-type", fault.content_type.encode()))
     if fault.refuse:
+        # The server ends this connection too; without the header a client would keep it for reuse.
         headers.append((b"connection", b"close"))
     if fault.retry_after_date is not None:
         until = formatdate(time.time() + fault.retry_after_date, usegmt=True)
@@ -360,6 +368,7 @@ async def _send(
     headers: list[tuple[bytes, bytes]],
     upto: int | None = None,
 ) -> None:
+    # HTTP has no body here: a client would take it for the start of the next answer.
     if status in (204, 304):
         body = b""
     headers = [*headers, (b"content-length", str(len(body)).encode())]

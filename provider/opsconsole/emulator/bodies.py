@@ -52,6 +52,7 @@ def json_body(content: bytes, *, required: bool = True) -> dict[str, Any]:
     return value
 
 
+# Python's decoder takes NaN and Infinity, which are not JSON.
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
@@ -59,15 +60,17 @@ def _no_constant(name: str) -> NoReturn:
 _decode = json.JSONDecoder(parse_constant=_no_constant).decode
 
 
+# A model takes milliseconds to make, and tests make many consoles.
 @cache
 def _model_of(kinds: tuple[tuple[str, Any], ...], unknown: str, *, nulls: bool) -> type[BaseModel]:
-    """Return the model of a body. It takes milliseconds to make, and consoles are many in tests."""
+    """Return the model of a body."""
     extra: Literal["ignore", "forbid"] = "ignore" if unknown == "ignored" else "forbid"
     members: dict[str, Any] = {name: (kind | None if nulls else kind, None) for name, kind in kinds}
     config = ConfigDict(strict=True, extra=extra, title="body")
     return create_model("Body", __config__=config, **members)
 
 
+# Two annotations of one bound are not equal, so `_model_of` would make a model for each.
 @cache
 def _bounded(kind: Any, least: int, most: int | None = None) -> Any:
     return Annotated[kind, Field(min_length=least, max_length=most)]
@@ -97,6 +100,7 @@ class Fields:
             if not absent:
                 read, sent = held.__dict__, held.model_fields_set
                 return {name: read[name] for name in given if name in sent}
+        # A required field that is null would be at fault twice.
         errors = {name: text for name, text in errors.items() if name not in absent}
         raise invalid([*errors.items(), *((name, "is required") for name in absent)])
 

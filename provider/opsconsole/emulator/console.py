@@ -80,6 +80,7 @@ class EmulatedConsole:
 
     def principal(self, headers: Iterable[tuple[bytes, bytes]]) -> Caller:
         """Return the caller; 401 UNAUTHORIZED where there is none that counts."""
+        # A key that is changed or removed loses its force with the next request.
         if self._keys_version != self.store.keys.version:
             self._principals.clear()
             self._keys_version = self.store.keys.version
@@ -147,6 +148,7 @@ def _principal(rows: list[Row]) -> Caller:
     write_orgs = _orgs(row.get("write_orgs"))
     read_orgs = _orgs(row.get("read_orgs"))
     if read_orgs is not None:
+        # A key may read wherever it may write.
         read_orgs = None if write_orgs is None else read_orgs | write_orgs
     return Caller(
         org_id=row.get("org_id") or MAIN_ORG,
@@ -206,6 +208,7 @@ class Rendering:
         """Put a member into a body: a None as null, or not at all."""
         if value is not None:
             body[name] = value
+        # Not `_leaving_out`, which alternates: within one answer all members are alike.
         elif not self._leaves_out:
             body[name] = None
 
@@ -265,6 +268,7 @@ def _size(profile: Profile, query: Mapping[str, str]) -> int | None:
     asked = query.get(profile.page_size_parameter) if profile.page_size_parameter else None
     if asked is None:
         return profile.page_size
+    # Python refuses to convert some thousands of digits; nine are too many for a page already.
     if not (asked.isascii() and asked.isdigit() and 1 <= int(asked[:9]) <= MOST_PER_PAGE):
         raise bad_request(f"must be 1 to {MOST_PER_PAGE}", profile.page_size_parameter)
     return int(asked)
@@ -276,6 +280,8 @@ def _start(cursor: str | None) -> int:
     try:
         word, _, position = urlsafe_b64decode(cursor.encode()).decode().partition(":")
         if word == "after" and position.isascii() and position.isdigit():
+            # Nine digits are behind the end of any list, and Python refuses to convert some
+            # thousands.
             return int(position[:9])
     except ValueError:
         pass  # Refused below, as any other text that is no cursor of ours.

@@ -97,6 +97,7 @@ class Control:
                 answer = handle(request, json.loads(raw) if raw else {})
                 return _answer(await answer if inspect.isawaitable(answer) else answer)
             except (BadBody, ValueError, RecursionError) as failure:
+                # Python's JSON decoder raises a RecursionError for a body nested too deeply.
                 return _answer({"message": str(failure)}, 400)
             except KeyError as failure:
                 return _answer({"message": f"there is no {failure.args[0]}"}, 404)
@@ -388,6 +389,7 @@ class ListeningSocket:
         server.close()
         # Bound and not listening: the port is kept, and connections to it are refused.
         self._held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        # Connections that are still open would else keep the address from being bound again.
         self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         await _bind(self._held, address)
         for connection in list(self._connections):
@@ -411,7 +413,11 @@ class ListeningSocket:
 
 
 async def _bind(held: socket.socket, address: tuple[str, int]) -> None:
-    """Bind to an address whose listener is being closed, which the event loop does in its turn."""
+    """Bind to an address whose listener is being closed.
+
+    Raises:
+        OSError: It is not free after many tries.
+    """
     for tried in range(_TRIES):
         try:
             held.bind(address)
@@ -420,4 +426,5 @@ async def _bind(held: socket.socket, address: tuple[str, int]) -> None:
             if tried == _TRIES - 1:
                 held.close()
                 raise
+            # The event loop closes the listener in a turn of its own.
             await asyncio.sleep(0.001)

@@ -235,6 +235,7 @@ class Faults:
         """Forget every fault, and let the requests go on that are held."""
         self.waiting.clear()
         self._forgotten.set()
+        # Requests that are held wait for the old event. Later ones need one that is not set.
         self._forgotten = asyncio.Event()
 
     async def hold(self) -> None:
@@ -299,6 +300,7 @@ def _other(console: EmulatedConsole, operation: str, body: Any) -> Any:
         return {**body, "data": rows}
     if operation == "host_import":
         others = [row["id"] for row in console.store.hosts]
+        # The console may have fewer hosts than the answer has results.
         given = zip(body["results"], others * len(body["results"]), strict=False)
         results = [{**entry, "id": other} for entry, other in given]
         return {**body, "results": results}
@@ -336,6 +338,8 @@ def bomb(size: int) -> bytes:
     start, end = b'{"pad":"', b'"}'
     block = b"0" * _BLOCK
     blocks = max(1, size // _BLOCK)
+    # Without the header and the checksum of gzip, which follow by hand: the body repeats one block
+    # that zlib sees once.
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     # A block that ends with a full flush stands for itself, so it is compressed only once.
     first = packer.compress(start) + packer.flush(zlib.Z_FULL_FLUSH)
@@ -345,6 +349,7 @@ def bomb(size: int) -> bytes:
     for _ in range(blocks):
         checksum = zlib.crc32(block, checksum)
     checksum = zlib.crc32(end, checksum)
+    # Gzip keeps the length in four bytes, and drops what does not fit.
     length = (len(start) + blocks * _BLOCK + len(end)) & 0xFFFFFFFF
     head = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"
     return head + first + middle * blocks + last + struct.pack("<II", checksum, length)

@@ -91,6 +91,7 @@ def delete(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """DELETE /api/v1/hosts/{id}: archives the host's agents and their tasks, in one transaction."""
     store = console.store
     row_id = console.get_writable("host", request)["id"]
+    # A host that names itself as its jump host does not stand in its own way.
     behind = [row for row in store.hosts.find("jump_host_ids", row_id) if row["id"] != row_id]
     rerouted: list[str] = []
     if behind and console.profile.jump_host_delete == "refused":
@@ -225,12 +226,12 @@ def _result(
 
 
 def csv_rows(body: bytes, profile: Profile) -> list[dict[str, Any]]:
-    """Read a CSV body: the first line names fields.
-
-    The column layout is not shown in the document.
-    """
+    """Read a CSV body: the first line names fields."""
     try:
+        # Spreadsheets begin a file with a byte order mark, which would become part of the first
+        # name.
         text = io.StringIO(body.decode("utf-8-sig"), newline="")
+        # The document does not show the layout of columns, so the profile gives the delimiters.
         table = csv.DictReader(text, strict=True, delimiter=profile.csv_delimiter)
         return [_csv_row(row, profile.csv_list_separator) for row in table]
     except (UnicodeDecodeError, csv.Error) as failure:
@@ -240,11 +241,13 @@ def csv_rows(body: bytes, profile: Profile) -> list[dict[str, Any]]:
 def _csv_row(row: dict[str | Any, str | Any], separator: str) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, value in row.items():
+        # DictReader puts what a line has too many of under None, and None where it has too few.
         if name is None or value in (None, ""):
             continue
         if name in LISTS["host"]:
             fields[name] = value.split(separator)
         elif name == "target_port" and value.isascii() and value.isdigit():
+            # Nine digits are out of bounds already, and Python refuses to convert some thousands.
             fields[name] = int(value[:9])
         elif name in TRUTHS and value.lower() in ("true", "false"):
             fields[name] = value.lower() == "true"
@@ -316,6 +319,7 @@ class Batch:
                     kept[name] = list(dict.fromkeys([*(row.get(name) or ()), *kept[name]]))
         if all(row.get(name) == value for name, value in kept.items()):
             return ImportedRow("skipped", shown)
+        # Moving a host to another org takes the right to write in both.
         self._request.principal.authorize(kept.get("org_id") or row.get("org_id"))
         if not self._dry_run:
             self._console.store.hosts.put({**row, **kept, "updated_at": self._now})

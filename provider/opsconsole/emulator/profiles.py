@@ -128,6 +128,7 @@ class Profile(BaseModel):
         fixed = {name: getattr(self, name) for name in FIXED}
         if given := sorted(fixed.keys() & switches.keys()):
             switches = {**switches, f"{given[0]} ": None}  # no switch, so it is refused
+        # By way of JSON: there even a strict model takes arrays for its tuples and sets.
         text = json.dumps({**self.model_dump(mode="json"), **switches})
         return Profile.model_validate_json(text).model_copy(update=fixed)
 

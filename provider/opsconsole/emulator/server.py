@@ -54,10 +54,12 @@ def make_application(
     try:
         if not store.loaded:
             plant()
+        # An earlier run may have made the file under another key.
         elif not store.keys.find("secret", api_key):
             seed_store(store, "empty", api_key)
         store.commit()
     except BaseException:
+        # The archive would stay locked for the next attempt in this process.
         store.close()
         raise
     return Application(EmulatedConsole(store, profile), plant, latency)
@@ -83,6 +85,8 @@ class ConsoleServer(Server):
         """Listen."""
         await super().startup(sockets)
         if len(self.servers) > 1:
+            # uvicorn closes the servers in its list, and this one is closed and opened by the
+            # listener.
             api = self.servers.pop(0)
             self._listener.take(api, self._protocol, self.server_state.connections)
 
@@ -155,6 +159,7 @@ def serve(
     try:
         yield Emulator(urls[0], api_key, chosen, control_url=urls[1])
     finally:
+        # Without `force_exit` uvicorn waits for requests in flight, such as one that a fault holds.
         server.should_exit = server.force_exit = True
         thread.join(_STOP_TIMEOUT)
         for listener in listeners:
@@ -228,6 +233,7 @@ def start_process(
     words = [f"--{name}={value}" for name, value in options.items() if value is not None]
     words += [f"--switch={switch}" for switch in switches]
     source = str(Path(__file__).parents[2])
+    # The process runs the code of this one, whether it is installed or not.
     paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
     process = subprocess.Popen(
         [sys.executable, "-m", "opsconsole", "emulator", *words]

@@ -34,6 +34,8 @@ def check_row(fields: Row) -> str | None:
     """Return what breaks the rules in a row from outside the API, or None."""
     for name, value in fields.items():
         if name == "id":
+            # The id is a column of its own, and SQLite cannot store half of a surrogate pair as
+            # text.
             good = type(value) is str and value.encode("utf-8", "replace").decode() == value
         elif name.endswith("_id"):
             good = value is None or type(value) is str
@@ -200,6 +202,7 @@ class Store:
     def commit(self) -> None:
         """Write what changed since the last commit to the archive, as one transaction."""
         if self._archive is not None:
+            # Where this fails the rows stay dirty, and the next commit writes them.
             self._archive.save(self.tables)
         for table in self.tables.values():
             if table.dirty:
@@ -221,6 +224,7 @@ CREATE TABLE IF NOT EXISTS rows (
   UNIQUE (collection, id)
 )
 """
+# Not REPLACE, which would give a changed row a new number, and so move it to the end.
 _PUT = """
 INSERT INTO rows (collection, id, body) VALUES (?, ?, ?)
 ON CONFLICT (collection, id) DO UPDATE SET body = excluded.body
@@ -244,6 +248,8 @@ class SqliteArchive:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
+            # `serve` makes and closes the store outside the thread that uses it. Without an
+            # isolation level Python begins no transaction of its own.
             self._database = sqlite3.connect(
                 path, timeout=1, isolation_level=None, check_same_thread=False
             )
@@ -276,7 +282,10 @@ class SqliteArchive:
         query = "SELECT collection, body FROM rows ORDER BY number"
         for collection, body in self._database.execute(query):
             if collection in tables:
+                # Each body is read on its own, so that its names would be in memory once for each
+                # row.
                 row: Row = {sys.intern(name): value for name, value in json.loads(body).items()}
+                # Not `put`: a row that was just read need not be written.
                 tables[collection].rows[row["id"]] = row
                 count += 1
         return count

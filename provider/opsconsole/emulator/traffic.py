@@ -60,6 +60,7 @@ class Traffic:
         self.statuses: Counter[int] = Counter()
         self.entries: deque[LoggedRequest] = deque(maxlen=KEPT)
         self.total = 0
+        # Requests that are in flight now outlast the reset.
         self.most_in_flight = self.in_flight
 
     def begin(

@@ -125,6 +125,7 @@ class Index(Node):
     def evaluate(self, scope: Scope) -> Value:
         source, key_node = self.operands
         key = key_node.evaluate(scope)
+        # The scope looks up one instance of a block without making the others.
         if isinstance(source, Reference):
             return scope.resolve_index(source, key)
         return element(source.evaluate(scope), key)
@@ -145,6 +146,7 @@ class Splat(Node):
     def evaluate(self, scope: Scope) -> Value:
         source, each = self.operands
         value = source.evaluate(scope)
+        # In HCL a null that is a sequence is an error, and any other null is no element.
         if value.is_null and is_sequence(value):
             raise EvaluationError("a splat cannot go over null")
         if value.is_null:
@@ -157,6 +159,7 @@ class Splat(Node):
         types = {item.type for item in results}
         if value.kind in ("list", "set"):
             if not results:
+                # An empty list keeps its type: an unknown element shows the type of the results.
                 example = {ITEM: unknown(value.type.element)}
                 types = {each.evaluate(scope.within(example)).type}
             if len(types) == 1:

@@ -168,6 +168,7 @@ def check_name(name: str, where: str) -> None:
     Raises:
         UserError: It is not one.
     """
+    # Names of HCL are identifiers of Python, but for dashes, which cannot come first.
     if name[:1] == "-" or not name.replace("-", "_").isidentifier():
         raise UserError(f"{where}: {name!r} is not a valid name.", _NAME_RULE)
 
@@ -204,6 +205,7 @@ def check_required_provider(name: str, wanted: Mapping[str, Any], where: str) ->
     if not _PROVIDER_NAME.fullmatch(name) or name != name.lower():
         raise UserError(f"{where}: {name!r} is not a valid provider name.", "Use a-z, 0-9 and -.")
     check_arguments(wanted, ("source", "version", "configuration_aliases"), f"{where}.{name}")
+    # What is left out has a value that passes.
     source = wanted.get("source", "x/y")
     if not isinstance(source, str) or not _SOURCE.fullmatch(source):
         raise UserError(
@@ -267,16 +269,14 @@ def iterate_labels(value: Any, where: str, *, required: bool = False) -> Iterato
 
 
 def origin_of(body: dict[str, Any], file: str) -> Origin:
-    """Return where a body comes from, by the metadata that synthesis leaves in it.
-
-    cdktf's own stack trace is in the metadata, that of the opsconsole constructs beside it.
-    """
+    """Return where a body comes from, by the metadata that synthesis leaves in it."""
     comment = body.get(COMMENT)
     if not isinstance(comment, dict):
         return Origin(file)
     metadata = comment.get("metadata")
     if not isinstance(metadata, dict):
         metadata = {}
+    # cdktf's own stack trace is in the metadata, that of the opsconsole constructs beside it.
     trace = metadata.get("stackTrace") or comment.get("stackTrace")
     path = metadata.get("path")
     return Origin(

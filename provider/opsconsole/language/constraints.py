@@ -56,6 +56,7 @@ class Constraint:
         Raises:
             EvaluationError: The value does not fit.
         """
+        # Defaults first: the conversion refuses an object that lacks an attribute.
         return convert(self._apply_defaults(value), self.type)
 
     def _apply_defaults(self, value: Value) -> Value:

@@ -253,6 +253,7 @@ def equal(left: Value, right: Value) -> Any:
         if UNKNOWN is left.data or UNKNOWN is right.data:
             return UNKNOWN
         return left.data is right.data
+    # A part of unknown type may turn out to be of the type of the other.
     if left.type != right.type and not (
         _is_comparable(left.type, right.type)
         and (holds_unknown(left.data) or holds_unknown(right.data))
@@ -305,6 +306,7 @@ def order_set(items: Iterable[Any], element: Type) -> list[Any]:
     unknowns = []
     for item in items:
         if item is UNKNOWN:
+            # Two unknown elements may turn out to differ.
             unknowns.append(item)
         else:
             known.setdefault(fingerprint(item, element), item)
@@ -329,9 +331,11 @@ def fingerprint(data: Any, type: Type) -> str:
         return "?"
     if data is None:
         return "~"
+    # Before numbers: to Python, a bool is an int.
     if isinstance(data, bool):
         return "T" if data else "F"
     if isinstance(data, str):
+        # In quotes, so that no text looks like a number, a separator or one of the signs above.
         return json.dumps(data, ensure_ascii=False)
     if isinstance(data, int | Fraction):
         return format_number(data)
@@ -385,9 +389,11 @@ _SCALARS: Final = frozenset((str, int, bool, type(None)))
 
 def to_wire(data: Any) -> Any:
     """Return unmarked data of the language as a wire value."""
+    # By the exact type: a Double is an int too, and has another text.
     if type(data) in _SCALARS or data is UNKNOWN:
         return data
     if isinstance(data, Fraction):
+        # A float would lose digits.
         return WrittenNumber(format_number(data))
     if isinstance(data, int):
         return int(format_number(data))

@@ -128,6 +128,7 @@ class Evaluator:
             root=program.root,
             applying=applying,
             planned_at=planned_at or utc_now(),
+            # A function of its own, as the resolver, which needs this context, is made later.
             render=lambda text, names: parse_template(text).evaluate(
                 TemplateScope(names, self._resolver.context)
             ),
@@ -197,7 +198,7 @@ class Evaluator:
     def examine(self, instance: Instance, problems: list[UserError]) -> Evaluated:
         """Return the configuration of an instance; add its problems to `problems`.
 
-        A value that has none is unknown.
+        An argument with a problem is unknown in it.
         """
         block = instance.block
         scope = ProgramScope(self._resolver, instance)
@@ -251,6 +252,7 @@ class Evaluator:
         Raises:
             UserError: One cannot be evaluated, or holds a sensitive value without saying so.
         """
+        # Terraform evaluates unused local values too, and reports what is wrong with them.
         for name in self.program.locals:
             self.check_local(name)
         return {name: self.output(name) for name in self.program.outputs}
@@ -344,9 +346,11 @@ class Evaluator:
                 value = evaluate_argument(title, name, raw, scope, partial(to_declared, attribute))
             except UserError as problem:
                 problems.append(problem)
+                # With null in its place, a required argument would be reported as missing, too.
                 values[name] = UNKNOWN
                 continue
             data = value.data
+            # A text without marks is a wire value already.
             if value.marks or type(data) is not str:
                 sensitive.extend(marked_paths(pack(value), SENSITIVE, (name,)))
                 data, marks = value.unmark_deep()

@@ -58,6 +58,7 @@ class Graph:
         return tuple(sorted(self._all_before(address)))
 
     def _all_before(self, address: str) -> frozenset[str]:
+        # A stack in place of recursion, as chains of blocks may be long.
         known = self._ancestors
         waiting = [address]
         while waiting:
@@ -97,6 +98,7 @@ def build_graph(program: Program) -> Graph:
         )
     )
     for name in program.locals:
+        # References in unused local values may lead nowhere, too.
         finder.attempt(Reference(("local", name)), f"local.{name}")
     for key in program.providers:
         finder.of_provider(key)
@@ -192,6 +194,7 @@ class _Finder:
         try:
             order = in_order(name, self._program.locals, self._locals)
         except LocalCycle as cycle:
+            # Noted, so that the next reference to it does not report the cycle again.
             self._locals[name] = ()
             raise UserError(
                 f"Local values refer to each other in a cycle: {cycle}.",
@@ -238,6 +241,7 @@ class _Finder:
                 f"{where}: {root} alone has no value.", f"Name a part of it, such as {root}.NAME."
             )
         named = block_address(reference.steps)
+        # Its own mistake is reported already.
         if named in self._program.unread:
             return ()
         if root == "local":
@@ -304,6 +308,7 @@ def _order_blocks(program: Program, direct: Mapping[str, tuple[str, ...]]) -> tu
     for address, dependencies in direct.items():
         for dependency in dependencies:
             users.setdefault(dependency, []).append(address)
+    # A heap of ranks, so that blocks that are ready together keep the order of reading.
     ready = [rank[address] for address, count in missing.items() if not count]
     heapq.heapify(ready)
     order = []
@@ -325,6 +330,7 @@ def _cycle(program: Program, direct: Mapping[str, tuple[str, ...]], stuck: set[s
     current = min(stuck, key=list(program.blocks).index)
     while current not in path:
         path.append(current)
+        # There is always one: each waits for another that could not be ordered.
         current = next(item for item in direct[current] if item in stuck)
     members = [*path[path.index(current) :], current]
     named = " → ".join(program.blocks[member].title for member in members)

@@ -150,6 +150,7 @@ def _steps(node: Node, scope: Scope) -> tuple[Any, ...]:
         return (*_steps(node.operands[0], scope), node.name)
     if isinstance(node, Index):
         key = node.operands[1].evaluate(scope).data
+        # To Python, a bool is an int.
         if not isinstance(key, str | int) or isinstance(key, bool):
             raise EvaluationError("an index must be a known text or a whole number")
         return (*_steps(node.operands[0], scope), Quoted(key) if isinstance(key, str) else key)
@@ -163,6 +164,7 @@ def _split(steps: tuple[Any, ...]) -> tuple[Address, Path]:
     if len(names) < own or not all(isinstance(name, str) for name in names):
         raise EvaluationError("an address is required")
     if names[0] == "module":
+        # Callers refuse an address for its module, whatever else it names.
         return Address(names[1], names[1], module=f"module.{names[1]}"), ()
     rest = steps[own:]
     key: InstanceKey = None

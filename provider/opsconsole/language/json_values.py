@@ -81,6 +81,7 @@ def read_json(path: Path) -> Any:
     text = _read_text(path)
     try:
         found = parse_json(text, _members)
+        # Python's reader keeps half a character that is escaped alone; Go's replaces it.
         return replace_surrogates(found) if _SURROGATE.search(text) else found
     except json.JSONDecodeError as error:
         raise UserError(
@@ -123,8 +124,10 @@ def parse_json(
     """
     return json.loads(
         text,
+        # A float would lose digits: numbers of the language have a mantissa of 512 bits.
         parse_float=_number,
         parse_int=_number,
+        # Python would take NaN and Infinity, which JSON does not have.
         parse_constant=_refuse,
         object_pairs_hook=members,
     )
@@ -158,6 +161,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) == len(pairs):
         return found
+    # Comments are not arguments, so there may be several.
     names = [name for name, _ in pairs if name != COMMENT]
     return found if len(set(names)) == len(names) else Repeated(pairs)
 
@@ -182,6 +186,7 @@ def evaluate_json(value: Any, scope: Scope) -> Value:
         UnsupportedExpression: One uses what only Terraform has.
     """
     if isinstance(value, str):
+        # Every sequence of a template, escaped ones included, holds a brace.
         if "{" not in value:
             return Value(STRING, to_nfc(value))
         return _evaluated_template(value, scope)
@@ -262,8 +267,6 @@ class LocalCycle(Exception):
 def in_order(name: str, values: Mapping[str, Any], done: Collection[str]) -> list[str]:
     """Return the local values to evaluate, `name` last, each after its references.
 
-    Found without recursion, as chains may be long.
-
     Args:
         done: Names that are evaluated already.
 
@@ -272,6 +275,7 @@ def in_order(name: str, values: Mapping[str, Any], done: Collection[str]) -> lis
     """
     order: list[str] = []
     listed: set[str] = set()
+    # A stack in place of recursion, as chains may be long; a dict finds a cycle at once.
     path: dict[str, Iterator[str]] = {name: _named_in(values[name])}
     while path:
         current = next(reversed(path))
@@ -346,14 +350,13 @@ def only_terraform(what: str, origin: Origin, address: str = "") -> OnlyTerrafor
 def unknown_language(what: str, name: str, known: Iterable[str], where: str) -> OnlyTerraform:
     """Return the error about a name that this engine does not know.
 
-    It may be a slip, or belong to a release of Terraform or OpenTofu that this engine does not
-    follow: they judge it.
-
     Args:
         what: The kind of name, such as `block type`.
         known: The names that are known here.
     """
     named = f'{where}: the {what} "{name}"'
+    # It may be a slip, or belong to a release of Terraform or OpenTofu that this engine does not
+    # follow: they judge it.
     return OnlyTerraform(
         f"{named} is not known to the native engine.",
         f"{named}, which the native engine does not know",
@@ -433,5 +436,6 @@ def nested_too_deeply(title: str, name: str) -> UserError:
 
 def shorten(raw: Any) -> str:
     """Return a JSON value as one short text."""
+    # JSON has no fractions: a message shows them as floats.
     text = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False, default=float)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -82,6 +82,7 @@ class _Search:
         program, evaluator = self._program, self._evaluator
         for name in program.locals:
             self._attempt(evaluator.check_local, name)
+        # Before the blocks, as a resource that is imported may leave out what a creation needs.
         for item in program.imports:
             self._attempt(self._note_targets, item)
         for block in program.blocks.values():
@@ -106,10 +107,12 @@ class _Search:
         if isinstance(problem, OnlyTerraform):
             raise problem
         if isinstance(problem, DependsOnUnknown):
+            # Whether it is wrong shows once the value is known.
             return
         failure = problem.__cause__
         cause: object = None
         if isinstance(failure, ExpressionFailure) and failure.expression:
+            # One expression that fails for one reason is one mistake, whichever blocks use it.
             cause = (failure.expression, str(failure))
         for item in diagnostics_of(problem):
             self._note(item, block, cause)

@@ -67,10 +67,7 @@ class Origin:
         return f"{self.path} ({address})" if self.path else address
 
     def place(self, folder: Path) -> str:
-        """Return `FILE:LINE` as the metadata tells it, relative to `folder`; or nothing.
-
-        Synthesis leaves a stack trace in the metadata only on request.
-        """
+        """Return `FILE:LINE` as the metadata tells it, relative to `folder`; or nothing."""
         for entry in self.trace:
             text = entry.strip().rpartition("(")[2].rstrip(")")
             file, _, line = _without_column(text).rpartition(":")
@@ -79,6 +76,7 @@ class Origin:
                 if path.is_absolute() and path.is_relative_to(folder):
                     path = path.relative_to(folder)
                 return f"{path}:{line}"
+        # Synthesis leaves a stack trace in the metadata only on request.
         return ""
 
 

@@ -96,10 +96,8 @@ class TemplateScope:
 
 
 def call(name: str, arguments: Sequence[Value], context: FunctionContext) -> Value:
-    """Return the result of the function `name`.
-
-    The functions are loaded with the first call: most programs that are synthesised have none.
-    """
+    """Return the result of the function `name`."""
+    # Loaded with the first call: most programs that are synthesised have none.
     from opsconsole.language import functions
 
     return functions.call(name, arguments, context)
@@ -208,6 +206,7 @@ class NameResolver:
                 f"there is no local value {name}. {did_you_mean(name, self._program.locals)}"
             )
         if name in self._passing:
+            # It may rest on an unknown value, so a local value that uses it must not last either.
             self._missed += 1
             found = self._passing[name]
         else:
@@ -217,18 +216,17 @@ class NameResolver:
         return found
 
     def _evaluated_in_order(self, name: str) -> Value | ExpressionFailure:
-        """Return a local value, or why it has none; its references come first.
-
-        So a chain of them may be long. Failures, and values that rest on unknown ones, are kept
-        only until the outermost of them is evaluated.
-        """
+        """Return a local value, or why it has none; its references come first."""
         self._depth += 1
         found: Value | ExpressionFailure = NULL
         try:
             done = ChainMap(self._locals, self._passing)
+            # Each after its references, so that a long chain of them needs no deep recursion.
             for item in in_order(name, self._program.locals, done):
                 missed = self._missed
                 found = self._evaluated_local(item)
+                # What rests on unknown values may be known when it is asked for again, so it is
+                # kept only until the outermost local value is evaluated.
                 lasting = missed == self._missed and not isinstance(found, ExpressionFailure)
                 (self._locals if lasting else self._passing)[item] = found
         except LocalCycle as cycle:
@@ -264,6 +262,7 @@ class NameResolver:
         value = self._remote_states.get(instance.address, unknown())
         if value.data is UNKNOWN:
             scope = ProgramScope(self, instance)
+            # While mistakes are looked for, too: there may be some in them.
             arguments = {key: evaluate_json(raw, scope) for key, raw in block.arguments.items()}
             if not self._checking:
                 value = remote_states.read(
@@ -346,6 +345,7 @@ class NameResolver:
             for key, instance in instances.items()
         }
         result = _of_instances(block, values)
+        # During an apply, instances become known one after another.
         if not any(value.data is UNKNOWN for value in values.values()):
             self._all_instances[block.address] = result
         return result
@@ -455,6 +455,7 @@ def _data_marked_below(data: Any, path: AttributePath) -> Any:
     try:
         inner = _data_marked_below(data[path[0]], path[1:])
     except (LookupError, TypeError):
+        # The path leads nowhere in this value: rather all of it is hidden than nothing.
         return Marked(data, IS_SENSITIVE)
     changed = data.copy()
     changed[path[0]] = inner

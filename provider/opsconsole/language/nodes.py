@@ -36,6 +36,7 @@ class Call(Node):
         self.spread = spread
 
     def evaluate(self, scope: Scope) -> Value:
+        # Before any argument is evaluated: theirs may fail.
         if self.name in ("try", "can"):
             return _try_each(self, scope)
         arguments = [operand.evaluate(scope) for operand in self.operands]
@@ -61,6 +62,7 @@ def _try_each(call: Call, scope: Scope) -> Value:
     for operand in call.operands:
         try:
             value = operand.evaluate(scope)
+        # What only Terraform can run is not caught: there, this argument may have a value.
         except EvaluationError as error:
             problems.append(str(error))
             continue
@@ -135,6 +137,7 @@ def join_parts(parts: Iterable[Value], scope: Scope) -> Value:
         if value.marks:
             marks |= value.marks
         if value.data is UNKNOWN:
+            # Goes on, as a later part may be wrong, known or not.
             has_unknown = True
         elif value.is_null:
             raise EvaluationError("a part of this template is null")
@@ -258,6 +261,7 @@ class ForGroups(_For):
         for key, item in zip(results[::2], results[1::2], strict=True):
             marks |= key.marks
             name = convert(key, STRING).data
+            # The last key of a group stands for all; `marks` has those of the others.
             keys[name] = key
             groups.setdefault(name, []).append(item)
         pairs = ((key, tuple_of(groups[name])) for name, key in keys.items())

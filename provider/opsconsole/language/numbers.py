@@ -15,6 +15,7 @@ from opsconsole.language.failures import MAX_EXPONENT, BeyondBounds
 Number = int | Fraction
 
 _PRECISION = 512
+# One decimal digit takes log2(10) bits.
 _MAX_BITS = int(MAX_EXPONENT * 3.3219)
 _TOO_LARGE = f"a number beyond 10^±{MAX_EXPONENT}"
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,9})?", re.ASCII)
@@ -28,11 +29,13 @@ def parse_number(text: str) -> Number | None:
     """
     if not _DECIMAL.fullmatch(text):
         return None
+    # The mantissa holds that many digits, so nothing is to be rounded.
     if text.isdigit() and len(text) < 150:
         return int(text)
     if len(text) > MAX_EXPONENT:
         raise BeyondBounds(_TOO_LARGE)
     mantissa, _, exponent = text.lower().partition("e")
+    # The mantissa moves the point by at most MAX_EXPONENT places, which cannot make up for this.
     if abs(int(exponent or "0")) > 2 * MAX_EXPONENT:
         if not mantissa.strip("+-0."):
             return 0
@@ -89,6 +92,7 @@ def _last_place(value: Fraction) -> Fraction:
     """Return the weight of the last mantissa bit of `value`, which is not zero."""
     magnitude = abs(value)
     exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+    # The lengths in bits differ by the exponent or by one more.
     if magnitude < Fraction(2) ** exponent:
         exponent -= 1
     return Fraction(2) ** (exponent - _PRECISION + 1)
@@ -100,6 +104,7 @@ def format_number(value: Number) -> str:
         return str(value)
     magnitude = abs(value)
     tolerance = _last_place(magnitude) / 2
+    # From near the first digit that is not 0, before which there may be thousands.
     places = max(1, len(str(magnitude.denominator)) - len(str(magnitude.numerator)) - 1)
     scale = 10**places
     while abs(Fraction(round(magnitude * scale), scale) - magnitude) >= tolerance:

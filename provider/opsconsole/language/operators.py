@@ -30,11 +30,7 @@ class Binary(Node):
         return _binary(self.operator, left.evaluate(scope), right.evaluate(scope))
 
     def _logic(self, scope: Scope) -> Value:
-        """Evaluate both operands, as Terraform 1.11 does.
-
-        Terraform 1.12 and OpenTofu pass over a failure beside an operand that decides: `false && X`
-        is false there.
-        """
+        """Evaluate both operands, as Terraform 1.11 does."""
         left, right = (_attempt(operand, scope) for operand in self.operands)
         try:
             for item in (left, right):
@@ -42,6 +38,8 @@ class Binary(Node):
                     raise item
             return _binary(self.operator, left, right)
         except EvaluationError as error:
+            # Terraform 1.12 and OpenTofu pass over a failure beside an operand that decides:
+            # `false && X` is false there.
             if _passes_over(self.operator, left, right):
                 raise DependsOnRelease(str(error)) from error
             raise
@@ -158,6 +156,7 @@ class Conditional(Node):
         condition = self.operands[0].evaluate(scope)
         results: list[Value] = []
         failures: list[EvaluationError | None] = []
+        # The result not taken is evaluated too: the type is one that both have in common.
         for operand in self.operands[1:]:
             try:
                 results.append(operand.evaluate(scope))

@@ -98,10 +98,8 @@ def parse_arguments(text: str) -> list[tuple[str, Node]]:
 
 
 def plain_reference(text: str) -> Reference | None:
-    """Return the reference that `text` is, if it is one and nothing more.
-
-    Nearly all expressions of synthesised programs are: they take this short way.
-    """
+    """Return the reference that `text` is, if it is one and nothing more."""
+    # By one pattern, as nearly all expressions of synthesised programs are plain references.
     match = _PLAIN.fullmatch(text)
     if match is None or match[1] in _CONSTANTS:
         return None
@@ -302,6 +300,7 @@ class Parser:
         self.at += 1
         if token == '"':
             self._deepen("levels of nesting")
+            # Inside of an interpolation a line break separates nothing.
             lines, self._lines = self._lines, False
             node = _assemble(self._parts(_LITERAL_QUOTED))
             self._lines = lines
@@ -329,6 +328,7 @@ class Parser:
         lines, self._lines = self._lines, False
         node = read()
         self._expect(bracket)
+        # Only now, as a line break right before the bracket is a blank too.
         self._lines = lines
         return node
 
@@ -347,6 +347,7 @@ class Parser:
 
     def _step(self, source: Node) -> Node:
         """Read what follows a dot: a name, or an index as Terraform 0.11 wrote it."""
+        # Goes past blanks only: as a token, `0.1` in `a.0.1` would be one number.
         self._peek()
         if match := _OLD_INDEX.match(self.text, self.at):
             if match[2]:
@@ -397,6 +398,7 @@ class Parser:
             results = [key, self._expression()]
             kind = ForGroups if self._accept("...") else ForObject
             return kind(names, collection, results, self._condition())
+        # From here on line breaks separate; `_until` sets that back.
         self._lines = True
         operands: list[Node] = []
         while self._skip_lines() and self._peek() != "}":
@@ -414,6 +416,7 @@ class Parser:
                 raise EvaluationError(f"the key {key.source_text()} needs parentheses or quotes")
             key = _text(str(key.steps[0]))
         elif isinstance(key, Literal) and start in _CONSTANTS:
+            # As a key, `true` or `null` is a name like any other.
             key = _text(start)
         if not self._accept("="):
             self._expect(":")
@@ -501,6 +504,7 @@ def _unescape(match: re.Match[str]) -> str:
     kind = match[1]
     if kind in _ESCAPES:
         return _ESCAPES[kind]
+    # A letter that is no escape gets a code beyond the last one, to be refused with those.
     code = int(kind[1:], 16) if len(kind) > 1 else sys.maxunicode + 1
     if code > sys.maxunicode or 0xD800 <= code < 0xE000:
         raise EvaluationError(f"there is no escape sequence \\{kind}")

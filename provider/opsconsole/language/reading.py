@@ -88,6 +88,7 @@ def load_directory(directory: Path, schemas: Schemas, stack: str = "") -> Progra
         raise UserError(f"There is no directory {directory}.", "Check the path.")
     files = sorted(directory.glob("*.tf.json"))
     overriding = [path.name for path in files if path.name.endswith("override.tf.json")]
+    # First, so that a directory of *.tf files alone is told from one without a program.
     refuse_native(directory, overriding)
     if not files:
         raise UserError(
@@ -99,8 +100,6 @@ def load_directory(directory: Path, schemas: Schemas, stack: str = "") -> Progra
 
 def readable_part(load: Callable[[], Program]) -> Program | None:
     """Return what can be read of a program, for what needs its state alone.
-
-    Terraform or OpenTofu may be the ones to carry it out.
 
     Args:
         load: Loads the program.
@@ -115,16 +114,17 @@ def readable_part(load: Callable[[], Program]) -> Program | None:
     try:
         return load()
     except OnlyTerraform as refusal:
+        # The settings name the backend: unread, they leave open where the state is.
         if refusal.program is not None and _SETTINGS in refusal.program.unread:
             raise
+        # Terraform or OpenTofu may be the ones to carry the program out, with the same state.
         return refusal.program
 
 
 def refuse_native(directory: Path, overriding: Sequence[str]) -> None:
-    """Refuse a directory with files that only Terraform or OpenTofu reads, or that override others.
-
-    OpenTofu reads `x.tofu.json` in place of `x.tf.json`, Terraform does not.
-    """
+    """Refuse a directory with files that this engine does not read, or that override others."""
+    # OpenTofu reads `x.tofu.json` in place of `x.tf.json`, Terraform does not: the program depends
+    # on the engine.
     native = sorted(
         path.name for path in directory.iterdir() if path.name.endswith((".tf", *OF_OPENTOFU))
     )
@@ -190,6 +190,7 @@ class _Reader:
             OnlyTerraform: Something in it is for Terraform.
             UnreadProgram: Something in it is wrong.
         """
+        # Last, as any of the files may hold required_providers.
         for block in self.blocks.values():
             self.attempt("", self._check_provider, block)
         program = self._program(root, stack)
@@ -307,6 +308,7 @@ class _Reader:
             if argument not in (COMMENT, "alias", "version", "for_each")
         }
         origin = origin_of(body, file)
+        # Noted before it is refused: a command that needs the state alone goes on with it.
         self.providers[key] = ProviderBlock(key, arguments, origin, body.get("for_each"))
         if "for_each" in body:
             raise only_terraform("for_each of a provider", origin, name)
@@ -494,6 +496,7 @@ def _read_variable(name: str, value: Json, file: str) -> Variable:
         sensitive=flag(body.get("sensitive", False), f"{where}.sensitive"),
         ephemeral=flag(body.get("ephemeral", False), f"{where}.ephemeral"),
         nullable=flag(body.get("nullable", True), f"{where}.nullable"),
+        # Terraform takes a text as it is where there is no type; of `any`, it reads an expression.
         textual="type" not in body or constraint.type in PRIMITIVES,
         description=_description(body, where),
         validations=tuple(

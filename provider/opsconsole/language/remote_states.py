@@ -93,8 +93,10 @@ def read(block: Block, arguments: Mapping[str, Any], root: Path, cache: Any) -> 
         try:
             cache[key] = _outputs(block, kind, json.loads(config), workspace, root)
         except EvaluationError as error:
+            # Kept as well: the state is not asked for again by each reference.
             cache[key] = error
     if isinstance(cache[key], EvaluationError):
+        # A new error each time, as each notes the template that it failed in.
         raise EvaluationError(str(cache[key]))
     given = {name: arguments.get(name, NULL).unmark() for name in _ARGUMENTS}
     defaults = given["defaults"]
@@ -123,6 +125,7 @@ def _outputs(
         raise EvaluationError(
             f'the state of the stack "{stack}" cannot be read: {error}'
         ) from error
+    # A state whose resources are all destroyed is empty too, but has a serial.
     if state.empty and state.serial == 0:
         raise EvaluationError(
             f'the stack "{stack}" is not applied yet: there is no state in {name}; apply it first'

@@ -32,14 +32,14 @@ ROOTS: Final = frozenset(("var", "local", "each", "count", "self", "data", *SETT
 def is_foreign(reference: Reference) -> bool:
     """Return whether a reference may mean something to Terraform or OpenTofu, and does not here.
 
-    `module.m`, `ephemeral.x_y.z`, `tofu.workspace`, `terraform.applying`: the type of a resource
-    always has an underscore.
+    Such are `module.m`, `ephemeral.x_y.z`, `tofu.workspace` and `terraform.applying`.
     """
     root, *rest = map(str, reference.steps)
     if not rest:
         return False
     if root in SETTINGS:
         return rest[0] not in SETTINGS[root]
+    # The type of a resource always has an underscore.
     return root not in ROOTS and "_" not in root
 
 

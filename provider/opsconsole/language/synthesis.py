@@ -185,6 +185,7 @@ def synthesise(app: App) -> None:
     manifest = app.output / "manifest.json"
     try:
         app.output.mkdir(parents=True, exist_ok=True)
+        # An earlier manifest would pass for that of an app that writes none.
         manifest.unlink(missing_ok=True)
     except OSError as error:
         raise UserError(
@@ -237,10 +238,8 @@ def _ending(output: str) -> str:
 
 
 def _without_packages(lines: list[str]) -> list[str]:
-    """Replace the frames of installed packages in Python's tracebacks by an ellipsis.
-
-    The mistake is in the app: what matters are its own lines, and the error below them.
-    """
+    """Replace the frames of installed packages in Python's tracebacks by an ellipsis."""
+    # The mistake is in the app: what matters are its own lines, and the error below them.
     kept: list[str] = []
     within = False
     for line in lines:
@@ -248,6 +247,8 @@ def _without_packages(lines: list[str]) -> list[str]:
             within = "site-packages" in Path(frame[1]).parts
             if within and kept[-1:] != [_ELLIPSIS]:
                 kept.append(_ELLIPSIS)
+        # Below a frame come the line that it ran and, from Python 3.13 on, marks under that: both
+        # are indented further, and belong to the frame.
         elif not line.startswith("    "):
             within = False
         if not within:
@@ -258,21 +259,24 @@ def _without_packages(lines: list[str]) -> list[str]:
 def app_environment(app: App) -> dict[str, str]:
     """Return the app's environment: the variables of the cdktf CLI, and a Node for jsii.
 
-    Variables of Terraform are left out, as the CLI leaves them out: a program does not depend on
-    them.
-
     Raises:
         UserError: There is no Node.
     """
+    # Variables of Terraform are left out, as the CLI leaves them out: a program does not depend on
+    # them.
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("TF_VAR_")
     }
     context = json.loads(environment.get("CDKTF_CONTEXT_JSON") or "{}")
     environment["CDKTF_CONTEXT_JSON"] = json.dumps({**app.context, **context})
     environment["CDKTF_OUTDIR"] = str(app.output.absolute())
+    # The manifest then holds all errors of constructs, which `load_stack` reports; else the app
+    # fails with them.
     environment["CDKTF_CONTINUE_SYNTH_ON_ERROR_ANNOTATIONS"] = "true"
+    # This engine reads JSON alone.
     environment["SYNTH_HCL_OUTPUT"] = "false"
     environment.setdefault("NODE_OPTIONS", "--max-old-space-size=4096")
+    # Where an app declares a move, cdktf asks this program for its version.
     binary = environment.get("TERRAFORM_BINARY_NAME") or standin_in_place_of_terraform()
     if binary:
         environment["TERRAFORM_BINARY_NAME"] = binary
@@ -327,6 +331,7 @@ def _major_version(node: str) -> int:
             [node, "--version"], capture_output=True, text=True, timeout=30, check=True
         )
     except (OSError, subprocess.SubprocessError):
+        # One that does not run is passed over: another candidate may.
         return 0
     match = re.match(r"v(\d+)\.", result.stdout)
     return int(match[1]) if match else 0

@@ -64,6 +64,7 @@ class Type:
         return (
             isinstance(other, Type)
             and self.kind == other.kind
+            # The hash is kept: it tells most types apart without a walk through their parts.
             and hash(self) == hash(other)
             and self.names == other.names
             and self.inner == other.inner
@@ -319,6 +320,7 @@ def elements(value: Value) -> Iterator[tuple[Value, Value]]:
     data, type = value.data, value.type
     if isinstance(data, dict):
         types = type.attributes if type.kind == "object" else dict.fromkeys(data, type.element)
+        # go-cty goes through maps and objects by key.
         for name in sorted(data):
             yield Value(STRING, name), unpack(types[name], data[name])
     else:
@@ -348,6 +350,7 @@ def of_python(data: Any) -> Value:
         return data
     if isinstance(data, str):
         return Value(STRING, data)
+    # Before numbers: to Python, a bool is an int.
     if isinstance(data, bool):
         return Value(BOOL, data)
     if isinstance(data, int | Fraction):
@@ -366,6 +369,7 @@ def strip_marks(data: Any, found: set[str]) -> Any:
     if isinstance(data, Marked):
         found |= data.marks
         return strip_marks(data.data, found)
+    # Returned as it is, not copied, where nothing is to be taken out.
     if not holds_marks(data):
         return data
     if isinstance(data, dict):
@@ -399,6 +403,7 @@ def marked_paths(data: Any, wanted: str, at: Path = ()) -> Iterator[Path]:
 
 def clusters(text: str) -> list[str]:
     """Return the grapheme clusters of `text`: characters as users see them."""
+    # Of ASCII, only a carriage return and a line feed make one cluster together.
     if text.isascii() and "\r" not in text:
         return list(text)
     # Imported late: it takes long to import, and most texts are plain.

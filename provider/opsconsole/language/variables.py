@@ -219,6 +219,7 @@ def _parse_argument(variable: Variable, given: VariableValue) -> Any:
 def _convert_to_variable(variable: Variable, value: Any, source: str) -> Any:
     try:
         fitted = variable.constraint.apply(of_python(value))
+        # As in Terraform: where null is not allowed, it stands for the default.
         if fitted.is_null and not variable.nullable and variable.optional:
             fitted = variable.constraint.apply(of_python(variable.default))
     except EvaluationError as error:

@@ -52,6 +52,7 @@ def _check_type(attribute: Attribute, value: Any) -> Value:
     elif kind is Kind.INTEGER:
         if isinstance(value, int) and not isinstance(value, bool):
             return value
+        # JSON has one type of number: 80.0 is an integer, too.
         if isinstance(value, float) and value.is_integer():
             return int(value)
     elif kind in (Kind.STRING_SET, Kind.STRING_LIST):
@@ -106,8 +107,6 @@ def confirm_deleted(
 ) -> DeleteResult:
     """Check that the answer to a deletion says `deleted: true` (the document: Delete results).
 
-    An extra endpoint may answer with the resource instead, which says nothing of it.
-
     Raises:
         UnexpectedAnswer: it says anything else, so that the resource stays in state.
     """
@@ -115,6 +114,7 @@ def confirm_deleted(
 
     with contextlib.suppress(WrongShape):
         result = DeleteResult.read(answer)
+        # An extra endpoint may answer with the resource instead, which says nothing of it.
         silent = (
             documented_for(definition, "delete") is None
             and "deleted" not in result.model_fields_set
@@ -147,12 +147,12 @@ def explain_mismatch(
 ) -> UnexpectedAnswer | None:
     """Return why `answer` is not the answer to the create of `sent`; None: it is.
 
-    The console may store a name otherwise than it was sent (trimmed, in lower case, in another
-    normal form of Unicode); what it does not show says nothing.
+    What the answer does not show says nothing.
     """
     exact = [*(item.name for item in definition.references), "org_id"]
     naming = dict.fromkeys([definition.label, "name"])
     differing = [name for name in exact if _shows_another(sent, answer, name, str)]
+    # The console may store a name trimmed, in lower case, or in another normal form of Unicode.
     differing += [name for name in naming if _shows_another(sent, answer, name, plain_name)]
     if not differing:
         return None
@@ -297,13 +297,13 @@ def merge_answer(
     """Return state, private state and the names left unseen after an answer about a resource.
 
     A field that is absent now but was shown before is null now; one that was never shown keeps
-    what state holds. Absent where state holds nothing and the resource was created here: both
-    sides agree on null. An answer without a required field that state holds shows a part of the
-    resource: nothing follows from absent fields there.
+    what state holds.
 
     Args:
         values: The values that the answer shows.
     """
+    # An answer without a required field that state holds shows a part of the resource: nothing
+    # follows from absent fields there.
     whole = all(a.name in values or prior.get(a.name) is None for a in attributes if a.required)
     state = dict(prior)
     observed: list[str] = []
@@ -324,6 +324,8 @@ def merge_answer(
         elif name in private_state.observed:
             state[name] = None
         elif state.get(name) is not None or private_state.declared is None:
+            # Not so where state holds nothing of a resource that was created here: both agree on
+            # null.
             unseen.append(name)
             continue
         observed.append(name)
@@ -333,15 +335,13 @@ def merge_answer(
 def ignore_volatile(
     attributes: Iterable[Attribute], prior: Attributes, state: Attributes
 ) -> Attributes:
-    """Return `prior` where only volatile attributes differ from it, else `state`.
-
-    A refresh that finds only `updated_at` (for an agent also `status`) changed keeps state's
-    values: a console that stamps reads would else show a difference forever.
-    """
+    """Return `prior` where only volatile attributes differ from it, else `state`."""
     steady = [attribute.name for attribute in attributes if not attribute.volatile]
     volatile = [attribute.name for attribute in attributes if attribute.volatile]
+    # What state does not hold yet is seen for the first time, not changed.
     if any(prior.get(name) is None and state.get(name) is not None for name in volatile):
         return state
+    # A console that stamps `updated_at` at each read would else show a difference forever.
     return state if changed_fields(prior, state, steady) else prior
 
 

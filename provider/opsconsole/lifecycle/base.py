@@ -112,6 +112,7 @@ class BaseLifecycle(ABC):
             if PrivateState.decode(request.private).removal_planned:
                 return Outcome(None)
             return Outcome(prior, request.private, (replacement_refused(self, request),))
+        # The replacement of a tainted object is Terraform's own, and no plan of it was judged.
         if not self.session.plans_whole:
             name = self.name(prior, request.address)
             refusal = self.session.deletions.judge_deletion(self.definition, prior, name)
@@ -123,13 +124,11 @@ class BaseLifecycle(ABC):
             return self.failed_outcome("delete", request, problem)
 
     async def import_state(self, import_id: str) -> Outcome:
-        """Read the resource that `import_id` names into a new state value.
-
-        Where an id alone suffices no call is made: the engine reads what it imports.
-        """
+        """Read the resource that `import_id` names into a new state value."""
         if not import_id.strip():
             form = self.definition.import_id
             return Outcome(None, diagnostics=(error("The import id is empty", f"Use {form}."),))
+        # No call is made: the engine reads what it imports.
         return Outcome(self.definition.empty() | {"id": import_id})
 
     def unplanned_warnings(
@@ -379,10 +378,8 @@ class BaseLifecycle(ABC):
     def report_differences(
         self, names: Sequence[str], asked: Attributes, kept: Attributes, *, creating: bool
     ) -> tuple[Diagnostic, ...]:
-        """Report each attribute that the console stored otherwise than asked.
-
-        After a create these are warnings: an error would taint what now exists.
-        """
+        """Report each attribute that the console stored otherwise than asked."""
+        # After a create, an error would taint what now exists.
         make = warning if creating else error
         return tuple(
             make(
@@ -404,9 +401,6 @@ class BaseLifecycle(ABC):
     ) -> Outcome:
         """Return the outcome of a write that the console answered with the resource.
 
-        After an update that was kept otherwise, state follows the console: the next plan shows the
-        difference.
-
         Args:
             names: The attributes that were asked for; None: all that can be set.
             current: The known values of fields that the answer does not show.
@@ -419,6 +413,7 @@ class BaseLifecycle(ABC):
         differing = unsatisfied_fields(state, values, [name for name in names if name in values])
         creating = request.prior is None
         diagnostics = self.report_differences(differing, state, values, creating=creating)
+        # After an update, state follows the console: the next plan shows the difference.
         if differing and not creating:
             state |= {name: values[name] for name in unsatisfied_fields(state, values, values)}
         declared = PrivateState.decode(request.private).with_declaration(request.config, replacing)

@@ -338,6 +338,7 @@ def propose_change(
     for attribute in definition.settable:
         name = attribute.name
         declared = attribute.normalise(config.get(name))
+        # As in Terraform, a computed attribute that a declaration leaves out stays as it is.
         if declared is None and (attribute.computed or prior.get(name) is None):
             continue
         if satisfies(attribute.normalise(prior.get(name)), declared):
@@ -397,6 +398,7 @@ def _sort(
     if change is ChangeRule.UPDATE:
         proposal.sent.append(name)
     elif unseen:
+        # Whether the console holds another value is not known: nothing is replaced because of it.
         return
     elif change is ChangeRule.REFUSE:
         # A value that is not known yet is judged once it is.

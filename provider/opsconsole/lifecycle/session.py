@@ -39,13 +39,14 @@ class SingleFlight(Generic[Result]):
     async def ask(self, key: str, call: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
         """Return the answer under `key`, making `call` only where nobody asked before.
 
-        An error is an answer too. A caller may be cancelled: the call continues for the others.
+        An error is an answer too.
         """
         task = self._answers.get(key)
         if task is None:
             task = self._answers[key] = asyncio.create_task(call())
             # Else asyncio prints an error that nobody waits for any more.
             task.add_done_callback(lambda task: task.cancelled() or task.exception())
+        # A caller may be cancelled: the call continues for the others.
         return await asyncio.shield(task)
 
     def answers(self) -> dict[str, Result]:
@@ -282,6 +283,7 @@ class Session:
             self.gone_agents.update(
                 agent_id
                 for agent_id in self._on_host.get(host_id, ())
+                # An agent may have moved away since it was met on this host.
                 if self.agents[agent_id].host_id == host_id
             )
         self._wake()
@@ -301,9 +303,8 @@ class Session:
     async def wait_for_host_to_leave(self, host_id: str | None, known: Collection[str]) -> bool:
         """Wait for the deletion of a host in whose place another is to be created.
 
-        Terraform does not announce its next steps, and may begin nothing while as many creations
-        wait as it makes at a time. So one gives up after each second without a request, and all
-        after three, until another deletion begins.
+        One caller gives up after each second without a request, and all after three, until another
+        deletion begins.
 
             create web (new) refused -> delete web (old) ends -> True: judge the new one again
 
@@ -320,6 +321,8 @@ class Session:
             deadline = clock() + 1.0
             again = await self.wait_for_host_delete(set(self.ended_host_deletes), deadline)
             if not again and not self.deleting_hosts and self._activity() == before:
+                # Terraform does not announce its next steps, and may begin nothing while as many
+                # creations wait as it makes at a time: silence is the only sign that none comes.
                 self._quiet_seconds += 1
                 return False
         return False
@@ -338,6 +341,7 @@ class Session:
         self._wake()
 
     def _wake(self) -> None:
+        # A new event takes its place: one that stays set would never make a caller wait again.
         self._host_delete_ended.set()
         self._host_delete_ended = asyncio.Event()
 
@@ -347,12 +351,12 @@ async def map_limited(
 ) -> list[Result]:
     """Return what `work` makes of each item, in order, at most `limit` at a time.
 
-    A few workers share one iterator: fifty thousand items do not become fifty thousand tasks.
     The first exception cancels the rest and is raised.
     """
     if len(items) == 1:
         return [await work(items[0])]
     results: dict[int, Result] = {}
+    # A few workers share one iterator: fifty thousand items do not become fifty thousand tasks.
     pending: Iterator[tuple[int, Item]] = iter(enumerate(items))
 
     async def worker() -> None:

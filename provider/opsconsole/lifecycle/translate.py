@@ -72,11 +72,12 @@ def _api_problem(
 def _path_of(field: str, definition: ResourceDefinition | None) -> Path:
     """Return the attribute path that the console's `field` names, or the empty path.
 
-    How the console spells the place of a nested field is not shown: `rows[3].name`,
-    `credential_config.0.order` and plain names are understood, anything else names no attribute.
+    `rows[3].name`, `credential_config.0.order` and plain names are understood, anything else names
+    no attribute.
     """
     if definition is None:
         return ()
+    # The document does not show how the place of a nested field is spelled.
     steps = [step for step in re.split(r"[.\[\]/]+", field) if step]
     while steps and steps[0] not in definition.by_name:
         steps.pop(0)

@@ -173,6 +173,8 @@ async def create_once(
     try:
         return outcome_of(answer)
     except Exception as problem:
+        # The object exists: an error would leave it out of state, or taint it, and the next apply
+        # would create a second one.
         state = fill_unknown(steps.definition, request.planned, {"id": answer["id"]})
         name = steps.name(state, request.address)
         why = diagnose(problem, "read the answer")[0]
@@ -194,8 +196,8 @@ async def update_once(
 ) -> Answer:
     """Update an object; if the answer is lost, read it, and return it where it shows the update.
 
-    A success without a body says that the update was made. Where no read shows the object, the
-    answer counts as one that shows nothing but the id.
+    After a success without a body, where no read shows the object, the answer counts as one that
+    shows nothing but the id.
 
     Args:
         operation: The name of the operation that takes `changes`.
@@ -214,6 +216,7 @@ async def update_once(
         answer = await steps.fetch(object_id)
         differing = unsatisfied_fields(changes, values_shown(steps.answer_fields, answer), changes)
     except (ConsoleError, ConfigurationError):
+        # A success without a body still says that the update was made.
         if isinstance(problem, UnexpectedAnswer) and problem.without_body:
             return {"id": object_id}
         raise problem from None
@@ -261,9 +264,7 @@ async def settle_deletion(
 ) -> EndedDeletion:
     """Return how a deletion ended that was answered with `problem`.
 
-    It may have taken place though its answer was lost. A 404 may mean that the object is gone, or
-    that this key may read it and not delete it. One read of the object settles both; what answers
-    404 and cannot be read stays in state where `on_missing` says so.
+    What answers 404 and cannot be read stays in state where `on_missing` says so.
     """
     prior = request.prior
     name = steps.name(prior, request.address)
@@ -271,6 +272,8 @@ async def settle_deletion(
     if problem.safe_to_repeat and not isinstance(problem, NotFound):
         return EndedDeletion(failed, there=True)
     there: bool | None
+    # A deletion may have taken place though its answer was lost, and a 404 may mean that this key
+    # may read the object and not delete it. One read settles both.
     try:
         there = await steps.is_there(prior["id"])
     except NotFound:

@@ -81,6 +81,7 @@ class Applier:
             lifecycles = {key: self._providers.of(key) for key in keys}
             self._introduce_state()
             self._executor = self._make_executor(lifecycles)
+            # A stop may have come before there was an executor to pass it on to.
             if self._stopping:
                 self._executor.stop()
             applied = await self._executor.run()
@@ -125,6 +126,8 @@ class Applier:
             ),
         )
         for lifecycle in lifecycles.values():
+            # After a crash between a write and its answer, the next run settles the write by its
+            # intent.
             lifecycle.session.before_write = worker.note_intents
         limit = min((item.session.limit for item in lifecycles.values()), default=1)
         ordered = order(self._plan.changes, self._providers.console_of)
@@ -133,6 +136,7 @@ class Applier:
     def _catch_up(self) -> None:
         """Bring state to the plan's view: moves, the refresh, data sources."""
         state = self._session.state
+        # Moves come first: the plan names what it read by the addresses after them.
         carry_out_moves(state, self._plan.moved)
         for item in self._plan.refreshed:
             address, deposed = instance_and_key(item.address)
@@ -163,9 +167,10 @@ class Applier:
                     lifecycle.resources[item.type_name].note_existing(item.before, item.address)
 
     def _report_unguarded(self) -> list[Diagnostic]:
-        """Fail a run whose dry runs were ignored: on a host the error would taint what exists."""
+        """Fail a run whose dry runs were ignored."""
         if not any(item.session.dry_run_ignored for item in self._providers.opened.values()):
             return []
+        # The error is about the run and names no host: on a host it would taint what exists.
         diagnostic = error(
             "The console imported what was sent as a dry run",
             "What it created is kept in state, and no further host was sent. A dry run does not "
@@ -183,6 +188,7 @@ class Applier:
             kinds = DATA_SOURCES if parsed.mode == "data" else RESOURCES
             held = from_state(kinds[parsed.type], found.attributes) if found is not None else None
             self._values[address] = held
+        # A sentinel stands for an id that nobody knows: no request may carry it.
         return None if held is not None and is_sentinel(held.get("id")) else held
 
     def _config_of(self, step: Step) -> Attributes:

@@ -88,16 +88,14 @@ class Targets:
         return self.all or config in self._resources or config in self._of_exact
 
     def outputs(self, graph: Graph, *, destroy: bool) -> frozenset[str] | None:
-        """Return the outputs that depend on targets alone; None: all.
-
-        As in core: one that refers to no resource stays as it is, and so does every one of a
-        targeted destruction.
-        """
+        """Return the outputs that depend on targets alone; None: all."""
         if self.all:
             return None
         if destroy:
+            # As in core, a targeted destruction leaves every output as it is.
             return frozenset()
         wanted = self._resources | self._of_exact
+        # As in core, an output that refers to no resource stays as it is.
         return frozenset(
             name for name, needed in graph.outputs.items() if needed and wanted.issuperset(needed)
         )
@@ -170,6 +168,7 @@ class Cascade:
             for item in known:
                 if depth[item.type_name]:
                     owned.setdefault(depth[item.type_name], []).append(item)
+        # Owners come before what they own: an owner that goes along takes its own objects with it.
         for _, items in sorted(owned.items()):
             for item in items:
                 owner = cascade.owner_of(item)
@@ -309,6 +308,8 @@ def _refuse_needed(
 def _carried_after(held: str | None, change: Change | None, name: str, can_delete: bool) -> str:
     """Return the id that an instance in state carries as `name` once the plan is applied."""
     if change is not None and change.action in _REMOVING:
+        # Where the console cannot delete it, it only leaves state, and carries the object as
+        # before.
         return "" if change.cascade or can_delete else held or ""
     planned = (change.after or {}).get(name) if change is not None else None
     return planned if isinstance(planned, str) else held or ""

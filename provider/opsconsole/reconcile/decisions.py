@@ -101,10 +101,8 @@ async def _left_behind(
     reasons: Sequence[str],
     removal_of: RemovalOf,
 ) -> Mapping[str, tuple[Diagnostic, ...]]:
-    """Return the diagnostics about the old objects of replacements that no attribute asked for.
-
-    A changed attribute has been judged by its own plan.
-    """
+    """Return the diagnostics about the old objects of replacements that no attribute asked for."""
+    # A replacement because of a changed attribute was judged when the change was planned.
     going = [
         wanted.prior
         for wanted, reason in zip(inputs, reasons, strict=True)
@@ -127,6 +125,7 @@ async def _plan_removals(
 
 def _first_request(wanted: PlanInput, removal_of: RemovalOf) -> PlanRequest:
     prior = wanted.prior
+    # As in core, a tainted object counts as no prior value.
     if prior is None or prior.value is None or prior.held.tainted:
         return PlanCreation(wanted.config, address=wanted.address)
     return PlanChange(
@@ -158,6 +157,7 @@ def _decision(
     prior, block, config = wanted.prior, wanted.block, wanted.config
     released: list[str] = []
     if prior is not None:
+        # The creation of a replacement ignores nothing: the object that it replaces is gone.
         if not reason:
             config = without_ignored(block, config, prior.value or {})
         released = [name for name in prior.held.dependencies if name not in wanted.dependencies]
@@ -188,6 +188,7 @@ def _decision(
         *left.get(wanted.address, ()),
     ]
     if replanned is not None:
+        # The first plan gave the warnings already.
         diagnostics += (item for item in replanned.diagnostics if has_error((item,)))
     if reason and block.lifecycle.prevent_destroy:
         diagnostics.append(refuse_prevented(wanted.address, replaced=True))

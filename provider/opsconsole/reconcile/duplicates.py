@@ -130,12 +130,9 @@ def adopted_by_identity(
 
 
 def held_twice(by_identity: Mapping[Identity, list[str]]) -> Iterator[Diagnostic]:
-    """Yield an error for each object that has several addresses.
-
-    An object that was gone and is created again under its id has the same address twice. Dropping
-    one of several addresses would delete the object of the others.
-    """
+    """Yield an error for each object that has several addresses."""
     for (_, type_name, object_id), several in by_identity.items():
+        # An object that was gone and is created again under its id has the same address twice.
         addresses = list(dict.fromkeys(several))
         if len(addresses) > 1:
             yield error(

@@ -126,22 +126,21 @@ class Failures:
             self._held.setdefault(dependency, cause)
 
     def blocker(self, step: Step, config_of: Callable[[Step], Attributes]) -> str:
-        """Return the address of the failure that blocks `step`, or nothing.
-
-        Where a resource has several instances, a failed one stops only the steps that need a
-        value of it: their declaration still holds an unknown. A failed update keeps the objects
-        that it was to release: a host would take its agent along.
-        """
+        """Return the address of the failure that blocks `step`, or nothing."""
         change = step.change
         if change.address in self._instances:
             return self._instances[change.address]
         if not step.is_up:
             if change.cascade:
                 return self._instances.get(change.cascade, "")
+            # What a failed update was to release stays: the deletion of a host would take its agent
+            # along.
             still_named = self._referred.get(object_of(step), "")
             return still_named or self._held.get(config_address(change.address), "")
         for dependency in change.depends_on:
             cause = self._resources.get(dependency)
+            # Of several instances, a failed one stops only the steps that need a value of it: their
+            # declaration still holds an unknown.
             alone = dependency in self._instances
             if cause and (alone or holds_unknown(config_of(step))):
                 return cause
@@ -218,6 +217,8 @@ class Executor:
                     break
                 self._start(numbers)
         except BaseException as problem:
+            # In the callback of a task, an exception would only be logged, and `run` would wait
+            # forever.
             self._problem = self._problem or problem
         if not self._running:
             self._idle.set()
@@ -281,16 +282,15 @@ class Executor:
         self._start_ready_steps()
 
     def _end_step(self, step: Step, outcome: Outcome) -> None:
-        """Note the outcome of a step, and of the changes that follow from it without a request.
-
-        Both are in one record of the journal: a crash never parts them.
-        """
+        """Note the outcome of a step, and of the changes that follow from it without a request."""
         self._record_outcome(step, outcome)
+        # What follows is in the same record of the journal, so that a crash never parts the two.
         self._sort_ready_steps()
 
     def _record_outcome(self, step: Step, outcome: Outcome) -> None:
         """Note the outcome of a step; steps that wait for it may become ready."""
         number, begun = self._begun.pop((step.change.address, step.kind))
+        # The run was stopped before it: it stays among the steps that were not started.
         if not outcome.begun:
             return
         seconds = time.monotonic() - begun
@@ -321,6 +321,7 @@ class Executor:
             )
 
     def _save_again(self) -> None:
-        """Save while no step ends, too: another machine may need the completed changes."""
+        """Save while no step ends, too."""
         self._save_timer = None
+        # If this machine fails during a long step, another one needs the changes completed by now.
         self._save_if_due()

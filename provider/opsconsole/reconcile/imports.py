@@ -38,6 +38,7 @@ async def take_imports(
                 f"Two import blocks name {address}.", "An instance is one object: keep one of them."
             )
         named.add(address)
+        # As in core, a block whose object is in state already asks for nothing more.
         if address in prior.known:
             continue
         config = providers.program.blocks.get(target.address.config)
@@ -84,11 +85,9 @@ def not_there(type_name: str, import_id: str) -> Diagnostic:
 def undeclared_imports(
     prior: Prior, targets: Targets, declared: Container[str]
 ) -> Iterator[Diagnostic]:
-    """Yield an error for each import that no instance of the program takes.
-
-    An imported object that is not declared would be destroyed.
-    """
+    """Yield an error for each import that no instance of the program takes."""
     for address in prior.imports:
+        # The plan would destroy the object, as it does anything in state that is not declared.
         if address in targets and address not in declared:
             summary = f"An import block names {address}, which the program does not declare"
             yield error(summary, "The resource has no instance with this key.").about(address)
@@ -144,6 +143,7 @@ async def import_instance(
     session.state.put(address, kept)
     session.record()
     await session.checkpoint()
+    # Only once state is durable: until then the list of calls is all that knows of the creation.
     session.mark_resolved(call.id for call in session.unresolved if call.address == str(address))
     return diagnostics
 

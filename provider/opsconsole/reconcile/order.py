@@ -153,13 +153,11 @@ class _Edges:
                     self.graph.setdefault(owners, set()).add(number)
 
     def graphs(self) -> Iterator[dict[Node, set[Node]]]:
-        """Yield the graph of all edges, then graphs without some soft edges that are in cycles.
-
-        An agent that moves after the deletion of its old host is archived, so its edges are kept
-        before those by name.
-        """
+        """Yield the graph of all edges, then graphs without some soft edges that are in cycles."""
         graph = _union(self.graph, self.soft, self.by_name)
         yield graph
+        # Edges by name are given up first: without its edges, an agent might move after the
+        # deletion of its old host, which archives it.
         by_name = _outside_of_cycles(self.by_name, graph)
         graph = _union(self.graph, self.soft, by_name)
         yield graph
@@ -196,15 +194,11 @@ class _Edges:
             self._wait(number, _owners_down(owners, step.console))
 
     def add_soft(self, number: int, step: Step) -> None:
-        """Let a deletion wait for the updates that end references to it.
-
-        It waits for the deletions of the objects that carry its own, too: a literal id makes no
-        dependency.
-
-        An update waits for the deletions of the objects that its instance owns, which change it.
-        """
+        """Let a deletion wait for the updates that end references to it."""
         change = step.change
         if step.kind is StepKind.DELETE and not change.cascade:
+            # It waits for the deletions of what carries its object, too: a literal id makes no
+            # dependency.
             self.soft[number].update(self._carriers.get(object_of(step), ()))
             definition = RESOURCES[change.type_name]
             owner = owner_of(definition)
@@ -212,6 +206,8 @@ class _Edges:
             if owner is not None and isinstance(owner_id, str):
                 update = self._updates.get((step.console, owner.type_name, owner_id))
                 if update is not None:
+                    # The deletion changes the owner on the console, so the update of the owner
+                    # comes after it.
                     self.soft[update].add(number)
         if step.kind is not StepKind.UPDATE:
             return
@@ -238,12 +234,10 @@ class _Edges:
             self.by_name.setdefault(number, set()).add(deletion)
 
     def _is_succeeded(self, deleted: str, update: Change) -> bool:
-        """Return whether an update waits for a creation that follows a deletion by its name.
-
-        An instance that the deletion takes along moves before it all the same.
-        """
+        """Return whether an update waits for a creation that follows a deletion by its name."""
         names = self._leaving_names.get(deleted, set())
         coming = {self._coming[name] for name in names if name in self._coming}
+        # What the deletion would take along moves before it all the same.
         return not RESOURCES[update.type_name].owner and not coming.isdisjoint(update.depends_on)
 
     def _wait(self, number: int, gate: Node) -> None:
@@ -273,13 +267,12 @@ def _carried_objects(step: Step) -> Iterator[Identity]:
 
 
 def dropped_objects(step: Step) -> Iterator[Identity]:
-    """Yield each object that an update lets its instance no longer refer to.
-
-    State may not say that it depends on them: after an import, or by an id that is spelled out.
-    """
+    """Yield each object that an update lets its instance no longer refer to."""
     change = step.change
     before, after = change.before or {}, change.after or {}
     for attribute in RESOURCES[change.type_name].references:
+        # By the values: state may not say that it depends on an object, after an import or where an
+        # id is spelled out.
         held, kept = before.get(attribute.name), after.get(attribute.name)
         if held is None or held == kept:
             continue
@@ -334,6 +327,8 @@ class Schedule:
                 self._waits.setdefault(waited, 0)
         self._ready: deque[int] = deque()
         self._open = set(range(len(self.steps)))
+        # The list is made first: reaching a gate lets other counts fall to 0, and reaches these
+        # itself.
         for node in [node for node, count in self._waits.items() if count == 0]:
             self._reach(node)
 

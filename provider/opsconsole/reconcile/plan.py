@@ -34,10 +34,8 @@ class Action(Enum):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Terraform's `actions` of a resource change, without the order of a replacement.
-
-        An adoption is what Terraform calls an import.
-        """
+        """Terraform's `actions` of a resource change, without the order of a replacement."""
+        # Terraform calls an adoption an import, which is no action of its own.
         if self is Action.ADOPT:
             return (Action.NO_OP.value,)
         return ("delete", "create") if self is Action.REPLACE else (self.value,)
@@ -117,11 +115,9 @@ class Drift:
 
     @property
     def perhaps_by_others(self) -> bool:
-        """Whether others may have made it.
-
-        Where `updated_at` is as the last write left it, nobody did: the console keeps other values
-        than it was given.
-        """
+        """Whether others may have made it."""
+        # Where `updated_at` is as the last write left it, nobody did: the console keeps other
+        # values than it was given.
         written = self.before.get("updated_at")
         return written is None or self.after is None or written != self.after.get("updated_at")
 
@@ -323,9 +319,8 @@ def _plain(value: Any) -> dict[str, bool]:
 def guard_objection(plan: Plan, share: float, fewest: int) -> Diagnostic | None:
     """Return why a plan needs to be forced, or None.
 
-    Deleted and replaced instances count, and those gone from the console before the plan was made:
-    a wrong key, org or base address shows itself by both. In a plan that was asked to destroy, only
-    the gone ones count.
+    Deleted and replaced instances count, and those gone from the console before the plan was made.
+    In a plan that was asked to destroy, only the gone ones count.
 
     Args:
         share: Per cent allowed of the managed instances that state held.
@@ -336,9 +331,11 @@ def guard_objection(plan: Plan, share: float, fewest: int) -> Diagnostic | None:
     if plan.mode == "destroy":
         going = []
     existing = sum(item.before is not None for item in plan.changes)
+    # What is gone has no value before a change, though state held it.
     existing += len(gone)
     if existing < fewest or not (going or gone):
         return None
+    # A wrong key, org or base address shows itself by both.
     lost = len(going) + len(gone)
     percent = 100.0 * lost / existing
     if percent <= share:

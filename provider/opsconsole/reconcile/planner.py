@@ -168,15 +168,13 @@ class Planner:
         return prior
 
     async def _read_for_imports(self) -> bool:
-        """Read the data sources that `import` blocks depend on; return whether all could be read.
-
-        The walk does not ask for them again. What depends on a resource is left to it: the id is
-        not known then.
-        """
+        """Read the data sources that `import` blocks need; return whether all could be read."""
         graph, blocks = self._workspace.graph, self._workspace.program.blocks
         wanted = {*graph.imports}.union(*map(graph.ancestors, graph.imports))
         read = True
         for address in filter(wanted.__contains__, graph.order):
+            # What depends on a resource is left to the walk: the id that it needs is not known
+            # here.
             if any(blocks[item].mode != "data" for item in (address, *graph.ancestors(address))):
                 continue
             for instance in self.evaluator.instances(blocks[address]).values():
@@ -184,6 +182,7 @@ class Planner:
                 lifecycle = self.providers.of(instance.block.provider)
                 outcome = await lifecycle.read_data(instance.block.type_name, values)
                 self._diagnostics += (item.about(instance.address) for item in outcome.diagnostics)
+                # The walk takes it from here, and does not ask for it again.
                 self._early[instance.address] = outcome.state
                 if outcome.state is None:
                     read = False
@@ -234,6 +233,7 @@ class Planner:
     async def _refresh_instances(self, prior: Prior, targets: Targets) -> dict[str, PriorInstance]:
         planned = [item for item in prior.known.values() if item.address in targets]
         wanted = planned
+        # An import names an id only: without a read there are no values to plan with.
         if not self._options.refresh:
             wanted = [item for item in planned if item.address in prior.imports]
         found = await refresh(wanted, self.providers.by_state_address(wanted))
@@ -250,6 +250,7 @@ class Planner:
     def _refuse_missing(self, prior: Prior, known: Mapping[str, PriorInstance]) -> bool:
         """Refuse `import` blocks of objects that do not exist; return whether there are any."""
         missing = [address for address in prior.imports if known[address].value is None]
+        # The reads have warned that these leave state, in which they never were.
         read = [item for item in self._diagnostics if not {*missing}.intersection(item.addresses)]
         self._diagnostics = read
         for address in missing:
@@ -265,6 +266,7 @@ class Planner:
         walk: Walk | None,
     ) -> Plan:
         state, mode = self._workspace.state, self._options.mode
+        # Without a walk, nothing has filled in the values that outputs refer to.
         if walk is None:
             self._values.update(
                 (address, item.value) for address, item in known.items() if item.value is not None
@@ -300,11 +302,9 @@ class Planner:
 def _leave_unsettled(
     known: Mapping[str, PriorInstance], decided: Container[str]
 ) -> Iterator[Change]:
-    """Yield a change without an action for each creation of unknown outcome without a decision.
-
-    With one of them no run is complete, also where -target leaves it out.
-    """
+    """Yield a change without an action for each creation of unknown outcome without a decision."""
     for item in known.values():
+        # Also where -target leaves it out: with one of them no run is complete.
         if item.unsettled and item.address not in decided:
             yield left_alone(item)
 
@@ -341,11 +341,7 @@ def _data_in(state: State) -> Iterator[tuple[str, Attributes]]:
 def _keep_refreshed(
     known: Mapping[str, PriorInstance], changes: Sequence[Change]
 ) -> list[Refreshed]:
-    """Return the part of the refresh to keep, and the instances that stay as they are.
-
-    An instance without a change has no other chance to have written what it depends on, and in
-    which order it would be replaced.
-    """
+    """Return the part of the refresh to keep, and the instances that stay as they are."""
     staying = {
         change.address: change
         for change in changes
@@ -354,6 +350,8 @@ def _keep_refreshed(
     found = []
     for item in known.values():
         change = staying.get(item.address)
+        # No step writes an instance without a change, so that its dependencies, and the order of a
+        # replacement, reach state only here.
         dependencies, first = None, None
         if change is not None and set(change.depends_on) != set(item.held.dependencies):
             dependencies = change.depends_on

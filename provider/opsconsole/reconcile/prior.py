@@ -115,6 +115,7 @@ def read_prior(state: State) -> dict[str, PriorInstance]:
         if address.mode != "managed":
             continue
         held = state.get(address)
+        # An address may hold deposed objects alone, which `read_deposed` takes.
         if held is None:
             continue
         definition = RESOURCES.get(address.type)
@@ -199,6 +200,7 @@ def has_shape(value: Value, attribute: Attribute) -> bool:
     kind = attribute.kind
     scalar = _SCALARS.get(kind)
     if scalar is not None:
+        # In Python, a bool is an int.
         return isinstance(value, scalar) and (kind is Kind.BOOLEAN or not isinstance(value, bool))
     if kind in (Kind.STRING_SET, Kind.STRING_LIST):
         return isinstance(value, list) and all(
@@ -341,10 +343,8 @@ def _explicit_moves(blocks: Sequence[Moved]) -> Iterator[_Move]:
 
 
 def _implied_moves(of_resource: Mapping[str, Collection[str]], program: Program) -> Iterator[_Move]:
-    """Yield the moves of resources that get a `count`, or lose it.
-
-    A resource that a block names is left alone: its author may want to keep another instance.
-    """
+    """Yield the moves of resources that get a `count`, or lose it, and that no block names."""
+    # The author of a block may want to keep another instance.
     named = {item for block in program.moved for item in (block.source.config, block.target.config)}
     for config, held in of_resource.items():
         block = program.blocks.get(config)

@@ -74,11 +74,13 @@ class Providers:
             made = self.make(self.settings(key))
             session = made.session
             session.command, session.plans_whole = "opsconsole", True
+            # One object has one address, also where two configurations lead to one console.
             for other in self.opened.values():
                 if other.session.settings.base_url == session.settings.base_url:
                     session.holders = other.session.holders
                     break
             self.opened[key] = made
+            # The stop reached only the lifecycles that were there.
             if self.stopped:
                 self.opened[key].stop()
         return self.opened[key]

@@ -87,6 +87,7 @@ def check_plan_file(path: Path) -> None:
     Raises:
         UserError: There is such a file.
     """
+    # An empty file holds nothing that could be lost.
     if not path.is_file() or not path.stat().st_size:
         return
     try:
@@ -115,6 +116,8 @@ def write_plan(path: Path, saved: SavedPlan) -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
+            # The mode given to `open` is for a new file only. A device such as /dev/stdout keeps
+            # its own.
             if stat.S_ISREG(os.fstat(descriptor).st_mode):
                 os.fchmod(descriptor, 0o600)
             file.write(_MAGIC + packed)
@@ -173,6 +176,7 @@ def _check(saved: SavedPlan) -> None:
         ValueError: There is one.
     """
     plan = saved.plan
+    # It raises a ValueError where `plantimestamp()` could not be evaluated.
     datetime.fromisoformat(plan.planned_at)
     for read in plan.data:
         _check_shape(read.value, DATA_SOURCES[read.type_name])
@@ -185,6 +189,7 @@ def _check(saved: SavedPlan) -> None:
         _check_shape(drift.before, RESOURCES[drift.type_name])
         _check_shape(drift.after, RESOURCES[drift.type_name])
     for name in saved.files:
+        # `program_of` writes files of these names: none may lead out of its folder.
         if Path(name).name != name or not name.endswith(".tf.json"):
             raise ValueError(f"{name!r} is not a file of a program")
 
@@ -322,17 +327,14 @@ def _kept_variables(variables: Mapping[str, Any], secrets: set[str]) -> dict[str
     kept = {}
     for name, plain in lasting_values(variables).items():
         text = json.dumps(plain, ensure_ascii=False)
+        # A secret is looked for as JSON spells it: some characters are escaped there.
         if not any(json.dumps(secret, ensure_ascii=False)[1:-1] in text for secret in secrets):
             kept[name] = plain
     return kept
 
 
 def _without_credentials(text: str) -> str:
-    """Return a file of a program without literal credentials in its provider blocks.
-
-    A file in which an object says something twice is left as it is: writing it again would drop
-    one of them.
-    """
+    """Return a file of a program without literal credentials in its provider blocks."""
     document = decode(text)
     found = False
     for root in _bodies(document):
@@ -344,6 +346,7 @@ def _without_credentials(text: str) -> str:
                         if isinstance(value, str) and "${" not in value:
                             del settings[name]
                             found = True
+    # Where an object says something twice, writing the file again would drop one of the two.
     return lay_out(encode(document)).decode() if found and not says_twice(text) else text
 
 
@@ -359,6 +362,7 @@ def check_state(saved: SavedPlan, state: State) -> None:
         UserError: Lineage, serial or content differ.
     """
     plan = saved.plan
+    # A state that does not exist yet gets a new lineage each time.
     if plan.serial and state.lineage != plan.lineage:
         raise UserError(
             "The plan was made from another state: the lineage differs.",
@@ -375,8 +379,7 @@ def check_state(saved: SavedPlan, state: State) -> None:
 async def console_moved(workspace: Workspace, plan: Plan, on_stop: OnStop) -> list[Diagnostic]:
     """Read the plan's instances again; return differences from the plan's view.
 
-    Values that the console may change on any write count for nothing. What goes with its host is
-    not read: the host is.
+    Values that the console may change on any write count for nothing.
 
     Args:
         on_stop: Takes what stops the reading.
@@ -384,6 +387,7 @@ async def console_moved(workspace: Workspace, plan: Plan, on_stop: OnStop) -> li
     Raises:
         Stopped: The run was told to stop.
     """
+    # What goes with its host is not read: the host is.
     touched = [
         change
         for change in plan.acting()
@@ -407,6 +411,7 @@ async def console_moved(workspace: Workspace, plan: Plan, on_stop: OnStop) -> li
 async def _compare(
     workspace: Workspace, plan: Plan, touched: list[Change], providers: Providers
 ) -> list[Diagnostic]:
+    # State gets the facts that reading for the plan has added only when the plan is applied.
     private = {item.address: item.private for item in plan.refreshed}
     known = []
     for change in touched:

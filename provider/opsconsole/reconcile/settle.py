@@ -169,8 +169,10 @@ async def _ask_console(
         try:
             outcomes = await steps.settle_creates([item.create for item in group], existing)
         except Stopped:
+            # A stop is a ConsoleError too, and says nothing about the console.
             raise
         except ConsoleError as problem:
+            # What state holds is not created again. What only the journal knows of would be.
             if group[0].call is None:
                 _log.warning("cannot settle what may have been created: %s", problem)
                 continue
@@ -230,6 +232,7 @@ def _keep_settled(session: StateSession, lost: _Lost, found: SettledCreate) -> l
         private = PrivateState(extra=sent_now(lost.create.dry_run_status)).encode()
         held = lost.held._replace(attributes=state, private=private, tainted=True)
     if call is not None and _stands_aside(session, call):
+        # The old object still exists: put aside, it is deleted by a later run.
         session.state.depose(address)
     session.state.put(address, held)
     return diagnostics

@@ -139,8 +139,7 @@ class StepWorker:
     ) -> None:
         """Keep outcomes, and make them durable; without `ended` more is to come of each.
 
-        A created object is durable with its id before it is read back. The additions of reading,
-        without a diagnostic, become durable for many at once: a refresh would show them again.
+        A created object is durable with its id before it is read back.
         """
         settles = []
         only_adds = True
@@ -158,6 +157,8 @@ class StepWorker:
                 settles.append(intent)
             if ended is not None:
                 ended(step, outcome)
+        # What reading back adds without a diagnostic is written for many at once: should it be
+        # lost, a refresh shows it again.
         if settles or not only_adds or self.session.unrecorded_changes >= _READ_BACK_AT_ONCE:
             self.session.record(settles)
             await self.session.flush()
@@ -183,6 +184,8 @@ class StepWorker:
         """
         for request in requests:
             step = self.sending.get(request.address)
+            # An import that was refused is sent again in halves: one intent of each row stands for
+            # both.
             if step is None or request.address in self.intents:
                 continue
             details: dict[str, Any]
@@ -242,10 +245,13 @@ class StepWorker:
             deposed = deposed or self.deposed.get(address, "")
             if outcome.state is None:
                 state.remove(address, deposed)
+                # With a deposed object the instance itself stays, and so do its values.
                 if not deposed:
                     self.values.pop(change.address, None)
             return
         if outcome.state is None:
+            # An object that was reported as created is in state by now, and reading it back found
+            # none.
             if step.kind is StepKind.KEEP or change.address in self.reported:
                 state.remove(address, deposed)
                 self.values.pop(change.address, None)

@@ -32,11 +32,7 @@ from opsconsole.values import UNKNOWN, Attributes, unknown_names
 
 
 def levels(graph: Graph, blocks: Mapping[str, Block]) -> Iterator[list[str]]:
-    """Yield the addresses of a graph in levels: each depends on earlier levels only.
-
-    An owned instance comes as late as possible: its plan depends on the plan of its owner,
-    also if it is to leave that owner.
-    """
+    """Yield the addresses of a graph in levels: each depends on earlier levels only."""
     rank = {address: number for number, address in enumerate(graph.order)}
     sorter = TopologicalSorter(graph.direct)
     sorter.prepare()
@@ -46,6 +42,8 @@ def levels(graph: Graph, blocks: Mapping[str, Block]) -> Iterator[list[str]]:
             block = blocks[address]
             owners = () if block.mode == "data" else owners_above(RESOURCES[block.type_name])
             waiting.setdefault(len(owners), []).append(address)
+        # An owned instance comes as late as possible: its plan depends on the plan of its owner,
+        # also if it is to leave that owner.
         level = waiting.pop(min(waiting))
         sorter.done(*level)
         yield sorted(level, key=rank.__getitem__)
@@ -157,15 +155,13 @@ class Walk:
             self.take(decision)
 
     def _goes_first(self, wanted: PlanInput, cascade: Cascade) -> bool:
-        """Return whether the owner of an instance may be deleted before its update can begin.
-
-        It may be where the declaration depends on an object that is deleted first and then created
-        again: the deletion of that object may wait for the deletion of the owner.
-        """
+        """Return whether the owner of an instance may be deleted before its update can begin."""
         owner = cascade.owner_of(wanted.prior) if wanted.prior else ""
         change = self.changes.get(owner)
         if not owner or (change is not None and change.create_first):
             return False
+        # The update waits for such a replacement, whose deletion may wait for the deletion of the
+        # owner.
         return any(
             other.action is Action.REPLACE and not other.create_first
             for needed in wanted.dependencies
@@ -304,6 +300,7 @@ class Walk:
     def _is_pending(self, resource: str) -> bool:
         if any(change.action is not Action.NO_OP for change in self._of_block.get(resource, ())):
             return True
+        # An instance that is no longer declared is removed, which is decided after the walk.
         return any(
             item.value is not None
             and item.address in self.targets

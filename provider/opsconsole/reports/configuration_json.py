@@ -184,14 +184,13 @@ def _follow_reference(
 
 
 def checks(program: Program) -> list[dict[str, Any]]:
-    """Return the results of conditions: a program with any other than of variables is refused.
-
-    A variable that breaks a rule is an error before there is a plan, so that all have passed.
-    """
+    """Return the results of conditions: a program with any other than of variables is refused."""
     found = []
     for name in sorted(program.variables):
         if program.variables[name].validations:
             address = f"var.{name}"
+            # A variable that breaks a rule is an error before there is a plan, so that all have
+            # passed.
             found.append(
                 {
                     "address": {"kind": "var", "name": name, "to_display": address},

@@ -39,6 +39,7 @@ def dedupe_diagnostics(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 def _alike(item: Diagnostic) -> tuple[object, ...]:
     """Return what diagnostics have in common that are shown as one."""
     if not item.addresses or not item.text:
+        # Its summary says all there is, and of several that are made one only the first is shown.
         return (id(item),)
     cause = (*item.cause.gist, item.cause.operation) if item.cause else ()
     return (item.severity, item.path, item.detail, cause)
@@ -59,11 +60,12 @@ _STYLES = {Severity.ERROR: ("Error", "red"), Severity.WARNING: ("Warning", "yell
 
 
 def render(diagnostics: Iterable[Diagnostic], *, colour: bool = False, width: int = 0) -> str:
-    """Return `diagnostics` as text, warnings first, so that errors are nearest to the prompt.
+    """Return `diagnostics` as text, errors last.
 
     Diagnostics that differ only in their resource are shown once. `width`: of the terminal, or 0.
     """
     pen = Pen(colour)
+    # Errors come last, because the end of a text is nearest to the prompt.
     ordered = sorted(
         dedupe_diagnostics(diagnostics), key=lambda item: item.severity is Severity.ERROR
     )

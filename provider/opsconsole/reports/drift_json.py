@@ -148,6 +148,7 @@ def read_earlier_report(path: Path) -> DriftReport | None:
     try:
         report = read_report(path)
     except UserError as problem:
+        # The first run of a job has no earlier report yet.
         if isinstance(problem.__cause__, FileNotFoundError):
             return None
         raise
@@ -234,4 +235,5 @@ def _cause_of(item: CauseDocument | None) -> Cause | None:
         answer = Problem(
             item.status, item.code, item.message, item.request_id, details=item.details
         )
+    # A later release may have written a kind that this one does not know.
     return Cause(kinds.get(item.kind, ProblemKind.OTHER), item.message, item.operation, answer)

@@ -49,8 +49,7 @@ class Verdict:
 def judge(report: DriftReport) -> Verdict:
     """Return the verdict of a report; that of one shard leaves unmanaged objects undecided.
 
-    "Could not tell" outranks drift, so that a check that saw half of a fleet is never taken for
-    one that saw all of it. Drift that was seen is still named.
+    "Could not tell" outranks drift; drift that was seen is still named.
     """
     outcome, headline, explanation = _judge_outcome(report)
     if report.share is not None:
@@ -70,6 +69,8 @@ def _judge_outcome(report: DriftReport) -> tuple[CheckOutcome, str, str]:
     accepted = sum(bool(finding.accepted) for finding in report.findings)
     note = f" {accepted:,} accepted." if accepted else ""
     required = report.required_coverage
+    # Before drift, so that a check that saw half of a fleet is never taken for one that saw all of
+    # it.
     if has_error(report.diagnostics):
         return CheckOutcome.UNTOLD, "Could not tell", f"The check met errors; {seen}."
     if required < report.min_coverage:
@@ -91,9 +92,10 @@ def percent(value: float) -> str:
 def coverage_text(report: DriftReport) -> str:
     """Return the coverage, in attributes too where some were not seen of a resource in sync.
 
-    Empty where no resource is in state: 100 % of nothing would sound like a whole check.
+    Empty where no resource is in state.
     """
     beside = (Bucket.UNMANAGED, Bucket.PENDING)
+    # 100 % of nothing would sound like a whole check.
     if all(finding.bucket in beside for finding in report.findings):
         return ""
     text = percent(report.coverage())
@@ -248,6 +250,7 @@ def _row(finding: Finding, number: int, stacks: bool) -> Row:
     )
     if finding.bucket is Bucket.IN_SYNC:
         return row
+    # The reason names the call and the id of its request, which differ where the cause is one.
     gist = finding.cause.gist if finding.cause else finding.reason
     return replace(
         row,

@@ -46,6 +46,7 @@ FORMATS: Final[Mapping[str, Format]] = MappingProxyType(
         "terminal": Format("terminal", readable=True),
         "json": Format("drift_json"),
         "markdown": Format("markdown", readable=True),
+        # GitHub refuses an issue of more than 65,536 characters.
         "github-issue": Format("markdown", {"limit": 65_000}, readable=True),
         "junit": Format("junit"),
         "prometheus": Format("prometheus"),

@@ -55,6 +55,8 @@ def sensitive(value: Attributes | None, names: frozenset[str], kinds: Mapping[st
 
 def _insensitive(value: Value, kind: Kind | None = None) -> Any:
     if value is UNKNOWN:
+        # Terraform writes an empty collection for one that is unknown, and leaves out other
+        # unknowns.
         return _EMPTY.get(kind, False) if kind else False
     return _shape(value, _insensitive)
 
@@ -147,14 +149,12 @@ _STEP = re.compile(r'module\.[^.\["]+(?:\[(?:\d+|"(?:[^"\\]|\\.)*")\])?')
 
 
 def module_tree(resources: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Return the root module with each resource in the module that its address names.
-
-    A resource's `module_address` is used up: the tree says it by position.
-    """
+    """Return the root module with each resource in the module that its `module_address` names."""
     root: dict[str, Any] = {}
     modules = {"": root}
     for resource in resources:
         plain = dict(resource)
+        # In the tree the place of a resource says its module, as in Terraform's JSON.
         module = _module(modules, str(plain.pop("module_address", "")))
         module.setdefault("resources", []).append(plain)
     for module in modules.values():

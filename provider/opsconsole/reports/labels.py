@@ -80,6 +80,7 @@ def heading(change: Change) -> Heading:
     if change.construct_path:
         remarks.append(f"construct {printable(change.construct_path)}")
     known = " ".join(remarks)
+    # A note of the engine may repeat what a remark says.
     remarks += [note for note in map(printable, change.notes) if note not in known]
     return Heading(verb, stress, tuple(remarks))
 
@@ -147,10 +148,8 @@ def describe_no_changes(plan: Plan) -> str:
 
 
 def describe_no_requests(plan: Plan) -> str:
-    """Say that a plan asked nothing of the console; empty where it did, or has nothing to create.
-
-    A wrong key and names that are there already show only in answers.
-    """
+    """Say that a plan asked nothing of the console; empty where it did or creates nothing."""
+    # A wrong key and names that are there already show only in answers.
     if plan.calls or not any(change.action is Action.CREATE for change in plan.changes):
         return ""
     return (
@@ -202,6 +201,8 @@ def parse_address(address: str, type_name: str = "") -> Address:
 def natural_order(text: str) -> tuple[tuple[int, int | str], ...]:
     """Return a key that orders `web[2]` before `web[10]`."""
     return tuple(
+        # Pairs, because Python does not compare a number with a text. A superscript is a digit to
+        # isdigit(), and no number to int().
         (0, int(part)) if part.isascii() and part.isdigit() else (1, part)
         for part in _DIGITS.split(text)
     )

@@ -45,6 +45,7 @@ def fit(head: str, sections: Sequence[MarkdownSection], limit: int = LIMIT) -> s
     that is cut ends with how many items were.
     """
     fixed = _size(head) + sum(_size(item.opening) for item in sections)
+    # Each section that is cut needs room for the line that counts the items cut.
     budget = max(limit - fixed - _RESERVED * len(sections), 0)
     sizes = [[_size(item) for item in section.items] for section in sections]
     kept = [0] * len(sections)
@@ -80,11 +81,13 @@ def _size(text: str) -> int:
 def plain(text: str) -> str:
     """Return `text` as Markdown that shows it letter by letter, on one line."""
     safe = _SPECIAL.sub(r"\\\g<0>", html.escape(printable(text), quote=False))
+    # At the start of a line these would begin a heading or a list.
     opening = _OPENING.match(safe)
     if opening and opening[0].isdigit():
         safe = f"{opening[0]}\\{safe[opening.end() :]}"
     elif opening:
         safe = f"\\{safe}"
+    # GitHub would notify the user of that name.
     return safe.replace("@", _MENTION)
 
 
@@ -104,6 +107,7 @@ def fence(texts: Iterable[str]) -> str:
 
 def diff_texts(lines: Iterable[Line]) -> list[str]:
     """Return the lines of a diff for a `diff` block: the sign in the first column."""
+    # A block of the language diff knows no tilde; lines that begin with `!` are shown as changed.
     marks = {"+": "+", "-": "-", "~": "!"}
     found = []
     for line in lines:

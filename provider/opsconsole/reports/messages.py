@@ -27,6 +27,8 @@ from opsconsole.values import Value
 UI_VERSION: Final = "1.2"
 Message = dict[str, Any]
 
+# Terraform's messages have no word for adopting, which takes an object into state as an import
+# does.
 _WORDS = {action: action.value for action in Action} | {
     Action.NO_OP: "noop",
     Action.ADOPT: "import",

@@ -40,6 +40,7 @@ def check_url(url: str) -> None:
     try:
         parts = urlsplit(url)
     except ValueError:
+        # A malformed IPv6 address in brackets is refused below as any other URL.
         parts = urlsplit("")
     host = parts.hostname or ""
     if not host or parts.scheme not in ("http", "https"):
@@ -130,6 +131,7 @@ def _for_teams(report: DriftReport, found: Comparison) -> dict[str, Any]:
 
 def _title(report: DriftReport) -> str:
     verdict = judge(report)
+    # Slack refuses a header of more than 150 characters.
     return f"opsconsole: {verdict.headline}. {verdict.explanation}"[:150]
 
 

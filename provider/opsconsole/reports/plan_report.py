@@ -187,6 +187,7 @@ def items_of(plan: Plan, anchors: Mapping[int, str]) -> Iterator[GraphItem]:
             continue
         values = change.after if change.after is not None else change.before or {}
         before = change.before or {}
+        # The id after a replacement is known only after apply.
         own = before.get("id") or values.get("id")
         hidden = sensitive_of(change.address, change.type_name, change.sensitive)
         yield GraphItem(
@@ -196,6 +197,7 @@ def items_of(plan: Plan, anchors: Mapping[int, str]) -> Iterator[GraphItem]:
             id=own if isinstance(own, str) else "",
             label=label_of(change),
             style=style_of_change(change),
+            # A resource that goes with its host has no row of its own to lead to.
             anchor=hosts[folded[id(change)]] if id(change) in folded else anchors[id(change)],
             values={name: value for name, value in values.items() if name not in hidden},
             depends_on=change.depends_on,

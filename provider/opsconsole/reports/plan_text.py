@@ -121,6 +121,8 @@ def _changes(plan: Plan, pen: Pen, compact: bool) -> str:
         f"{' ' * (3 - len(sign))}{pen.sign(sign)} {word}" for sign, word in LEGEND if sign in used
     ]
     blocks = cascades(plan)
+    # For created and removed resources counts and names are enough; of a change in place readers
+    # need the attributes.
     named = [change for change in shown if compact and change.action in _NAMED]
     bodies = [
         _block(change, blocks.get(change.address, ()), pen)
@@ -143,11 +145,7 @@ def _changes(plan: Plan, pen: Pen, compact: bool) -> str:
 def _brief(
     changes: Sequence[Change], cascades: Mapping[str, Sequence[Change]], pen: Pen
 ) -> Iterator[str]:
-    """Yield the lines of the changes that are only named, grouped by what happens to which kind.
-
-    For created and removed resources counts and names are enough. Changes in place are shown
-    attribute by attribute.
-    """
+    """Yield the lines of the changes that are only named, grouped by what happens to which kind."""
     groups: dict[tuple[str, str, str, tuple[str, ...]], list[Change]] = {}
     for change in changes:
         place = parse_address(change.address, change.type_name)
@@ -250,6 +248,7 @@ def _cascade_text(host: Change, cascaded: Sequence[Change], pen: Pen) -> Iterato
             name = f" {SENSITIVE}"
         yield f"      {pen.sign('-')} {printable(change.address)}{name}"
         for note in change.notes:
+            # The line above the group says so for all of them.
             if "archived by the deletion of" not in note:
                 yield f"        ({printable(note)})"
 

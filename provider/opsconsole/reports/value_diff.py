@@ -161,13 +161,13 @@ def _list(old: list[Value], new: list[Value], depth: int) -> Iterator[Line]:
 def edit_script(
     left: Sequence[str], right: Sequence[str]
 ) -> Sequence[tuple[str, int, int, int, int]]:
-    """Return how `left` becomes `right`, as difflib's opcodes.
-
-    Where comparing every part with every other would take long, everything between the common
-    beginning and the common end is one replacement.
-    """
+    """Return how `left` becomes `right`, as difflib's opcodes, or more coarsely of long texts."""
     if len(left) * len(right) <= _COMPARABLE:
+        # difflib's heuristic would leave frequent parts, such as empty lines, out of the
+        # comparison.
         return SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
+    # Comparing every part with every other would take long, so everything between the common
+    # beginning and the common end is one replacement.
     shorter = min(len(left), len(right))
     start = next((at for at in range(shorter) if left[at] != right[at]), shorter)
     rest = range(1, shorter - start + 1)
@@ -184,6 +184,8 @@ _COMPARABLE: Final = 1_000_000
 
 
 def _key(value: Value) -> str:
+    # As JSON, because Python takes true for 1. An unknown value becomes an object, so that it
+    # equals no text.
     return json.dumps(value, sort_keys=True, default=lambda unknown: {"": repr(unknown)})
 
 

@@ -43,8 +43,7 @@ def missing(
 ) -> Outcome:
     """Return the outcome of reading an object that the console does not show: `on_missing` decides.
 
-    It leaves state with a warning, never silently: an agent that is only hidden from this key would
-    be created again, and run twice.
+    Where it leaves state, a warning says so.
 
     Args:
         how: What showed that it is missing.
@@ -68,25 +67,27 @@ def missing(
             " If it is only hidden from this key, the next apply creates it again: "
             'on_missing = "error" keeps what is missing in state instead.'
         )
+    # Never silently: an agent that is only hidden from this key is created again, and runs twice.
     return Outcome(None, diagnostics=(warning(summary, detail),), seen=Seen.GONE)
 
 
 def plan_gone(session: Session, key: object, planned: Attributes, why: Diagnostic) -> PlanOutcome:
     """Return the plan of an object that cannot be adopted: an error, unless this run found it gone.
 
-    Creating it still fails. Values that are not declared are taken from what state held,
-    so that what refers to them is not replaced.
+    Creating it still fails.
 
     Args:
         key: What state held is known by.
         why: Why it cannot be adopted.
     """
+    # The native engine makes no such plan before it destroys.
     if session.command == "opsconsole":
         return PlanOutcome(planned, diagnostics=(why,))
     gone = session.gone_adopted.get(str(key))
     if gone is None:
         way_out = _WAY_OUT.format(command=session.command)
         return PlanOutcome(planned, diagnostics=(replace(why, detail=why.detail + way_out),))
+    # What is not declared is taken from what state held, so that what refers to it is not replaced.
     held = {name: gone.get(name) if value is UNKNOWN else value for name, value in planned.items()}
     diagnostic = replace(
         why,

@@ -67,6 +67,8 @@ def read_call(given: Sequence[str], environ: Mapping[str, str]) -> Invocation:
     if verb in GROUPS and words and not words[0].startswith("-"):
         verb = f"{verb} {words.pop(0)}"
     name = re.sub("[ -]", "_", verb)
+    # Terraform puts the words of both variables right behind the verb, those of the variable for
+    # this verb last: so they come first.
     added = [
         *_split("TF_CLI_ARGS_" + name, environ),
         *_split("TF_CLI_ARGS", environ),
@@ -142,6 +144,7 @@ def read_flags(words: Sequence[str], flags: Mapping[str, Flag]) -> Arguments:
         name, value = match[1], match[2]
         flag = flags.get(name)
         if flag is None:
+            # Whether a value belongs to it is not known, so its value may become an operand.
             foreign = foreign or f"the flag -{name}"
             continue
         if flag.valued and value is None:

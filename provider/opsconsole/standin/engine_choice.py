@@ -112,10 +112,7 @@ def _maker_of_plan(verb: Verb | None, given: Arguments, directory: Path) -> str:
 
 
 def only_terraform(directory: Path) -> str:
-    """Name the part of a directory's program that only Terraform can run; empty: there is none.
-
-    The engine takes a program with a mistake in it, and reports the mistake.
-    """
+    """Name the part of a directory's program that only Terraform can run; empty: there is none."""
     from opsconsole.language import OnlyTerraform, UnreadProgram, check_support, load_directory
     from opsconsole.state import encrypts_states, expression_in
 
@@ -132,6 +129,7 @@ def only_terraform(directory: Path) -> str:
     except OnlyTerraform as refusal:
         return refusal.construct
     except UserError:
+        # The engine takes a program with a mistake in it, and reports the mistake.
         return ""
     for name, wanted in program.required_providers.items():
         source = str(wanted.get("source") or f"hashicorp/{name}")
@@ -175,6 +173,7 @@ def hand_over(call: Invocation, reason: str, directory: Path) -> NoReturn:
             f"The native engine cannot run this, because of {reason}, and {lacking} on PATH.",
             f"Install {engine.name}, name it in {FALLBACK}, or take that out.",
         )
+    # `exec` keeps the id of this process; behind a script in between, it is the parent.
     if os.environ.get(_HANDED_OVER) in (str(os.getpid()), str(os.getppid())):
         raise UserError(
             f"{found} is not {engine.name}: it runs {STANDIN} again.",
@@ -183,6 +182,7 @@ def hand_over(call: Invocation, reason: str, directory: Path) -> NoReturn:
     sys.stderr.write(
         f"{STANDIN}: handed over to {found}, because of {reason}{_remark(call, found)}\n"
     )
+    # `exec` drops what Python's streams still hold.
     sys.stderr.flush()
     sys.stdout.flush()
     environment = {**os.environ, _HANDED_OVER: str(os.getpid())}

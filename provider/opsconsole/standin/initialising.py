@@ -119,11 +119,14 @@ def _set_backend(
     recorded = read_record(directory)
     overridden = bool(given.every("backend-config"))
     unchanged = same_backend(wanted, recorded)
+    # The number of a block, by which backends may be the same, leaves `-backend-config` out.
     if unchanged and overridden and wanted is not None and recorded is not None:
         unchanged = same_settings(wanted, recorded)
     if unchanged:
         if wanted is not None and recorded is not None:
             literal = literal_in(wanted, recorded)
+            # The same settings may come from the block now, and before from `-backend-config`: the
+            # number of the block, which Terraform compares, is then another one.
             if literal != recorded.literal:
                 write_record(directory, replace(recorded, literal=literal))
         return
@@ -134,6 +137,7 @@ def _set_backend(
             "one that this directory was initialised with. The state may have to be copied.",
             "`init -migrate-state` copies the state, `init -reconfigure` leaves it where it is.",
         )
+    # The state is copied before the backend is noted: after a failure, the old note still holds.
     if not given.on("reconfigure"):
         _migrate(directory, recorded, wanted, given, say)
     write_record(directory, wanted)
@@ -170,6 +174,7 @@ def _migrate(
         return
     if read_state(old).empty:
         return
+    # Read again below the lock: what was read before it may have changed since.
     with open_state(old) as session:
         state = session.state
         there = read_state(new)
@@ -211,6 +216,7 @@ def _ask_to_copy(given: Arguments, old: Backend, state: State, there: State) -> 
         )
     held = plural(len(state), "instance")
     sys.stdout.write(_QUESTION.format(source=old.name, count=held, other=other))
+    # The question ends without a line break, and would wait in the buffer.
     sys.stdout.flush()
     answer = sys.stdin.readline().strip()
     sys.stdout.write("\n")

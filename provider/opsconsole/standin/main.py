@@ -42,6 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stdout = text_stream(OutputStream(1))
     sys.stderr = text_stream(OutputStream(2, drawn_on=False))
     words = list(sys.argv[1:] if arguments is None else arguments)
+    # Answered without the modules below, as clients call it several times at each start. An error
+    # is met again below, and reported there.
     if words[:1] and words[0].lstrip("-") in ("v", "version"):
         with contextlib.suppress(UserError):
             code = _run(words)
@@ -61,6 +63,7 @@ def _run(words: list[str]) -> int:
     call = read_call(words, os.environ)
     if call.help or not call.verb or call.verb == "help":
         sys.stdout.write(help_text(call.verb))
+        # Terraform ends with 127 where no verb is given.
         return 0 if call.help or call.verb == "help" else 127
     verb = VERBS.get(call.verb)
     directory = _directory(call)
@@ -71,6 +74,7 @@ def _run(words: list[str]) -> int:
         reason = reason_for_terraform(call, verb, given, os.environ, directory)
         if verb is None or reason:
             hand_over(call, reason, directory)
+    # Only now: what is wrong here may be right for Terraform, which was the one to get it.
     if wrong is not None:
         raise wrong
     if verb.command:
@@ -87,10 +91,7 @@ def _run(words: list[str]) -> int:
 
 @contextlib.contextmanager
 def _judged_by_real_engine(call: Invocation, directory: Path) -> Iterator[None]:
-    """Hand a call over where only the values of its program show that it is for the real engine.
-
-    They are judged before anything is asked of a console, or changed.
-    """
+    """Hand a call over where only the values of its program show that it is for the real engine."""
     start = Path.cwd()
     try:
         yield
@@ -104,6 +105,8 @@ def _judged_by_real_engine(call: Invocation, directory: Path) -> Iterator[None]:
             or os.environ.get(ENGINE) == "native"
         ):
             raise
+        # The values are judged before anything is asked of a console, or changed: the real engine
+        # can still begin anew. It gets -chdir among the words, relative to this directory.
         os.chdir(start)
         hand_over(call, problem.construct, directory)
 

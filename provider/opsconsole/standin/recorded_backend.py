@@ -63,6 +63,8 @@ def declared_backend(program: Program) -> RecordedBackend | None:
 
 def _number(kind: str, settings: Mapping[str, Any]) -> int:
     """Return Terraform's hash of a backend block: of its kind and its settings, by name."""
+    # cty hashes the pair of kind and settings: the CRC-32 of bytes that spell both, attributes by
+    # name.
     values = "".join(f"{_spelt(settings[name])};" for name in sorted(settings))
     return zlib.crc32(f"<{_spelt(kind)};<{values}>;>".encode())
 
@@ -83,6 +85,7 @@ def read_record(directory: Path) -> RecordedBackend | None:
             str(backend["type"]), dict(backend["config"]), int(backend.get("hash") or 0)
         )
     except (OSError, ValueError, LookupError, TypeError):
+        # `init` replaces a note that cannot be read, as where there is none.
         return None
 
 
@@ -92,6 +95,7 @@ def write_record(directory: Path, recorded: RecordedBackend | None) -> None:
     Raises:
         UserError: The file cannot be written.
     """
+    # Terraform still writes this note in version 3 of the format of states.
     content: dict[str, Any] = {"version": 3, "terraform_version": TERRAFORM_VERSION}
     if recorded is not None:
         content["backend"] = {
@@ -129,13 +133,11 @@ def same_settings(one: RecordedBackend, other: RecordedBackend) -> bool:
 
 
 def literal_in(wanted: RecordedBackend, recorded: RecordedBackend) -> int:
-    """Return Terraform's number of a block as the engine computes it that made a note.
-
-    Every setting that the engine knows counts, set or not, and its note lists them all.
-    """
+    """Return Terraform's number of a block as the engine that made a note computes it."""
     said = _set_in(wanted.block)
     if not said.keys() <= recorded.settings.keys():
         return wanted.literal
+    # Every setting that an engine knows counts, set or not, and its note lists them all.
     return _number(wanted.kind, {name: said.get(name) for name in recorded.settings})
 
 

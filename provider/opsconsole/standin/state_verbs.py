@@ -45,6 +45,7 @@ def _backend(given: Arguments, operation: str) -> Backend:
     """
     here, state = Path.cwd(), given.text("state")
     has_program = any(here.glob("*.tf.json"))
+    # -state names the file of the state itself, whatever backend is noted.
     if has_program and not state:
         check_initialised(load_directory(here, resources))
     args = argparse.Namespace(

@@ -264,8 +264,6 @@ class LocalBackend(Backend):
     def write(self, data: bytes, meta: SnapshotMeta, journal: bytes = b"") -> SnapshotMeta:
         """Rewrite the state in place, durably, once a copy is.
 
-        Room is reserved before the first byte is overwritten.
-
         Raises:
             UserError: Another wrote it meanwhile, or there is no room, and it is as it was; or the
                 disk failed, and the next run takes the copy.
@@ -274,12 +272,16 @@ class LocalBackend(Backend):
             self._check_untouched()
             size = os.fstat(self._descriptor).st_size
         with self._translate_errors("write"):
+            # Durable before the state is touched, so that a crash leaves one of the two whole.
             os.close(put_in_place(self._copy, data))
             sync_directory(self.path.parent)
             try:
+                # Room is reserved before the first byte is overwritten, so that a full disk leaves
+                # the state as it is.
                 if len(data) > size:
                     os.posix_fallocate(self._descriptor, size, len(data) - size)
             except OSError:
+                # The call may have enlarged the file before it failed.
                 os.ftruncate(self._descriptor, size)
                 self._remove_copy()
                 raise
@@ -290,6 +292,7 @@ class LocalBackend(Backend):
             outcome = f"It is whole in {self._copy}: the next run puts it in its place."
             raise file_error("write", self.path, error, outcome) from error
         finally:
+            # Also after an error: what is in the file then is of this run, and not of someone else.
             self._seen = _stamp(self._descriptor)
         return meta
 
@@ -312,7 +315,8 @@ class LocalBackend(Backend):
         self._remove_copy()
 
     def _remove_copy(self) -> None:
-        """Remove the copy. One that stays does no harm: no journal names it."""
+        """Remove the copy, if that can be done."""
+        # A copy that stays does no harm: no journal names it.
         with contextlib.suppress(OSError):
             self._copy.unlink()
 
@@ -411,6 +415,9 @@ class LocalBackend(Backend):
         with self._translate_errors("open"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             try:
+                # O_EXCL tells whether this run made the file: only then may `close` remove it.
+                # Where it is refused, the file may be gone again at the next call, which therefore
+                # creates it too.
                 descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
             except FileExistsError:
                 return os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -427,6 +434,8 @@ class LocalBackend(Backend):
             self._descriptor = self._open_for_writing()
         self.check_name()
         now = _stamp(self._descriptor)
+        # Without a lock there is no stamp of a state that `read` did not find: the file made just
+        # now must be empty.
         if now != (self._seen or (0, *now[1:])):
             raise self._written_by_other()
 
@@ -488,7 +497,8 @@ def _stamp(descriptor: int) -> Stamp:
 
 
 def read_all(descriptor: int) -> bytes:
-    """Read a whole file without a second descriptor: closing one would drop a POSIX lock."""
+    """Read a whole file through its open descriptor, from the beginning."""
+    # Not through a second descriptor: closing that would drop a POSIX lock on the file.
     pieces = []
     at = 0
     while piece := os.pread(descriptor, 1 << 24, at):
@@ -551,6 +561,7 @@ def put_in_place(
     draft = path.with_name(f".{path.name}.{os.getpid()}.new")
     descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
+        # A draft that an earlier process left under this name keeps its own mode.
         os.fchmod(descriptor, 0o600)
         prepare(descriptor)
         write_at(descriptor, content, 0)
@@ -651,6 +662,8 @@ class LastPlace:
         """Yield where the default backends of Terraform and of cdktf keep a state."""
         yield local_path(self._directory, {}, self._workspace)
         where = self._directory.absolute()
+        # cdktf runs in cdktf.out/stacks/NAME, and its local backend keeps the state beside
+        # cdktf.json.
         if where.parent.name == "stacks":
             yield where.parents[2] / f"terraform.{where.name}.tfstate"
 

@@ -123,6 +123,7 @@ class Journal:
             raise file_error("open", path, error, "Nothing was changed.") from error
         _claim(path, descriptor)
         try:
+            # The file ends in zeros: room that its run reserved ahead.
             data = read_all(descriptor).rstrip(b"\0")
             records, size = decode_lines(data, str(path))
             if not records and not _BEGINNING.match(data):
@@ -183,6 +184,7 @@ class Journal:
             if self._flushing is None or self._flushing.done():
                 self._flushing = asyncio.ensure_future(asyncio.to_thread(self.flush_now))
                 self._flushing.add_done_callback(self._end_flush)
+            # A caller that is cancelled must not cancel the write that others wait for.
             await asyncio.shield(self._flushing)
 
     def _end_flush(self, done: asyncio.Future[None]) -> None:
@@ -221,6 +223,7 @@ class Journal:
         self._make_room(batch, len(lines))
         write_at(self._descriptor, lines, self.size)
         os.fdatasync(self._descriptor)
+        # Only now: what a failed write left behind is overwritten by the next one.
         self.size += len(lines)
         with self._list_lock:
             self._written += len(batch)
@@ -233,13 +236,15 @@ class Journal:
             os.posix_fallocate(self._descriptor, self.size, length + _AHEAD)
             self._reserved = needed + _AHEAD
         except OSError:
+            # The outcome of a call that was made is still written, into the room that is left.
             if any(isinstance(record, Intent) for record in batch):
                 raise
 
     def _store_copy(self) -> None:
-        """Store the bytes of the file beside the state; a base alone says nothing."""
+        """Store the bytes of the file beside the state, where they changed and say something."""
         if self._copy_to is None:
             return
+        # A base alone holds nothing that the state lacks: storing it is not worth a request.
         says_something = any(not isinstance(record, Base) for record in self._records)
         data = os.pread(self._descriptor, self.size, 0) if says_something else b""
         if data != self._copied:
@@ -260,6 +265,7 @@ class Journal:
             with self._list_lock:
                 before = self._records[: position - self._dropped]
                 after = self._records[position - self._dropped :]
+            # The write that was announced is done, and the new base stands for it.
             behind = [record for record in after if not isinstance(record, Writing)]
             self._replace([base, *open_intents(before), *behind], len(before) + len(after))
 
@@ -310,8 +316,10 @@ class Journal:
             UserError: It cannot be removed.
         """
         try:
+            # The copy first: while it cannot be removed, the file stays as well.
             if self._copy_to is not None and self._copied:
                 self._copy_to.store_journal(b"")
+            # A file that took its name meanwhile is not of this run.
             if is_file(self._descriptor, self.path):
                 self.path.unlink()
                 sync_directory(self.path.parent)

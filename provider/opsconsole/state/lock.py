@@ -29,6 +29,7 @@ from opsconsole.errors import TryLater
 from opsconsole.named_files import file_error
 
 _POLL = (0.1, 0.2, 0.4, 0.8, 1.0)
+# POSIX allows both for a lock that another process holds.
 _HELD = (errno.EACCES, errno.EAGAIN)
 
 
@@ -50,6 +51,7 @@ class LockInfo:
         try:
             user = getpass.getuser()
         except (OSError, KeyError):
+            # In a container the user ID may have no name. Python before 3.13 raises KeyError then.
             user = str(os.getuid())
         created = timestamp(utc_now(), "microseconds")
         return cls(
@@ -95,6 +97,7 @@ _NAMES = ("ID", "Operation", "Who", "Version", "Created", "Path", "Info")
 
 def info_file(path: Path) -> Path:
     """Return where the holder of a state's lock is noted."""
+    # Terraform's name for it, which gives a hidden state file no second dot.
     return path.with_name(f".{path.name.removeprefix('.')}.lock.info")
 
 
@@ -172,16 +175,14 @@ def lock_file(path: Path, operation: str, reopen: Callable[[], int], locking: Lo
 
 
 def _lock_now(path: Path, operation: str, reopen: Callable[[], int]) -> int:
-    """Lock the file without waiting.
-
-    A holder that had created the file may remove it on release (Terraform does, when nothing was
-    written), so the descriptor must still be the file of that name once it is locked.
-    """
+    """Lock the file without waiting."""
     while True:
         descriptor = reopen()
         try:
             if not _try_lock(descriptor):
                 raise LockHeld(str(path), LockInfo.read(info_file(path)) or _UNKNOWN)
+            # A holder that had created the file may have removed it on release (Terraform does,
+            # when nothing was written): a lock on that file excludes nobody.
             if is_file(descriptor, path):
                 _note(path, operation)
                 return descriptor
@@ -194,6 +195,7 @@ def _lock_now(path: Path, operation: str, reopen: Callable[[], int]) -> int:
 def release_file(path: Path, descriptor: int) -> None:
     """Release the lock of a file, and close the descriptor."""
     try:
+        # Before the lock goes: afterwards the file may be the note of the next holder.
         with contextlib.suppress(OSError):
             info_file(path).unlink()
     finally:
@@ -203,9 +205,10 @@ def release_file(path: Path, descriptor: int) -> None:
 def remove_unwritten(path: Path, descriptor: int) -> None:
     """Remove a locked file that is still empty, unless another process has it open.
 
-    A Terraform that waits for the lock has: what it then wrote to a removed file would be lost.
-    Only a system with leases can tell; on any other the file stays.
+    On a system without leases it stays.
     """
+    # Only a lease tells whether another process has the file open, as a Terraform that waits for
+    # the lock has: what that wrote to a removed file would be lost.
     if os.fstat(descriptor).st_size or not hasattr(fcntl, "F_SETLEASE"):
         return
     with contextlib.suppress(OSError):
@@ -229,13 +232,12 @@ def _note(path: Path, operation: str) -> None:
 
 
 def _try_lock(descriptor: int) -> bool:
-    """Take an exclusive lock without waiting.
-
-    A lock of the open file description excludes Terraform's fcntl lock as another fcntl lock does,
-    but outlives the closing of other descriptors of the same file in this process.
-    """
+    """Take an exclusive lock without waiting."""
     try:
+        # A lock of the open file description excludes Terraform's fcntl lock as another fcntl lock
+        # does, but outlives the closing of other descriptors of the same file in this process.
         if hasattr(fcntl, "F_OFD_SETLK"):
+            # The process ID, last, must be 0 for such a lock. `0q` pads the structure as C does.
             request = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
             fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, request)
         else:

@@ -58,11 +58,9 @@ class State:
 
     @classmethod
     def new(cls, lineage: str = "") -> State:
-        """Make an empty state of serial 0, with a lineage of its own unless one is given.
-
-        `terraform_version` is empty, as no release of Terraform has written it: Terraform and
-        OpenTofu read that as not known, and compare it with nothing.
-        """
+        """Make an empty state of serial 0, with a lineage of its own unless one is given."""
+        # No release of Terraform has written it. Terraform and OpenTofu read an empty version as
+        # not known, and compare it with nothing.
         fields = {"version": 4, "terraform_version": "", "check_results": None}
         return cls(Parts(fields, {}, {}, lineage or str(uuid.uuid4()), 0))
 
@@ -234,6 +232,8 @@ class State:
             key: Resource(item.provider, item.fields, dict(item.objects))
             for key, item in self._resources.items()
         }
+        # Objects and outputs are copied as they are put and removed; fields are never changed in
+        # place, so both states may share them.
         parts = Parts(self._fields, dict(self._outputs), resources, self.lineage, self.serial)
         twin = State(parts)
         twin.changed = self.changed
@@ -300,6 +300,7 @@ class State:
             if resource is None:
                 resource = self._resources[key] = _new_resource(key, provider)
             elif resource.provider != provider:
+                # Replaced and not changed in place: a copy of this state shares the old fields.
                 resource.provider, fields = provider, {**resource.fields, "provider": provider}
                 resource.fields = fields
             elif old == text:

@@ -85,6 +85,7 @@ def merged_settings(
         raise _moved_error(directory, noted[0], kind, "")
     for name in _PLACE.get(kind, ()):
         before, now = noted[1].get(name) or _DEFAULTS.get(name), wanted.get(name)
+        # A setting that only `terraform init` was given is in the note alone: it has not changed.
         if before is not None and now is not None and before != now:
             raise _moved_error(directory, kind, kind, f": `{name}` was {before!r}, and is {now!r}")
     kept = {name: value for name, value in noted[1].items() if value is not None}
@@ -242,6 +243,7 @@ def _open_session(backend: Backend, cadence: Cadence) -> StateSession:
     else:
         return StateSession(backend, State.parse(data, backend.name), cadence, run)
     try:
+        # A run that died before its first record was durable left an empty journal.
         if not here and not there:
             journal.remove()
             return StateSession(backend, State.parse(data, backend.name), cadence, run)
@@ -292,6 +294,7 @@ def read_stored(backend: Backend) -> tuple[State, bytes]:
         try:
             return _recover(backend, *found), _digest(found)
         except UserError:
+            # A write in place may be under way: what was read is then partly old and partly new.
             time.sleep(0.05)
     found = _read_all(backend)
     return _recover(backend, *found), _digest(found)
@@ -315,14 +318,13 @@ def read_foreign(
 ) -> tuple[str, State]:
     """Read the state of another stack; return what its place is called, and the state.
 
-    A kind of backend that only Terraform speaks to is read by a Terraform in a folder made for it.
-
     Args:
         directory: Where relative paths of a local backend start.
 
     Raises:
         UserError: It is unreadable.
     """
+    # Only Terraform speaks to the other kinds: it reads the state in a folder made for that.
     if kind != "local" and not is_native(kind):
         from opsconsole.state.remote import read_borrowed
 
@@ -332,14 +334,13 @@ def read_foreign(
 
 
 def _read_all(backend: Backend) -> tuple[bytes, bytes, bytes]:
-    """Return the local journal, the state and the stored journal, which need not fit.
-
-    The journal is first: what it lacks then is in the state.
-    """
+    """Return the local journal, the state and the stored journal, which need not fit."""
+    # The journal is read first: what has left it by then is in the state.
     return (read_file(backend.journal), *backend.read_with_journal())
 
 
 def _recover(backend: Backend, here: bytes, data: bytes, stored: bytes) -> State:
+    # The file ends in zeros: room that its run reserved ahead.
     local = decode_lines(here.rstrip(b"\0"), str(backend.journal))[0]
     there = decode_lines(stored, backend.name)[0]
     if not local and not there:

@@ -149,6 +149,7 @@ def _resource(fields: dict[str, Any], source: str) -> tuple[ResourceKey, Resourc
         )
     if mode not in ("managed", "data"):
         raise _damaged_error(source, f"{type_name}.{name} has the unknown mode {mode!r}")
+    # A large state repeats these for each resource; interned, each text is held once.
     key = (sys.intern(module), sys.intern(mode), sys.intern(type_name), name)
     resource = Resource(sys.intern(provider), {**fields, "instances": None})
     for item in _items(fields.get("instances", b"null")):

@@ -81,12 +81,11 @@ def frame_line(text: bytes, durable: int) -> bytes:
 
 
 def encode_records(records: Iterable[Record]) -> bytes:
-    """Write a whole journal of these records, to be put in place by one rename.
-
-    So each line knows that all before it are durable, and no damage passes for a torn end.
-    """
+    """Write a whole journal of these records, to be put in place by one rename."""
     written = bytearray()
     for record in records:
+        # The rename makes all lines durable together, so each may count those before it: damage to
+        # one of them never passes for a torn end.
         written += encode_line(record, len(written))
     return bytes(written)
 
@@ -104,7 +103,7 @@ def _decode_line(line: bytes) -> tuple[int, bytes] | None:
 def decode_lines(data: bytes, source: str) -> tuple[list[Record], int]:
     """Read a journal; return its records and how many bytes they take up.
 
-    A torn end is left out: it was never reported as durable.
+    A torn end is left out.
 
     Raises:
         UserError: It is damaged in its middle, or of a version that is not known.
@@ -113,6 +112,7 @@ def decode_lines(data: bytes, source: str) -> tuple[list[Record], int]:
     good = 0
     for start, line in _lines(data):
         found = _decode_line(line)
+        # A torn end was never reported as durable. The lines behind it tell whether it is one.
         if found is None:
             break
         try:
@@ -125,6 +125,7 @@ def decode_lines(data: bytes, source: str) -> tuple[list[Record], int]:
         good = start + len(line) + 1
     for _, line in _lines(data[good:]):
         found = _decode_line(line)
+        # A line that counts these bytes as durable was written after them: they are damaged.
         if found is not None and found[0] > good:
             raise UserError(
                 f"The journal {source} is damaged at byte {good}, with good records behind it.",

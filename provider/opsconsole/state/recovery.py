@@ -86,6 +86,7 @@ def recover(
             (lineage), a journal has lost its first record, or both sides changed one object.
     """
     same_run = bool(here and stored) and _base_of(here, source).run == _base_of(stored, source).run
+    # A run writes its journal before it stores the copy, so the journal holds all of the copy.
     journals = [here] if same_run else [records for records in (stored, here) if records]
     if not journals:
         raise ValueError("nothing to recover from")
@@ -116,14 +117,12 @@ def _base_of(records: Sequence[Record], source: str) -> Base:
 def _choose_state(
     records: Sequence[Record], data: bytes, copy: bytes, source: str
 ) -> tuple[State, bool, bool]:
-    """Return the state that a journal belongs to, whether it is the copy, and whether it is known.
-
-    A copy counts only where the journal announced its content: then the write was cut off.
-    """
+    """Return the state of a journal, whether it is the copy, and whether it is known."""
     base = _base_of(records, source)
     announced = [record for record in records if isinstance(record, Writing)]
     digests = {record.digest for record in announced}
     copied = None
+    # A copy counts only where the journal announced its content: then the write was cut off.
     if announced and copy:
         copied = State.parse(copy, f"{source}.opsconsole-copy")
         copied = copied if copied.digest() in digests else None
@@ -145,8 +144,10 @@ def _choose_state(
         raise _state_missing_error(source)
     if state.digest() in {base.digest, *digests}:
         if base.empty and not data.strip():
+            # Reading no state made a new lineage up, and the run that crashed had chosen one.
             state.lineage = base.lineage
         return state, False, True
+    # A later serial is a write of another engine, which the copy must not undo.
     if copied is not None and state.serial <= copied.serial:
         copied.changed = True
         return copied, True, True
@@ -154,10 +155,8 @@ def _choose_state(
 
 
 def _check_lineage(state: State, base: Base, source: str) -> None:
-    """Refuse a state of another lineage than the run found, or stored.
-
-    A run that found no state made a lineage up, which means nothing until it stored one.
-    """
+    """Refuse a state of another lineage than the run found, or stored."""
+    # A run that found no state made a lineage up, which means nothing until it stored one.
     if not base.empty and state.lineage and base.lineage not in ("", state.lineage):
         raise UserError(
             f"The journal of {source} belongs to another state: lineage {base.lineage},"

@@ -108,10 +108,7 @@ class RemoteBackend(Backend):
         return found
 
     def write(self, data: bytes, meta: SnapshotMeta, journal: bytes = b"") -> SnapshotMeta:
-        """Push the state, and return what Terraform stored it under.
-
-        It raises the serial by one more where there was a state before, and chooses the lineage
-        where there was none.
+        """Push the state, and return what Terraform stored it under, which may differ.
 
         Raises:
             UserError: Someone else wrote it since it was read, or it could not be pushed.
@@ -125,6 +122,8 @@ class RemoteBackend(Backend):
             arguments.append(f"-lock-timeout={int(self._locking.timeout * 1000)}ms")
         pushed = data
         self._run("push", pushed, *arguments, "-")
+        # Terraform raises the serial by one more where there was a state before, and chooses the
+        # lineage where there was none: only reading the state again tells them.
         found = State.parse(self.read(), self.name)
         mine = State.parse(pushed, "to push")
         if found.serial not in (meta.serial, meta.serial + 1) or not _same(found, mine):
@@ -168,6 +167,7 @@ class RemoteBackend(Backend):
 
     def _run(self, verb: str, stdin: bytes, *arguments: str) -> bytes:
         command = [self._binary, "state", verb, *arguments]
+        # Terraform adds TF_CLI_ARGS to every command, and this one may not take those arguments.
         environment = {**os.environ, "TF_IN_AUTOMATION": "1", "TF_INPUT": "0", "TF_CLI_ARGS": ""}
         try:
             done = subprocess.run(
@@ -215,6 +215,8 @@ def read_borrowed(kind: str, config: Mapping[str, Any], workspace: str) -> tuple
         program = {"terraform": {"backend": {kind: block}}}
         (Path(folder) / "main.tf.json").write_text(json.dumps(program))
         environment = {**os.environ, "TF_WORKSPACE": workspace, "TF_IN_AUTOMATION": "1"}
+        # The variable may name the folder of another program, whose backend is noted there: `init`
+        # would replace that note.
         environment.pop("TF_DATA_DIR", None)
         for words in (["init", "-input=false", "-no-color"], ["state", "pull"]):
             done = subprocess.run(

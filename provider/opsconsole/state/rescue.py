@@ -29,6 +29,7 @@ def rescue(state: bytes, beside: Path) -> Path | None:
                 descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             except FileExistsError:
                 continue
+            # Another name in the same directory would be refused as well.
             except OSError:
                 break
             try:
@@ -46,5 +47,6 @@ def rescue(state: bytes, beside: Path) -> Path | None:
 
 def _directories(beside: Path) -> Iterator[Path]:
     yield from (Path(), beside)
+    # `gettempdir` raises where no such directory can be written to.
     with contextlib.suppress(OSError):
         yield Path(tempfile.gettempdir())

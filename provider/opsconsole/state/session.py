@@ -113,6 +113,7 @@ class StateSession:
         self._wrote_at = time.monotonic()
         self._last_cost = 0.0
         self._state_size = 0
+        # A state that a crash left torn must not replace the backup made before that write.
         self._backed_up = recovered is not None and recovered.was_torn
         self._closed = False
         self._released = False
@@ -174,14 +175,12 @@ class StateSession:
 
     @property
     def calls_at_once(self) -> int:
-        """How many calls should share one write of the state; 0 where they wait for none.
-
-        So many, at the rate of this session, that writing takes about a quarter of the time, up to
-        a bound: after a crash, the outcome of each of them is unknown.
-        """
+        """How many calls should share one write of the state; 0 where they wait for none."""
         passed = time.monotonic() - self._called_first
         if not self._backend.embeds_journal or not self._calls or not passed:
             return 0
+        # At the rate of this session, writing then takes about a quarter of the time. The number is
+        # bounded because a crash leaves the outcome of each of these calls unknown.
         return min(_MOST, int(self._calls / passed * self._last_cost / _SHARE))
 
     def intend(self, address: str, call: str, details: Mapping[str, Any]) -> str:
@@ -213,6 +212,7 @@ class StateSession:
         if self._pending or known:
             self._open_journal().append(Outcome(tuple(self._pending), tuple(known)))
             self._since_write += len(self._pending)
+            # Cleared and not replaced: `state.on_change` appends to this list.
             self._pending.clear()
 
     async def flush(self) -> None:
@@ -223,10 +223,13 @@ class StateSession:
                 further call.
         """
         self.record()
+        # Calls that are noted while this flush waits are not covered by it.
         noted = set(self._unsent)
         try:
             if self._journal is not None:
                 await self._journal.flush()
+                # The callers send their calls next. A file that has lost its name would take the
+                # outcomes, and the next run would not find them.
                 self._journal.check_name()
             self._backend.check_name()
             await self._embed(noted)
@@ -246,6 +249,7 @@ class StateSession:
         """Return once the stored state embeds these intents. Callers share a write."""
         if not self._embeds(noted):
             async with self._writing:
+                # Asked again: the write that held the lock may have embedded them.
                 if not self._embeds(noted):
                     await self._write_now()
 
@@ -268,12 +272,10 @@ class StateSession:
         return (due or self._is_outgrown()) and not self._writing.locked()
 
     def _is_outgrown(self) -> bool:
-        """Return whether the journal is half as large as it may become.
-
-        The other half is for what comes while state is written. A write costs as much as state is
-        large, so all writes together stay in proportion to the journal.
-        """
+        """Return whether the journal is half as large as it may become."""
         journal = self._journal
+        # The other half is for what comes while state is written. A write costs as much as state is
+        # large, so all writes together stay in proportion to the journal.
         return journal is not None and journal.size > max(_SMALL, self._state_size) // 2
 
     async def checkpoint_if_due(self) -> bool:
@@ -335,10 +337,12 @@ class StateSession:
                 self._finish(self._save)
 
     def _save(self) -> None:
+        # A write in a thread sets lineage and serial when it ends: the snapshot waits for both.
         with self._disk:
             snapshot = self._take_snapshot()
         self._write(snapshot)
         if self._journal is not None:
+            # A state that lost its name cannot be found again, so the journal must stay.
             self._backend.check_name()
             self._finish_journal(self._journal)
 
@@ -375,18 +379,17 @@ class StateSession:
             except Exception as error:
                 if problem is None:
                     raise
+                # Raising this error would hide the first one, which names what was not saved.
                 problem.message += f" {self._to_user_error(error).message}"
 
     def _open_journal(self) -> Journal:
-        """Create the journal at the first change, so that a run without changes leaves no file.
-
-        Its first record is the base: without it nobody could tell to which state it belongs.
-        """
+        """Create the journal at the first change, so that a run without changes leaves no file."""
         if self._journal is None:
             copy_to = self._backend if self._backend.keeps_journal else None
             self._journal = Journal.create(self._backend.journal, copy_to)
             self.state.lineage = self.state.lineage or str(uuid.uuid4())
             self._base = msgspec.structs.replace(self._base, lineage=self.state.lineage)
+            # Without the base, nobody could tell to which state the journal belongs.
             self._journal.append(self._base)
         return self._journal
 
@@ -395,6 +398,8 @@ class StateSession:
         self.record()
         calls = (*self.unresolved, *self._intents.values()) if self._backend.embeds_journal else ()
         embedded = frozenset(call.id for call in calls)
+        # The document embeds the open calls too: where they changed, it is written although no
+        # object did.
         self.state.changed |= embedded != self._embedded
         # A first run that made nothing leaves no state: one would say that it was applied.
         was_stored = self.state.serial or not self._base.empty
@@ -421,6 +426,8 @@ class StateSession:
                 return
             journal, state = snapshot.journal, snapshot.state
             begun = time.monotonic()
+            # A state that was stored counts, even without objects: its lineage is settled, and its
+            # file is missed when it is gone.
             base = _base_of(self._run, state, serial=snapshot.serial, empty=False)
             embedded = encode_records((base, *snapshot.calls)) if snapshot.calls else b""
             try:
@@ -428,6 +435,8 @@ class StateSession:
                 if not self._backed_up:
                     self._backend.back_up()
                     self._backed_up = True
+                # Announced before the state is touched: after a crash, only an announced copy is
+                # taken for the state.
                 journal.append(Writing(snapshot.serial, base.digest))
                 journal.flush_now()
                 data = state.to_bytes()
@@ -437,6 +446,7 @@ class StateSession:
                 self._embedded = frozenset(call.id for call in snapshot.calls)
                 self._state_size = len(data)
             except Exception:
+                # Nothing was stored under the raised serial, so the next write takes it again.
                 self.state.serial, self.state.changed = snapshot.before, True
                 self._since_write += snapshot.count
                 raise

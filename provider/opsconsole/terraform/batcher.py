@@ -22,8 +22,7 @@ class Batcher:
     """Group commit: a few requests at a time; what arrives meanwhile goes with the next one.
 
     The first to arrive waits for others as long as they keep coming, never beyond three
-    milliseconds; alone it waits half of one. With one request at a time an apply over a slow line
-    would take almost twice as long as with none batched; with a few, hardly longer.
+    milliseconds; alone it waits half of one.
     """
 
     def __init__(self, steps: BaseLifecycle, at_once: int = 4) -> None:
@@ -50,6 +49,8 @@ class Batcher:
         return await result
 
     def _start(self) -> None:
+        # With one request at a time, an apply over a slow line would take almost twice as long as
+        # with none batched; with a few, hardly longer.
         if self._waiting and not self._collecting and len(self._running) < self._at_once:
             self._collecting = True
             task = asyncio.create_task(self._run())
@@ -77,12 +78,14 @@ class Batcher:
             await asyncio.sleep(_PAUSE)
 
     async def _answer(self, batch: list[tuple[CreateRequest, asyncio.Future[Outcome]]]) -> None:
+        # By identity: requests hold dicts, which cannot be hashed.
         waiting = {id(request): result for request, result in batch}
 
         async def report(
             results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
         ) -> None:
             for request, outcome in results:
+                # The future of a caller that was cancelled is done already.
                 if last and not waiting[id(request)].done():
                     waiting[id(request)].set_result(outcome)
 

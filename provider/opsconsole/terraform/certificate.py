@@ -90,12 +90,10 @@ def server_context(own_pem: bytes, client_pem: str) -> ssl.SSLContext:
 
 
 def refusal(connection: ssl.SSLObject, client_pem: str) -> str | None:
-    """Say why the peer of a finished TLS handshake is not served; None: it is.
-
-    The certificate must be the very one announced, not merely one that its key has signed.
-    """
+    """Say why the peer of a finished TLS handshake is not served; None: it is."""
     if connection.selected_alpn_protocol() != ALPN:
         return "the client did not ask for HTTP/2"
+    # TLS also accepts a certificate that the key of the announced one has signed.
     if connection.getpeercert(binary_form=True) != ssl.PEM_cert_to_DER_cert(client_pem.strip()):
         return "the client showed another certificate than announced"
     return None

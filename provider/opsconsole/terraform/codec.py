@@ -64,8 +64,7 @@ class ObjectCodec:
     def decode_state(self, body: bytes) -> Attributes | None:
         """Return the wire value of a stored state's JSON.
 
-        Missing attributes are null, and attributes unknown to this version are dropped:
-        another version of the provider may have written it.
+        Missing attributes are null, and attributes unknown to this version are dropped.
 
         Raises:
             CodecError: It is not a JSON object with values of these types.
@@ -73,6 +72,7 @@ class ObjectCodec:
         try:
             raw = json.loads(body)
             if isinstance(raw, dict):
+                # Another version of the provider, with other attributes, may have written it.
                 raw = {name: raw.get(name) for name in self._names}
             return None if raw is None else self._read(raw)
         except (TypeError, ValueError, AttributeError, RecursionError) as problem:
@@ -189,11 +189,9 @@ def _set(value: list[Any]) -> list[Any]:
 
 
 def _read_number(value: Any) -> int | float:
-    """Return the number as an int if it is whole.
-
-    Terraform writes one that no float holds as a decimal string.
-    """
+    """Return the number as an int if it is whole."""
     if isinstance(value, str):
+        # Terraform writes a number that no float holds as a decimal string.
         value = _parse_number(value)
     if isinstance(value, float):
         if not math.isfinite(value):
@@ -205,6 +203,7 @@ def _read_number(value: Any) -> int | float:
 
 
 def _parse_number(text: str) -> int | float:
+    # int first: a float would lose digits of a large whole number.
     for read in (int, float):
         try:
             return read(text)
@@ -214,13 +213,11 @@ def _parse_number(text: str) -> int | float:
 
 
 def _write_number(value: Any) -> str:
-    """Return the number as decimal text, which Terraform reads without loss and without a trace.
-
-    Its numbers are decimal fractions of high precision: 0.1 as a binary float would be another
-    number than the 0.1 of a configuration. A MessagePack integer is read with another precision
-    than the same number in state, and Terraform 1.11 compares both: a refresh-only plan would
-    then exit with 2 although nothing changed.
-    """
+    """Return the number as decimal text, which Terraform reads without loss and without a trace."""
+    # Terraform's numbers are decimal fractions of high precision: 0.1 as a binary float would be
+    # another number than the 0.1 of a configuration. A MessagePack integer is read with another
+    # precision than the same number in state, and Terraform 1.11 compares both: a refresh-only plan
+    # would then exit with 2 although nothing changed.
     return repr(_read_number(value))
 
 
@@ -245,11 +242,12 @@ _Step = pb.AttributePath.Step
 def attribute_path(path: Path, attributes: Mapping[str, Attribute]) -> pb.AttributePath:
     """Return `path` as Terraform walks it, as far as it leads through `attributes`.
 
-    It ends at a set, whose elements have no address, and before a name that does not exist.
+    It ends at a set, and before a name that does not exist.
     """
     steps: list[_Step] = []
     kind: Kind | None = None
     for step in path:
+        # The elements of a set have no address.
         if kind is Kind.STRING_SET:
             break
         if isinstance(step, int):

@@ -116,7 +116,8 @@ def _private_folder(parents: list[Path]) -> Path:
 def handshake_line(path: Path, certificate: bytes) -> str:
     """Return the line that tells the client where to connect and whom to trust.
 
-    `certificate` is DER; go-plugin reads it as base64 without padding.
+    `certificate` is DER.
     """
+    # go-plugin reads base64 without padding.
     encoded = base64.b64encode(certificate).decode("ascii").rstrip("=")
     return f"{CORE_PROTOCOL}|{PROVIDER_PROTOCOL}|unix|{path}|grpc|{encoded}\n"

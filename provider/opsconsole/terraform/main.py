@@ -37,12 +37,11 @@ _STARTED = 19
 async def connect(config: Attributes) -> Lifecycle:
     """Return the lifecycle for `config`, filled up from the environment. No call is made yet.
 
-    The HTTP libraries take longer to import than all the rest: only a provider that is configured
-    needs them, and Terraform configures one of the three it starts for a plan.
-
     Raises:
         ConfigurationError: A setting is missing or wrong.
     """
+    # The HTTP libraries take longer to import than all the rest: only a provider that is configured
+    # needs them, and Terraform configures one of the three it starts for a plan.
     from opsconsole.v1.settings import Settings
 
     settings = Settings.from_values(config, os.environ)
@@ -54,18 +53,18 @@ async def connect(config: Attributes) -> Lifecycle:
 
 
 def _command_run() -> str:
-    """Return what tells the run of Terraform that started this process; empty: it is not known.
-
-    `terraform apply` starts one process to plan and another to apply, and shows the warnings of
-    both. A saved plan is applied by another run.
-    """
+    """Return what tells the run of Terraform that started this process; empty: it is not known."""
     if COOKIE_NAME not in os.environ:
         return ""
+    # `terraform apply` starts one process to plan and another to apply, and shows the warnings of
+    # both: what they share is the process that started them. A saved plan is applied by another.
     parent = os.getppid()
     try:
+        # The name of the process, in parentheses, may itself hold spaces and parentheses.
         facts = Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return ""
+    # A later process may get the same number, so the start of the process is needed too.
     return f"{parent} {facts[_STARTED]}"
 
 
@@ -81,6 +80,7 @@ def main(make: Callable[[Redaction], Service] = make_service) -> int:
 
     `make` is called once the handshake is over, and may import as much as it needs.
     """
+    # Asked for first: once that process has ended, this one has another parent.
     parent = os.getppid()
     # Nearly all that is made before the first call stays to the end: looking through it for
     # garbage again and again would take a tenth of the start.
@@ -116,13 +116,14 @@ def _serve(
 def _outlive_the_terminal() -> None:
     """Leave Ctrl-C and a closed terminal to Terraform, which stops its plugins in good order.
 
-    Ending at these signals in the middle of an apply would lose created objects. SIGTERM ends the
-    process in good order.
+    SIGTERM ends the process in good order.
     """
 
     def leave(number: int, frame: FrameType | None) -> None:
+        # As an exception, so that the socket and its folder are removed on the way out.
         raise SystemExit(128 + number)
 
+    # Ending at these signals in the middle of an apply would lose created objects.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, leave)

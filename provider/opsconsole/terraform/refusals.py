@@ -48,11 +48,9 @@ def settings_not_known(names: list[str]) -> Diagnostic:
 
 
 def left_behind(directory: pathlib.Path) -> list[Diagnostic]:
-    """Return why nothing may be planned in `directory`, where Terraform runs.
-
-    A journal holds changes that the console has and the state lacks: planning on that state would
-    make them again. It names calls of unknown outcome too, which may have created something.
-    """
+    """Return why nothing may be planned in `directory`, where Terraform runs."""
+    # A journal holds changes that the console has and the state lacks: planning on that state would
+    # make them again. It names calls of unknown outcome too, which may have created something.
     journals = unfolded_journals(directory)
     if not journals:
         return []

@@ -115,15 +115,13 @@ class Servicer:
         self._lifecycle = lifecycle
         self._claims.clear()
         self._batchers.clear()
+        # Terraform may have asked to stop before the provider was configured.
         if self._stopped:
             lifecycle.stop()
         return diagnostics
 
     def claim(self, doing: str, type_name: str, values: Attributes) -> None:
         """Note that an object is read or changed, which Terraform asks for once in one process.
-
-        A second time means that two addresses hold it. Dropping one of them would delete the
-        object of the other.
 
         Args:
             doing: `read`, `change` or `delete`.
@@ -139,6 +137,8 @@ class Servicer:
         if not isinstance(object_id, str) or is_sentinel(object_id):
             return
         claim = (doing, type_name, object_id)
+        # A second time means that two addresses hold it. Dropping one of them would delete the
+        # object of the other.
         if claim in self._claims:
             raise NotServedError(held_twice(type_name, object_id))
         self._claims.add(claim)
@@ -351,15 +351,13 @@ class Servicer:
     async def plan_resource_change(
         self, request: pb.PlanResourceChange.Request
     ) -> pb.PlanResourceChange.Response:
-        """Say what would be done.
-
-        Terraform's own proposal is only looked at for being null, which asks for removal.
-        """
+        """Say what would be done."""
         name = request.type_name
         steps = self.steps(name)
         codec = self.codec("resource", name)
         prior, private = codec.decode(request.prior_state), request.prior_private
         config = codec.decode(request.config) or {}
+        # Terraform's own proposal is only looked at for being null, which asks for removal.
         if codec.decode(request.proposed_new_state) is None:
             asked: PlanRequest = PlanRemoval(prior or {}, private)
         elif prior is None:
@@ -438,7 +436,8 @@ def _doing(name: str, request: Any) -> str:
 
 
 def _keep_state(request: Any, response: Any) -> None:
-    """Answer with the state that was sent: without one Terraform would take it for gone."""
+    """Answer with the state that was sent."""
+    # Without a state in the answer, Terraform would take the object for gone.
     if isinstance(request, pb.ApplyResourceChange.Request):
         response.new_state.CopyFrom(request.prior_state)
         response.private = request.planned_private

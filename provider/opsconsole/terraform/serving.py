@@ -63,6 +63,7 @@ def serve_process(
         handlers = plugin_handlers(shutdown, activity) | service.handlers(activity)
         server = PluginServer(handlers, client_pem)
         await server.start(listener.socket, context)
+        # What was made so far stays to the end: only what calls make is looked through.
         gc.freeze()
         gc.set_threshold(_YOUNG, 20, 100)
         gc.enable()
@@ -83,11 +84,7 @@ _HEALTH = health_pb2.DESCRIPTOR.services_by_name["Health"]
 
 
 def plugin_handlers(shutdown: asyncio.Event, activity: Activity) -> dict[str, Handler]:
-    """Return the handlers of go-plugin's services; `shutdown` is set when the client asks for it.
-
-    Output and broker streams stay open and silent until then: log lines go to stderr, and no
-    further connection is ever offered.
-    """
+    """Return the handlers of go-plugin's services; a client that is done sets `shutdown`."""
 
     async def end(request: Message) -> Message:
         shutdown.set()
@@ -97,6 +94,8 @@ def plugin_handlers(shutdown: asyncio.Event, activity: Activity) -> dict[str, Ha
         return health_pb2.HealthCheckResponse(status=health_pb2.HealthCheckResponse.SERVING)
 
     async def silent(stream: Stream[Any, Any]) -> None:
+        # The streams of output and of the broker carry nothing: log lines go to stderr, and no
+        # further connection is ever offered.
         await shutdown.wait()
 
     return {
@@ -158,14 +157,12 @@ async def _shut_down(shutdown: asyncio.Event, activity: Activity) -> None:
 async def _obey_sigterm(
     terminated: asyncio.Event, server: PluginServer, activity: Activity
 ) -> None:
-    """Obey SIGTERM, which a whole process group may get, once no answer would be lost by it.
-
-    go-plugin cancels its calls when the process ends, also those whose answer has arrived and was
-    not handed on yet. So the client hangs up first, or asks nothing for a while.
-    """
+    """Obey SIGTERM, which a whole process group may get, once no answer would be lost by it."""
     await terminated.wait()
     while True:
         await activity.idle()
+        # go-plugin cancels its calls when the process ends, also those whose answer has arrived and
+        # was not handed on yet. So the client hangs up first, or asks nothing for a while.
         begun = activity.begun
         try:
             return await asyncio.wait_for(server.wait_until_idle(0, 0), _TAKING_ANSWERS)
@@ -187,6 +184,7 @@ async def _wait_for_parent(parent: int) -> None:
     loop = asyncio.get_running_loop()
     loop.add_reader(handle, ended.set)
     try:
+        # It may have ended before the handle was opened, which is then of another process.
         if os.getppid() == parent:
             await ended.wait()
     finally:

@@ -107,16 +107,14 @@ async def _refuse_call(stream: Stream[Any, Any]) -> None:
 
 
 class Handlers(dict[str, Handler]):
-    """Handlers by path; a path without one is answered UNIMPLEMENTED.
-
-    Newer Terraforms try calls and rely on that answer; grpclib's own lacks a content type, and is
-    taken for a failure.
-    """
+    """Handlers by path; a path without one is answered UNIMPLEMENTED."""
 
     _OTHER = Handler(_refuse_call, Cardinality.STREAM_STREAM, Message, Message)
 
     def get(self, path: str, default: Any = None) -> Handler:
         """Return the handler of the call at `path`."""
+        # Newer Terraforms try calls and rely on that answer; grpclib's own lacks a content type,
+        # and is taken for a failure.
         return super().get(path, self._OTHER)
 
 
@@ -149,11 +147,7 @@ class BoundedCodec(ProtoCodec):
 
 
 class _Corked:
-    """A transport that collects the pieces written in one turn of the loop, and sends them at once.
-
-    grpclib writes headers, data and trailers of each answer one by one: three TLS records and
-    three system calls where one does.
-    """
+    """A transport that sends all pieces written in one turn of the loop at once."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
@@ -162,6 +156,8 @@ class _Corked:
 
     def write(self, data: bytes) -> None:
         """Send `data` at the end of this turn."""
+        # grpclib writes headers, data and trailers of each answer one by one: three TLS records and
+        # three system calls where one does.
         if not self._pieces:
             self._loop.call_soon(self._send)
         self._pieces.append(data)
@@ -272,5 +268,6 @@ class PluginServer:
         """Stop accepting, cancel calls in flight and close every connection."""
         if self._listening is not None:
             self._listening.close()
+        # A copy: closing a connection takes it out of the set.
         for connection in tuple(self._connections):
             connection.processor.close("The provider ends")

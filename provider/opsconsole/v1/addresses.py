@@ -96,6 +96,7 @@ def _host_of(text: str) -> str:
 def _split(text: str) -> SplitResult:
     try:
         parts = urlsplit(text)
+        # Only reading the port checks it.
         _ = parts.port
     except ValueError:
         # The text is left out, of the cause too: malformed, it may hold a password.
@@ -132,8 +133,7 @@ def proxy_for(base_url: str, environ: Mapping[str, str]) -> str | None:
     """Return the address of the proxy to `base_url`, credentials included, or None.
 
     HTTPS_PROXY or HTTP_PROXY by the scheme of `base_url`, else ALL_PROXY, in lower case first;
-    NO_PROXY excepts hosts, domains, addresses and networks. As with Go's programs, Terraform among
-    them, no proxy is used to loopback.
+    NO_PROXY excepts hosts, domains, addresses and networks. No proxy is used to loopback.
 
     Raises:
         ConfigurationError: the variable holds no address of an http or https proxy.
@@ -142,6 +142,7 @@ def proxy_for(base_url: str, environ: Mapping[str, str]) -> str | None:
     host = target.hostname or ""
     port = target.port or (443 if target.scheme == "https" else 80)
     exceptions = _variable(environ, "NO_PROXY")[1].lower().split(",")
+    # Go's programs, Terraform among them, use no proxy to loopback either.
     if is_loopback(host) or any(_matches(host, port, entry.strip()) for entry in exceptions):
         return None
     for variable in (f"{target.scheme.upper()}_PROXY", "ALL_PROXY"):
@@ -193,14 +194,15 @@ def _matches(host: str, port: int, entry: str) -> bool:
 def next_url(operation: Operation, url: str, reply: Reply, redact: Callable[[bytes], bytes]) -> str:
     """Return where a redirect leads.
 
-    307 and 308 keep method and body and are followed for every call, creates included, as the
-    request was not carried out. 301, 302 and 303 are followed for GET only: for other methods it
-    is open whether the request was carried out. The document shows no redirects at all.
+    307 and 308 are followed for every call, creates included; 301, 302 and 303 for GET only. The
+    document shows no redirects at all.
 
     Raises:
         UnexpectedAnswer: it leads to another origin, which would get the key, or must not be
             followed.
     """
+    # 307 and 308 keep method and body, and the request was not carried out. After the others that
+    # is open for any method but GET.
     followed = _AS_GET if operation.method == "GET" else _SAME_METHOD
     location = reply.headers.get("location", "")
     target = _target(url, location)

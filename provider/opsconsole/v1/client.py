@@ -182,6 +182,7 @@ class Client:
                 reply = None
                 turn.end()
             if doubt is not None:
+                # A stop of this try does not tell what an earlier one has done.
                 if isinstance(failed, Stopped):
                     raise doubt
                 # A refusal of this try does not undo what an earlier try may have done.
@@ -320,6 +321,8 @@ class Client:
                 self, settings.max_concurrency, settings.max_requests_per_second
             )
         try:
+            # While the call waited for its turn, the run may have been stopped, or the console have
+            # refused every call.
             self._check(operation)
             self.calls[operation.name] += 1
             sending = transport.send(operation.method, url, content_type, content, turn)
@@ -358,8 +361,7 @@ class Client:
     def _abandon(self, request: asyncio.Task[Reply]) -> None:
         """Let an abandoned request end; until then it counts as in flight.
 
-        The console may still be busy with it. Its connection is closed after as long again as a
-        request may take.
+        Its connection is closed after as long again as a request may take.
         """
         limiter = self._shared_limiter()
         closing = asyncio.get_running_loop().call_later(
@@ -373,6 +375,7 @@ class Client:
             if not request.cancelled() and request.exception() is None:
                 self._breaker.note_answer()
 
+        # The console may still be busy with it: its place is given back only at its end.
         self._abandoned.add(request)
         request.add_done_callback(end)
 

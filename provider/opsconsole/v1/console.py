@@ -82,9 +82,13 @@ class Console:
     ) -> ImportResult:
         """Import host rows (POST /api/v1/hosts/batch), or have them judged only.
 
-        `on_error` (`stop` or `continue`) goes into the envelope alone: its query parameter is not
-        named by the document. `dry_run` goes into both, because which one wins is not shown.
+        Args:
+            rows: The fields of each host.
+            on_error: `stop` or `continue`, at a row that fails.
+            dry_run: Have the rows judged only.
         """
+        # The document does not name the query parameter of `on_error`, which is in the envelope
+        # alone. It shows both places of `dry_run`, and not which one wins.
         body = {"rows": list(rows), "on_error": on_error, "dry_run": dry_run}
         return await self._import({}, dry_run, body=body)
 
@@ -122,8 +126,7 @@ class Console:
     async def list_all(self, name: str, *ids: str) -> Listing:
         """Return everything that a list call shows, and whether that is everything there is.
 
-        A list whose length changes while its pages are read is read again: when an entry is removed
-        from a page that was read, another may move there, and no later page shows it.
+        A list whose length changes while its pages are read is read again.
 
         Args:
             name: The operation to call.
@@ -133,6 +136,8 @@ class Console:
             UnexpectedAnswer: an answer is not a list envelope.
         """
         operation = self.operation(name)
+        # When an entry is removed from a page that was read, another may move there, and no later
+        # page shows it.
         for _ in range(_MOST_READINGS):
             listing = await self._read_list(operation, ids)
             if listing.gap is not Gap.SHIFTED:
@@ -142,9 +147,10 @@ class Console:
     async def _read_list(self, operation: Operation, ids: Sequence[str]) -> Listing:
         """Read a list once, page by page.
 
-        The document shows no pagination inputs: `list_query` is added to the calls that it is
-        for, and `cursor_parameter` with `cursor_field` leads to the next page.
+        `list_query` is added to the calls that it is for, and `cursor_parameter` with
+        `cursor_field` leads to the next page.
         """
+        # The document shows no pagination inputs: an operator who knows them sets them.
         extra = _query_of(self._settings.list_query, operation.name)
         query = dict(extra)
         entries: dict[str, dict[str, Any]] = {}
@@ -156,6 +162,7 @@ class Console:
             for entry in found.data:
                 # Rows that move between pages while they are read show up twice.
                 entries.setdefault(entry["id"], entry)
+            # A cursor that was asked for before would lead in a circle.
             if found.has_more is False or cursor is None or cursor in asked:
                 break
             asked.add(cursor)
@@ -200,6 +207,7 @@ def _query_of(list_query: Mapping[str, str], operation: str) -> dict[str, str]:
     kinds = {item.lists for item in OPERATIONS.values() if item.lists}
     for name, value in list_query.items():
         kind, dot, parameter = name.partition(".")
+        # The name of a parameter may hold a dot of its own.
         if not (dot and parameter and kind in kinds):
             found[name] = value
         elif kind == OPERATIONS[operation].lists:

@@ -145,6 +145,7 @@ def json_object(content: bytes) -> dict[str, Any]:
         raise NotJson("no JSON object") from None
     if not isinstance(body, dict):
         raise NotJson("no JSON object")
+    # Most bodies have fewer brackets than that, and counting takes less than looking through them.
     if content.count(b"[") + content.count(b"{") > _MOST_DEPTH and _is_deep(body):
         raise NotJson(f"values nested more than {_MOST_DEPTH} deep")
     if (b"\\ud" in content or b"\\uD" in content) and _has_halves(body):
@@ -251,12 +252,11 @@ def decode_object(
 ) -> dict[str, Any]:
     """Return the JSON object that a 2xx answer holds.
 
-    Which 2xx means success is shown for two operations only, so each of them does.
-
     Raises:
         ApiError: the console answered with an error.
         UnexpectedAnswer: the body is not a JSON object.
     """
+    # The document shows for two operations only which 2xx means success, so each of them does.
     if not 200 <= reply.status < 300:
         raise _error(reply, operation, redact)
     try:

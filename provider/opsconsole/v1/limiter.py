@@ -44,16 +44,15 @@ class Rate:
 
     @property
     def most_in_flight(self) -> float:
-        """Requests in flight at most.
-
-        After a refusal one request at a time shows whether the console accepts any. While no rate
-        is known, the number grows slowly: the next refusal meets every request in flight.
-        """
+        """Requests in flight at most."""
         was_refused = self._refused_at is not None
+        # After a refusal one request at a time shows whether the console accepts any.
         if was_refused and not self._accepted:
             return 1
         if self._base is not None:
             return math.inf
+        # While no rate is known, the number grows slowly: the next refusal meets every request in
+        # flight.
         return (1 if was_refused else _FIRST_IN_FLIGHT) + self._accepted // 2
 
     def per_second(self, now: float) -> float:
@@ -85,14 +84,12 @@ class Rate:
             self._accepted += 1
 
     def note_refused(self, sent: float, now: float, asked: float | None) -> float:
-        """Note a 429 that asked to wait some seconds; return those for which nothing is sent.
-
-        The refusals of requests that were under way together count as one.
-        """
+        """Note a 429 that asked to wait some seconds; return those for which nothing is sent."""
         pause = asked or 0.0
         if self._refused_at is None:
             self._saved_up = max(1, self._accepted)
         elif sent <= self._refused_at:
+            # The refusals of requests that were under way together count as one.
             return pause
         elif self._accepted:
             # Of a pause, a console saves up only what it had saved up before the first refusal.
@@ -212,6 +209,7 @@ class Limiter:
                 self._callers.remove(caller)
                 self._admit()
             elif not caller.admitted.cancelled() and caller.admitted.result() is not None:
+                # It was admitted just before it was cancelled, and never learns of it.
                 self.give_back()
             raise
 
@@ -285,6 +283,7 @@ class Limiter:
             await asyncio.gather(self._timer, return_exceptions=True)
 
 
+# By event loop, as a limiter holds a lock and the clock of one.
 _SHARED: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Limiter]] = WeakKeyDictionary()
 
 

@@ -66,6 +66,7 @@ class Retry:
         if not repeatable and not problem.safe_to_repeat:
             return None
         backoff = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** min(tried - 1, 16))
+        # By chance, so that calls that failed together are not made again together.
         return backoff * (0.5 + 0.5 * self.chance())
 
 
@@ -78,8 +79,7 @@ def _is_passing(problem: ConsoleError) -> bool:
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that a Retry-After header asks to wait, or None.
 
-    It holds seconds or an HTTP date (RFC 9110, 10.2.3). A date is measured against the answer's
-    own Date where there is one: the clocks of the two machines may differ.
+    It holds seconds or an HTTP date (RFC 9110, 10.2.3).
     """
     value = headers.get("retry-after", "").strip()
     if not value:
@@ -89,6 +89,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     until = _timestamp(value)
     if until is None:
         return None
+    # The clocks of the two machines may differ: the answer's own Date comes first.
     sent = _timestamp(headers.get("date", ""))
     return max(0.0, until - (time.time() if sent is None else sent))
 
@@ -168,10 +169,9 @@ class CircuitBreaker:
 
         A console that let one call use up its tries without any answer, or gave none for as long
         as that takes, gets one try for each further call until it answers again, and none for a
-        while after one that got no answer: a thousand resources must not each wait for it. A
-        create whose answer is lost says nothing of the kind: the call that settles its outcome
-        must pass. Arguments as of `Retry.delay`.
+        while after one that got no answer. Arguments as of `Retry.delay`.
         """
+        # A create whose answer is lost does not count: the call that settles its outcome must pass.
         unanswered = isinstance(problem, NotSent | AnswerLost if repeatable else NotSent)
         # A console that refuses or cuts connections costs no time, and may only have cut one.
         out_of_time = unanswered and isinstance(problem, OutOfTime)
@@ -182,6 +182,7 @@ class CircuitBreaker:
             elif now - self._silent_since >= (self._retry.tries + 1) * self._timeout:
                 self._silent = True
         delay = None
+        # A thousand resources must not each wait for a console that gives no answer.
         if not (unanswered and self._silent):
             delay = self._retry.delay(problem, tried, repeatable=repeatable)
             if delay is None and unanswered:

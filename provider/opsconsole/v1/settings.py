@@ -275,8 +275,7 @@ def tls_context(settings: Settings) -> ssl.SSLContext:
     """Return how to verify the console: TLS 1.2 or later.
 
     `ca_file` replaces the usual roots, which are the system's (SSL_CERT_FILE and SSL_CERT_DIR are
-    obeyed) and certifi's. For plain http the usual roots are not loaded, because loading
-    them takes milliseconds.
+    obeyed) and certifi's.
 
     Raises:
         ConfigurationError: `ca_file` cannot be read, or holds no certificate.
@@ -293,6 +292,7 @@ def tls_context(settings: Settings) -> ssl.SSLContext:
     elif not settings.insecure_skip_verify and any(
         address.startswith("https:") for address in (settings.base_url, settings.proxy or "")
     ):
+        # Only for https: loading the usual roots takes milliseconds.
         import certifi
 
         context.load_default_certs()

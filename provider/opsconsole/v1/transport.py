@@ -145,12 +145,10 @@ class Transport:
         request: aiohttp.ClientRequest,
         handler: Callable[[aiohttp.ClientRequest], Awaitable[aiohttp.ClientResponse]],
     ) -> aiohttp.ClientResponse:
-        """Let a request through, and translate its errors into ours.
-
-        aiohttp itself would repeat some requests if it saw its own errors.
-        """
+        """Let a request through, and translate its errors into ours."""
         failure: ConsoleError
         try:
+            # aiohttp would repeat some requests by itself if it saw its own errors.
             return await handler(request)
         except aiohttp.ClientConnectorError as problem:
             failure = self._not_connected(problem)
@@ -183,6 +181,7 @@ class Transport:
                 "Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY in the environment.",
             )
         if isinstance(problem, aiohttp.ClientConnectorDNSError):
+            # A name service that gave no answer may give one later; an unknown name stays unknown.
             kind = NotSent if problem.os_error.errno == socket.EAI_AGAIN else NotReachable
             if self._settings.proxy is not None:
                 # Only the proxy's name is looked up here.

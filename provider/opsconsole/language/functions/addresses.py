@@ -19,6 +19,7 @@ def _network(text: str) -> Network:
         raise EvaluationError(f'"{text}" is not an address range')
     address, _, length = text.partition("/")
     try:
+        # Terraform reads 010 as 10 in an IPv4 address; Python refuses zeros in front.
         plain = (
             ".".join(str(int(part)) for part in address.split("."))
             if ("." in address and ":" not in address)
@@ -86,6 +87,7 @@ def _cidrsubnets(prefix: str, *bits: Number) -> Any:
         if extra < 1 or length > network.max_prefixlen:
             raise EvaluationError(f"the prefix cannot be extended by {extra} bits")
         size = 1 << (network.max_prefixlen - length)
+        # A range begins at a multiple of its size.
         position = -(-position // size) * size
         if position + size > int(network.network_address) + network.num_addresses:
             raise EvaluationError("there is not enough address space left")

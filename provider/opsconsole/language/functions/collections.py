@@ -163,6 +163,7 @@ def _chunklist(value: Value, size: Number) -> Value:
     if step < 0:
         raise EvaluationError("the size must be positive")
     items = value.data
+    # A size of 0 makes one chunk; `range` takes no step of 0, even over an empty list.
     step = step or max(len(items), 1)
     return Value(list_of(value.type), [items[at : at + step] for at in range(0, len(items), step)])
 
@@ -270,6 +271,7 @@ def _coalesce(*values: Value) -> Value:
 
 @Signature("coalescelist", rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
 def _coalescelist(*values: Value) -> Value:
+    # All arguments first: a wrong one fails even behind the one that is taken.
     for value in values:
         if (value.type != DYNAMIC or value.is_null) and not is_sequence(value, sets=False):
             require_sequence(value, sets=False)
@@ -311,6 +313,7 @@ def _range(*numbers: Number) -> Value:
     while (current < end) if step > 0 else (current > end):
         items.append(current)
         current = round_number(current + step)
+        # Terraform refuses the same number.
         if len(items) > 1024:
             raise EvaluationError("more than 1024 values would be generated")
     return Value(list_of(NUMBER), items)
@@ -346,6 +349,7 @@ def _product(*parts: Value) -> Value:
         return unknown()
     columns = [item if item.kind != "tuple" else convert(item, LIST_OF_ANY) for item in parts]
     element = tuple_type(column.type.element for column in columns)
+    # Before any row is made, as their number is a product.
     check_size(len(columns) * prod(len(column.data) for column in columns))
     rows = [list(row) for row in product(*(column.data for column in columns))]
     if any(item.kind == "set" for item in parts):

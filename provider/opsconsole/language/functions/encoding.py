@@ -67,6 +67,7 @@ def base64_text(content: bytes) -> str:
 @Signature("base64decode", (STRING,))
 def _base64decode(text: str) -> str:
     try:
+        # Go passes over line breaks in base64.
         return base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True).decode()
     except (binascii.Error, UnicodeDecodeError) as error:
         raise EvaluationError("this is not base64 of a UTF-8 text") from error
@@ -93,6 +94,7 @@ def _csv_rows(text: str) -> Iterator[list[str]]:
         row.append(field[2] if field[1] is None else field[1].replace('""', '"'))
         at = field.end() + 1
         if text[at - 1 : at] == ",":
+            # Behind a comma at the very end there is an empty field.
             row += [""] * (at == len(text))
             continue
         yield row
@@ -131,6 +133,7 @@ def _uuidv5(namespace: str, name: str) -> str:
 
 
 def _hash(algorithm: str, content: bytes) -> bytes:
+    # Python refuses MD5 in FIPS mode unless it is told that no secret depends on it.
     return hashlib.new(algorithm, content, usedforsecurity=False).digest()
 
 

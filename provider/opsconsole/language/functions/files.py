@@ -25,6 +25,7 @@ def _content(context: FunctionContext, name: str) -> bytes:
             found = os.fstat(file.fileno())
             if not S_ISREG(found.st_mode):
                 raise EvaluationError(f"{path} is not a regular file")
+            # One byte more shows that the file is larger.
             content = file.read(MAX_FILE + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error

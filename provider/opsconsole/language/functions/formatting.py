@@ -105,6 +105,7 @@ def apply_format(pattern: str, arguments: Any) -> str:
         if match["percent"]:
             pieces.append("%")
             continue
+        # Nine digits name more arguments than a call can have.
         following = int(match["index"][:9]) if match["index"] else following + 1
         highest = max(highest, following)
         if following > len(arguments):

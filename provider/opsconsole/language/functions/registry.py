@@ -109,13 +109,11 @@ def is_known(name: str) -> bool:
 
 
 def unknown_function(name: str) -> UnsupportedExpression:
-    """Return the failure of a call of a function that is not known here.
-
-    It may be a slip, or a newer release of Terraform or OpenTofu has it.
-    """
+    """Return the failure of a call of a function that is not known here."""
     known = not (name in _OF_TERRAFORM or "::" in name)
     near = did_you_mean(name, FUNCTIONS) if known else ""
     hint = f" ({near})" if near.startswith("Did") else ""
+    # Not a mistake for certain: a newer release of Terraform or OpenTofu may have it.
     return UnsupportedExpression(f"the function {name}{hint}")
 
 

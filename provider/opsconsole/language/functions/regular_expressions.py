@@ -39,16 +39,14 @@ class Pattern:
     names: dict[str, int]
 
     def matches(self, text: bytes) -> Iterator[list[tuple[int, int]]]:
-        """Yield the spans of each match and its groups; (-1, -1) for a group without a part.
-
-        An empty match right after another match does not count.
-        """
+        """Yield the spans of each match and its groups; (-1, -1) for a group without a part."""
         position, before = 0, -1
         while position <= len(text):
             found = self.expression.search(text, position)
             if found is None:
                 return
             start, end = found.span()
+            # To Go, an empty match right after another match does not count.
             if end > start or start != before:
                 yield [found.span(group) for group in range(self.groups + 1)]
             before = end
@@ -57,6 +55,7 @@ class Pattern:
 
 def _after_character(text: bytes, position: int) -> int:
     position += 1
+    # The text is UTF-8: a search must not begin within a character.
     while position < len(text) and text[position] & 0xC0 == 0x80:
         position += 1
     return position
@@ -74,6 +73,7 @@ def compile_pattern(pattern: str) -> Pattern:
     import re2
 
     options = re2.Options()
+    # Else RE2 itself writes what is wrong with a pattern to stderr.
     options.log_errors = False
     options.max_mem = _MEMORY
     try:
@@ -84,6 +84,7 @@ def compile_pattern(pattern: str) -> Pattern:
             raise UnsupportedExpression("a regular expression as large as this one") from error
         raise EvaluationError(f"this is not a regular expression: {problem}") from error
     names = dict(expression.groupindex)
+    # RE2 takes \C, one byte, and group names that are not ASCII; Go refuses both.
     if r"\C" in pattern.replace(r"\\", ""):
         raise EvaluationError(r"this is not a regular expression: it has the escape \C")
     if not all(name.isascii() for name in names):
@@ -178,7 +179,9 @@ def _expand(
         if isinstance(piece, bytes):
             yield piece
             continue
+        # As in Go, a number with a zero in front is a name.
         numbered = piece.isascii() and piece.isdigit() and (piece == "0" or piece[0] != "0")
+        # Nine digits are more than any number of groups has.
         group = int(piece[:9]) if numbered else pattern.names.get(piece, -1)
         if 0 <= group < len(spans) and spans[group][0] >= 0:
             yield text[slice(*spans[group])]

@@ -48,6 +48,7 @@ _COLUMNS: Final = {
 }
 
 
+# Two boxes may look alike and stand for different resources, so identity tells them apart.
 @dataclass(eq=False, slots=True)
 class Box:
     """A resource, or `count` that are alike, in its place."""
@@ -85,11 +86,9 @@ class Graph:
 
 
 def draw(items: Iterable[GraphItem]) -> Graph | None:
-    """Return the graph of `items` in place; None where nothing is tied to anything.
-
-    A report that was read from JSON holds no references.
-    """
+    """Return the graph of `items` in place; None where nothing is tied to anything."""
     graph = graph_of(items)
+    # A report that was read from JSON holds no references, so that nothing in it is tied.
     return lay_out(merge_alike(graph)) if graph.ties else None
 
 
@@ -162,13 +161,11 @@ class _Builder:
     def _referred_objects(
         self, item: GraphItem, name: str, type_name: str
     ) -> Iterator[GraphItem | str]:
-        """Yield the objects that attribute `name` refers to: items, or ids of others.
-
-        A stack may refer to what another one manages; its own comes first.
-        """
+        """Yield the objects that attribute `name` refers to: items, or ids of others."""
         value = item.values.get(name)
         known = _texts(value)
         for id in known:
+            # A stack may refer to what another one manages; its own comes first.
             elsewhere = self._items.get((type_name, id), id)
             yield self._items.get((item.stack, type_name, id), elsewhere)
         if holds_unknown(value):
@@ -176,10 +173,7 @@ class _Builder:
             yield from (other for other in others if other.id not in known)
 
     def _resolve_by_dependencies(self, item: GraphItem, type_name: str) -> Iterator[GraphItem]:
-        """Yield the items of a type that `item` depends on, those behind another left out.
-
-        Dependencies name blocks, also indirect ones, as in state.
-        """
+        """Yield the items of a type that `item` depends on, those behind another left out."""
         configs = dict.fromkeys(parse_address(address).config for address in item.depends_on)
         near = [
             block
@@ -187,6 +181,7 @@ class _Builder:
             if (block := (item.stack, config)) in self._blocks
             and self._blocks[block][0].type_name == type_name
         ]
+        # As in state, dependencies name indirect ones too, which a nearer one brings.
         behind = {config for block in near for config in self._behind[block]}
         key = parse_address(item.address, item.type_name).key
         for block in near:

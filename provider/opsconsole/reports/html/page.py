@@ -108,6 +108,7 @@ def render(report: Report) -> str:
 
 def _safe(value: object) -> object:
     """Return a value for a template, without characters that steer a terminal or a browser."""
+    # Not isinstance: the template's own Markup is a str too, and would lose its mark.
     return printable(value, "\n\t") if type(value) is str else value
 
 
@@ -117,6 +118,7 @@ def _environment() -> Environment:
         loader=PackageLoader("opsconsole.reports.html", _TEMPLATES),
         autoescape=True,
         finalize=_safe,
+        # A name that a template misspells would else show as nothing.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

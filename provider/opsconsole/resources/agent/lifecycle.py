@@ -115,8 +115,9 @@ class AgentLifecycle(SingleCreation):
     def take_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> Outcome:
         """Update an agent from the answer to an attach or a detach; archived is no volatile status.
 
-        The list says whether they took place. An answer that is no whole Agent changes nothing.
+        An answer that is no whole Agent changes nothing.
         """
+        # The list of plugins says whether they took place, so this answer may be left out.
         kept = Outcome(request.prior, request.private)
         if not all(answer.get(name, "shown") for name in ("host_id", "specialty_id")):
             return kept
@@ -240,10 +241,6 @@ class AgentLifecycle(SingleCreation):
     ) -> list[SettledCreate]:
         """Settle creations whose outcome is unknown, where agents can be listed.
 
-        The created agent is the only one that is in no state and contradicts nothing in the
-        request. A whole list without one shows that it was never created, once the request cannot
-        arrive any more: nothing keeps the console from creating a second agent of the same name.
-
         Raises:
             ConsoleError: the console could not be asked.
         """
@@ -251,6 +248,7 @@ class AgentLifecycle(SingleCreation):
             return await super().settle_creates(lost, existing)
         listing = await self.session.console.list_all("agent_list")
         held = {item.get("id") for item in existing}
+        # The created agent is the one that is in no state and contradicts nothing in the request.
         free = [
             entry
             for entry in listing.entries
@@ -260,6 +258,7 @@ class AgentLifecycle(SingleCreation):
             [entry for entry in free if explain_mismatch(AGENT, item.planned, entry) is None]
             for item in lost
         ]
+        # An agent that two requests may have created proves neither of them.
         claims = Counter(str(entry.get("id")) for entries in possible for entry in entries)
         found: list[SettledCreate] = []
         for item, entries in zip(lost, possible, strict=True):
@@ -268,6 +267,9 @@ class AgentLifecycle(SingleCreation):
                 self.session.meet([_known_agent(outcome.state or {}, item.address)])
                 found.append(SettledCreate(CreateOutcome.CREATED, outcome))
                 continue
+            # Only a whole list shows that no agent was created, and only once the request cannot
+            # arrive any more: nothing keeps the console from creating a second agent of the same
+            # name.
             can_tell = isinstance(item.planned.get("host_id"), str) and listing.complete
             never = can_tell and not entries and not item.may_arrive
             found.append(SettledCreate(CreateOutcome.NEVER if never else CreateOutcome.UNKNOWN))
@@ -398,6 +400,7 @@ class AgentLifecycle(SingleCreation):
         """Read whether an agent is there and not archived; raises where reading does not tell."""
         if self.session.console.has("agent_get"):
             return (await self.fetch(object_id)).get("status") != "archived"
+        # A list that was read before the deletion would prove nothing.
         self.session.plugins_changed(object_id)
         await self.session.plugins(object_id)
         return True

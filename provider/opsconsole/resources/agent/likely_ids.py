@@ -42,11 +42,7 @@ def doubts_of_agent(
 def doubtful_plugins(
     session: Session, plugin_ids: Iterable[Any], attribute: str
 ) -> list[Diagnostic]:
-    """Warn of ids that no list of the run shows.
-
-    Lists that the engine reads while it plans may still be missing, and a list that is not whole
-    proves nothing: then only an id is doubted that is like one that is shown.
-    """
+    """Warn of ids that no list of the run shows."""
     shown = session.shown_plugins
     unseen = [item for item in plugin_ids if isinstance(item, str) and item not in shown]
     if not unseen or not shown:
@@ -56,6 +52,8 @@ def doubtful_plugins(
     found = []
     for item in unseen:
         near = near_ids(item, names)
+        # Where Terraform plans, further lists may still be read, and a list that is not whole
+        # proves nothing: only an id that is like one that is shown is doubted then.
         if not near and not (whole and session.plans_whole):
             continue
         advice = f"Did you mean {near}?" if near else f"They have {_some(sorted(shown))}."

@@ -16,10 +16,8 @@ _GOES_ON = "it continues to run"
 
 
 def judge_creation(name: str, config: Attributes, replacing: bool) -> list[Diagnostic]:
-    """Judge a creation; `replacing`: it is the second half of a replacement.
-
-    An explicit replacement (`-replace`) shows nowhere else, and only an error of it is shown.
-    """
+    """Judge a creation; `replacing`: it is the second half of a replacement."""
+    # An explicit replacement (`-replace`) shows nowhere else, and only an error of it is shown.
     if replacing and config.get("deletion_policy") == "prevent":
         return [_refuse_removal(name, Removal.UNEXPLAINED)]
     return AGENT.find_undeclared(config)

@@ -86,6 +86,7 @@ async def attach_or_detach(
             raise
         return None
     finally:
+        # Whatever the outcome, a list that was read before may be wrong by now.
         session.plugins_changed(agent_id)
 
 
@@ -93,6 +94,7 @@ async def _listed_after(
     session: Session, agent_id: str, plugin_id: str, problem: ConsoleError
 ) -> bool | None:
     """Ask the list whether a plugin is attached, after a call failed; None: it does not tell."""
+    # The list would be refused as well.
     if isinstance(problem, Unauthorized):
         return None
     session.plugins_changed(agent_id)
@@ -195,14 +197,12 @@ class AgentPluginLifecycle(SingleCreation):
         return unchecked_by_list(self, request, "the agent's plugins", listing)
 
     def _present(self, request: ReadRequest, entry: Mapping[str, Any]) -> Outcome:
-        """Return the outcome of reading an attachment that is there.
-
-        All but its two ids is computed, and a refresh that finds only computed fields changed
-        keeps what state holds. Fields that were never seen are filled.
-        """
+        """Return the outcome of reading an attachment that is there."""
         outcome = self.outcome_of_read(request.prior, request.private, entry)
         if not PrivateState.decode(request.private).observed:
             return outcome
+        # All but the two ids is computed: a refresh that finds only such fields changed keeps what
+        # state holds.
         return outcome._replace(state=request.prior)
 
     async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
@@ -220,10 +220,7 @@ class AgentPluginLifecycle(SingleCreation):
     async def settle_creates(
         self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
     ) -> list[SettledCreate]:
-        """Settle attachments by the agents' lists.
-
-        Attaching twice does no harm, so a list that does not show the plugin may be incomplete.
-        """
+        """Settle attachments by the agents' lists."""
         requests = [
             ReadRequest(self._bare(self.definition.empty() | item.planned), address=item.address)
             for item in lost
@@ -231,6 +228,7 @@ class AgentPluginLifecycle(SingleCreation):
         return [
             SettledCreate(CreateOutcome.CREATED, outcome)
             if outcome.seen is Seen.PRESENT
+            # Also by a list that may not be whole: attaching a plugin twice does no harm.
             else SettledCreate(CreateOutcome.NEVER)
             for outcome in await self.read(requests)
         ]
@@ -274,6 +272,7 @@ class AgentPluginLifecycle(SingleCreation):
             doing = f"read back the {self.name(planned, request.address)}"
             unread = diagnose(problem, doing)
             return bare.with_diagnostics(
+                # The attach was accepted: an error would taint what exists.
                 *(replace(item, severity=Severity.WARNING, path=()) for item in unread)
             )
         if not listing.complete:
@@ -299,16 +298,14 @@ class AgentPluginLifecycle(SingleCreation):
         try:
             answer = await attach_or_detach(self.session, "detach", agent_id, plugin_id)
         except ApiError:
+            # Some consoles still list the plugins of archived agents, and refuse to detach them.
             if not await self._is_deleted_with_host(request):
                 raise
             return Outcome(None)
         return Outcome(None, diagnostics=_warn_archived(answer or {}))
 
     async def _is_deleted_with_host(self, request: DeleteRequest) -> bool:
-        """Return whether the attachment is gone with its host, though the console still lists it.
-
-        Some consoles still list the plugins of archived agents, and refuse to detach them.
-        """
+        """Return whether the attachment is gone with its host, though the list still shows it."""
         host_id = PrivateState.decode(request.private).host_id
         if host_id is None or not reading_operation(self.session):
             return False
@@ -332,10 +329,7 @@ class AgentPluginLifecycle(SingleCreation):
 
 
 class _Attaching:
-    """The attachments to one agent that are being made: one at a time, the list after the last.
-
-    A list that is read in between would have to be read again.
-    """
+    """The attachments to one agent that are being made: one at a time, the list after the last."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
@@ -351,6 +345,7 @@ class _Attaching:
     async def __aexit__(self, *problem: object) -> None:
         self._turn.release()
         self._waiting -= 1
+        # A list that is read in between would have to be read again.
         if not self._waiting:
             self.ended.set()
 

@@ -136,6 +136,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
     async def _create_row(self, request: CreateRequest) -> Outcome:
         planned = request.planned
         body = {name: planned[name] for name in _WRITTEN if planned[name] is not UNKNOWN}
+        # Of these, only `org_id` has null as a value of its own: tenant-wide.
         body = {name: body[name] for name in body if body[name] is not None or name == "org_id"}
         return await create_once(
             self,

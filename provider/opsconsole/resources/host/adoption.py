@@ -22,8 +22,8 @@ from opsconsole.values import changed_fields
 async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
     """Read the host, update the fields that differ, and take it into state.
 
-    A difference that only a new host could remove is refused: adopting replaces nothing. Where
-    hosts cannot be read, everything declared is sent, and the answer to that is compared.
+    A difference that only a new host could remove is refused. Where hosts cannot be read,
+    everything declared is sent, and the answer to that is compared.
     """
     name = steps.name(row.request.config | {"id": host_id}, row.request.address)
     declared = [
@@ -34,6 +34,7 @@ async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
         held = values_shown(HOST.answer_fields, answer)
         differing = changed_fields(held, row.request.planned, declared)
         fixed = [item for item in differing if item in CREATION_ONLY and item in held]
+        # Adopting replaces nothing, and no update changes these.
         if fixed:
             return Outcome(None, diagnostics=(_cannot_adopt(name, fixed, row, held),))
         changes = {item: row.request.planned[item] for item in differing if item in UPDATABLE}

@@ -76,6 +76,8 @@ class BulkCreate:
 
     async def _create_chunk(self, rows: Sequence[HostRow]) -> None:
         """Send one chunk as a dry run, and what passes it for real."""
+        # Noted before the request: a deletion that ends while it is under way may change its
+        # verdicts.
         ended = frozenset(self._session.ended_host_deletes)
         try:
             result = await dry_run(self._session, [row.fields for row in rows])
@@ -228,6 +230,7 @@ class BulkCreate:
         Returns:
             The rows whose id is that of another host: an answer may swap the ids.
         """
+        # Once its id is durable, a host is not created again if the run ends while it is read back.
         bare = [(row.request, unread_outcome(row, host_id)) for row, host_id in created.items()]
         if bare:
             await self._report(bare, last=False)
@@ -239,6 +242,7 @@ class BulkCreate:
                 outcome = await read_back(self._steps, row, created[row])
             except OtherHost as problem:
                 self._steps.log(problem, f"take {created[row]} for {self._name(row)}")
+                # The id was claimed for this row, and belongs to another host.
                 self._session.release_host(created[row])
                 others.append(row)
             else:
@@ -248,12 +252,7 @@ class BulkCreate:
         return others
 
     async def _settle(self, rows: Sequence[HostRow], problem: ConsoleError) -> None:
-        """Settle an import whose answer was lost, by a dry run whose answer carries the ids.
-
-        The dry run before the import gave the row the status of a new host. Another status now,
-        with an id, shows that this import created it. The same status settles nothing, as the
-        import may still be under way. Where this dry run was not honoured, its hosts are ours.
-        """
+        """Settle an import whose answer was lost, by a dry run whose answer carries the ids."""
         judged, imported = [UNMATCHED] * len(rows), False
         try:
             result = await dry_run(self._session, [row.fields for row in rows])
@@ -264,6 +263,9 @@ class BulkCreate:
         ids = Counter(verdict.id for verdict in judged)
         created: dict[HostRow, str] = {}
         for row, verdict in zip(rows, judged, strict=True):
+            # The dry run before gave the row the status of a new host: another one now shows that
+            # this import created it. The same status settles nothing, as the import may still be
+            # under way. Where this dry run was not honoured, its hosts are ours.
             ours = was_created(verdict, row.dry_run_status) or (imported and verdict.created)
             if verdict.id is None or not ours:
                 await self._end(row, self._outcome_lost(row, problem))

@@ -258,10 +258,8 @@ class FileImport:
     async def _without_id(
         self, rows: Rows, before: Sequence[RowVerdict], result: ImportResult
     ) -> Mapping[int, RowVerdict]:
-        """Return rows whose id an import does not tell, with the ids that a dry run shows.
-
-        A row without a verdict may have been created too; after a stop the console left it out.
-        """
+        """Return rows whose id an import does not tell, with the ids that a dry run shows."""
+        # A row without a verdict may have been created too; after a stop the console left it out.
         without = {
             index
             for index, item in enumerate(verdicts(result, len(rows.names)))

@@ -92,18 +92,19 @@ class HostLifecycle(BaseLifecycle):
     async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome]:
         """Let the console judge the rows of hosts by a dry run; nothing is created.
 
-        An outcome without a diagnostic stands for a host that would be created. The first row goes
-        alone: a console that ignores the dry run then creates one host, not a whole chunk. An error
-        names that host.
+        An outcome without a diagnostic stands for a host that would be created.
         """
         found: dict[int, Outcome] = {}
 
         async def keep(
             results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
         ) -> None:
+            # By identity, as requests hold dicts, which have no hash.
             found.update((id(request), outcome) for request, outcome in results if last)
 
         rehearsal = BulkCreate(self, keep, rehearsal=True)
+        # The first row goes alone: a console that ignores the dry run creates this one host, not a
+        # whole chunk, and an error names it.
         await rehearsal.run(requests[:1])
         await rehearsal.run(requests[1:])
         return [found.get(id(request), Outcome(None)) for request in requests]
@@ -116,6 +117,7 @@ class HostLifecycle(BaseLifecycle):
         Raises:
             ConsoleError: the console could not be asked.
         """
+        # Half of a chunk, as each dry run also holds up to as many witnesses.
         size = max(1, self.session.import_chunk_size // 2)
         found: list[SettledCreate] = []
         for start in range(0, len(lost), size):
@@ -240,6 +242,7 @@ class HostLifecycle(BaseLifecycle):
             ended = await delete_once(self, request, "host_delete")
             there = ended.there
         finally:
+            # Also after an error: others wait for the end of this deletion.
             self.session.end_host_delete(host_id, deleted=there is False)
         if ended.outcome.state is None:
             return ended.outcome

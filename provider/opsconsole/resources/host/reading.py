@@ -56,13 +56,13 @@ def note_refused_read(
 ) -> tuple[Diagnostic, ...]:
     """Note that the console refused an empty update of a host.
 
-    One refusal may be that host's own. The second of another host, while no empty update was
-    accepted, turns host reading off for the process. Returns the one warning of that, the first
-    time.
+    A second refusal, of another host, while no empty update was accepted, turns host reading off
+    for the process. Returns the one warning of that, the first time.
     """
     session.unreadable_hosts.add(host_id)
     if session.host_reading_refused or session.host_read_accepted:
         return ()
+    # One refusal may be that host's own.
     if len(session.unreadable_hosts) < _REFUSALS:
         return ()
     session.host_reading_refused = True

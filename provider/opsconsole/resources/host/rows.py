@@ -80,6 +80,8 @@ async def read_back(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome
     except Stopped:
         return unread_outcome(row, host_id)
     except Exception as problem:
+        # The host exists: an error would taint it, and the next apply would destroy it with its
+        # agents.
         bare = unread_outcome(row, host_id)
         if isinstance(problem, BadRequest) and not steps.session.console.has("host_get"):
             found = note_refused_read(steps.session, host_id, problem)

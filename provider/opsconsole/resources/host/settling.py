@@ -75,6 +75,7 @@ def _which_exist(
 ) -> list[bool]:
     """Return which hosts exist; `imported`: the console ignored the dry run and created them."""
     if imported:
+        # The witnesses have verdicts too, behind those of the rows.
         pairs = zip(lost, judged, strict=False)
         return [verdict.created and verdict.id is not None for _, verdict in pairs]
     ids = Counter(verdict.id for verdict in judged)

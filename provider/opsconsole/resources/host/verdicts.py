@@ -92,10 +92,12 @@ def _index_base(results: Sequence[RowResult], rows: int) -> int | None:
     low, high = min(known), max(known)
     if low < 0 or high - low >= rows:
         return None
+    # Every row has a verdict, so that the lowest index is that of the first row.
     if high - low == rows - 1:
         return low
     if low == 0:
         return 0
+    # No row has this index where they are counted from 0.
     return 1 if high == rows else None
 
 
@@ -127,6 +129,8 @@ async def send_guarded(
         DryRunIgnored: an earlier one was not honoured, so this one was not sent.
         ConsoleError: what `send` raised.
     """
+    # Until an answer shows that dry runs are honoured, they go one by one: a console that imports
+    # the rows all the same gets no second chunk.
     async with nullcontext() if session.dry_run_honoured else session.first_dry_run:
         if session.dry_run_ignored:
             raise DryRunIgnored(f"{ROWS_COUNT}. Nothing more is sent.")
@@ -145,26 +149,22 @@ async def dry_run(session: Session, rows: Sequence[Mapping[str, Any]]) -> Import
 
 
 def half_of_refused(session: Session, rows: int, problem: OpsconsoleError) -> int:
-    """Return how many of the refused rows to send first, and then the rest; 0: send none again.
-
-    A size that the console refuses with 413 is not tried again in this run.
-    """
+    """Return how many of the refused rows to send first, and then the rest; 0: send none again."""
     if rows == 1 or not blames_the_rows(problem):
         return 0
     half = (rows + 1) // 2
     if isinstance(problem, TooLarge):
+        # A size that the console refuses with 413 is not tried again in this run.
         session.import_chunk_size = min(session.import_chunk_size, half)
     return half
 
 
 def blames_the_rows(problem: OpsconsoleError) -> bool:
-    """Return whether fewer or other rows may pass where these did not.
-
-    A gateway may refuse a size too, without the documented body; and a row that cannot be written
-    as JSON is refused before anything is sent.
-    """
+    """Return whether fewer or other rows may pass where these did not."""
     if isinstance(problem, UnexpectedAnswer):
+        # A gateway may refuse a size too, without the documented body.
         return problem.status == 400
+    # A row that cannot be written as JSON is a UserError, before anything is sent.
     return isinstance(problem, BadRequest | TooLarge | UserError)
 
 

@@ -176,7 +176,10 @@ class SpecialtyLifecycle(SingleCreation):
         await self.session.before_write("delete", [request])
         deadline = asyncio.get_running_loop().time() + _delete_timeout(prior)
         while True:
+            # Noted before the call: a host that goes while it is under way calls for another try.
             ended = set(self.session.ended_host_deletes)
+            # Agents that left state in this run are archived with their hosts, whose deletion may
+            # still come. After each of these the console may accept this one.
             awaited = any(
                 agent.specialty_id == prior["id"] and agent.host_id not in ended
                 for agent in self.session.released.values()

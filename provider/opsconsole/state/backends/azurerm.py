@@ -119,6 +119,7 @@ class AzurermBackend(ObjectBackend):
         try:
             self._give_up(info.id)
         except HttpResponseError as error:
+            # The lease was lost, or is gone with the blob: this run holds nothing any more.
             if error.status_code not in (404, 409, 412):
                 raise
 
@@ -185,6 +186,7 @@ class AzurermBackend(ObjectBackend):
 
     def _delete(self, name: str) -> None:
         lease = self._under_lease() if name == self._object else {}
+        # The service deletes a blob that has snapshots only together with them.
         with contextlib.suppress(ResourceNotFoundError):
             self._blob(name).delete_blob(delete_snapshots="include", **lease)
 
@@ -192,6 +194,7 @@ class AzurermBackend(ObjectBackend):
         return {"lease": self._info.id} if self._info else {}
 
     def _give_up(self, lock_id: str) -> None:
+        # While the lease is held: afterwards the metadata may name the next holder.
         self._blob(self._object).set_blob_metadata({}, lease=lock_id)
         self._lease(lock_id).release()
 

@@ -112,6 +112,7 @@ class SharedBackend(Backend, ABC):
             LockHeld: Another holds it.
         """
         self.journal.parent.mkdir(parents=True, exist_ok=True)
+        # Set first: `_translating` would otherwise close the connection after each attempt.
         self._open = True
         try:
             if self._locking.lock and self.lockable:
@@ -199,10 +200,8 @@ class SharedBackend(Backend, ABC):
             return self._holder()
 
     def read_with_journal(self) -> tuple[bytes, bytes]:
-        """Return the state's bytes, and the journal that is stored with it.
-
-        The journal is read first: what it lacks then is in the state.
-        """
+        """Return the state's bytes, and the journal that is stored with it."""
+        # The journal is read first: what has left it by then is in the state.
         with self._translating("read the journal of"):
             journal = self._read_journal()
         return self.read(), journal

@@ -68,12 +68,13 @@ class GcsBackend(ObjectBackend):
             self._seen = self._stored_as(data, error)
 
     def _lock(self, info: LockInfo) -> None:
-        """Make the lock's object. A lost answer of an earlier try is known again by its content."""
+        """Make the lock's object."""
         info = replace(info, path=f"gs://{self._bucket_name}/{self._lock_name}")
         try:
             generation = self._put(self._lock_name, info.to_json(), 0)
         except exceptions.PreconditionFailed as error:
             data, generation = self._get(self._lock_name)
+            # An earlier try may have made the object, and its answer was lost.
             if data != info.to_json():
                 raise self._held_by(_holder(data, generation)) from error
         self._info = replace(info, id=str(generation))
@@ -81,6 +82,7 @@ class GcsBackend(ObjectBackend):
     def _release(self, info: LockInfo) -> None:
         if str(self._get(self._lock_name)[1]) != info.id:
             return
+        # Another may have released the lock, or taken it anew, since it was looked at.
         with contextlib.suppress(exceptions.NotFound, exceptions.PreconditionFailed):
             self._blob(self._lock_name).delete(if_generation_match=int(info.id), timeout=_TIMEOUT)
 
@@ -115,6 +117,7 @@ class GcsBackend(ObjectBackend):
     def _has_bucket(self) -> bool:
         """Ask once whether the bucket exists: a missing object does not show that."""
         if not self._bucket_seen:
+            # Credentials for single objects may not list: the bucket is then taken to be there.
             with contextlib.suppress(exceptions.Forbidden):
                 try:
                     next(

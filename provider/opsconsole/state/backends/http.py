@@ -85,11 +85,9 @@ class HttpBackend(SharedBackend):
     def write(
         self, data: bytes, meta: SnapshotMeta = NO_META, journal: bytes = b""
     ) -> SnapshotMeta:
-        """Replace the state, with the rest of the journal as the last field of its document.
-
-        Terraform reads past a field that it does not know, and drops it when it writes.
-        """
+        """Replace the state, with the rest of the journal as the last field of its document."""
         if journal:
+            # Terraform reads past a field that it does not know, and drops it when it writes.
             data = lay_out(encode({**fields_of(data), _FIELD: journal.decode()}))
         return super().write(data, meta)
 
@@ -107,13 +105,11 @@ class HttpBackend(SharedBackend):
         return data
 
     def _write(self, data: bytes) -> None:
-        """Replace the state, after a check of the lock and of the stored state.
-
-        The lock's ID goes with the state, so that a server that knows it can refuse as well.
-        """
+        """Replace the state, after a check of the lock and of the stored state."""
         self.check_lock()
         if _digest(self._get()) != self._seen:
             raise self._losing(self._foreign())
+        # With the lock's ID, a server that knows it can refuse the write as well.
         params = {"ID": self._info.id} if self._info else {}
         answer = self._request(self._update, self._address, data, params, quick=False)
         if answer.status_code in _HELD:
@@ -124,10 +120,11 @@ class HttpBackend(SharedBackend):
         self._seen = _digest(data)
 
     def _lock(self, info: LockInfo) -> None:
-        """Take the lock. A lost answer of an earlier try is known again by the lock's ID."""
+        """Take the lock."""
         answer = self._request(*self._lock_request, info.to_json())
         if answer.status_code in _HELD:
             holder = LockInfo.parse(answer.content)
+            # An earlier try may have taken the lock, and its answer was lost.
             if holder is None or holder.id != info.id:
                 raise self._held_by(holder)
         elif not answer.is_success:
@@ -139,11 +136,7 @@ class HttpBackend(SharedBackend):
             self._unlock(info.to_json())
 
     def _check_lock(self, info: LockInfo) -> None:
-        """Ask for the lock again under the same ID: a holder is refused.
-
-        A server that grants it to the holder again grants it here as well. One that had released it
-        grants it too; a further request distinguishes the two.
-        """
+        """Ask for the lock again under the same ID: a holder is refused."""
         answer = self._request(*self._lock_request, info.to_json())
         if answer.status_code in _HELD:
             holder = LockInfo.parse(answer.content)
@@ -151,6 +144,8 @@ class HttpBackend(SharedBackend):
                 raise self._losing(self._lost_to(holder))
         elif not answer.is_success:
             raise self._refused_error("check the lock of", answer)
+        # A server that grants the lock to its holder again does so once more. On any other, the
+        # lock had been released, and the first request has taken it anew.
         elif not self._request(*self._lock_request, info.to_json()).is_success:
             self._request(*self._unlock_request, info.to_json())
             raise self._losing(self._lost_to(None))

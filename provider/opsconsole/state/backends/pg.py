@@ -112,15 +112,13 @@ class PgBackend(SharedBackend):
         self._seen = _digest(data)
 
     def _lock(self, info: LockInfo) -> None:
-        """Take the row's advisory lock; without a row, the locks of creation for the whole run.
-
-        Like Terraform and OpenTofu, this tries the lock of creation first, and holds it only for a
-        moment where there is a row. Others who start at the same moment therefore try again for a
-        second. Each of the two engines has a lock of creation of its own: both are taken.
-        """
+        """Take the row's advisory lock; without a row, the locks of creation for the whole run."""
         self._prepare()
+        # PostgreSQL cuts the name off at 63 bytes; `_session` finds the ID's beginning in it.
         name = f"{info.operation} {info.id[:8]} {info.who}"[:63]
         self._run("SELECT set_config('application_name', %s, false)", name)
+        # Like Terraform and OpenTofu, every run tries the lock of creation first, and holds it only
+        # for a moment where there is a row. So one that finds it taken tries again for a second.
         for attempt in range(_CREATION_TRIES):
             held = self._try_creation()
             if held is None:
@@ -142,6 +140,7 @@ class PgBackend(SharedBackend):
     def _try_creation(self) -> int | None:
         """Take the locks of creation; return the key that another session holds, or None."""
         taken: list[int] = []
+        # Terraform and OpenTofu each have a lock of creation of their own: both are taken.
         for key in self._creation:
             if not self._try_lock(key):
                 self._unlock(taken)
@@ -212,6 +211,7 @@ class PgBackend(SharedBackend):
 
     def _session(self, key: int) -> LockInfo | None:
         """Return the session that holds a key, as PostgreSQL knows it."""
+        # pg_locks shows the advisory locks of every database of the server.
         found = self._one(
             "SELECT a.pid, a.usename, coalesce(host(a.client_addr), 'the same machine'),"
             " a.application_name, to_char(a.backend_start AT TIME ZONE 'UTC',"
@@ -263,16 +263,15 @@ class PgBackend(SharedBackend):
                 self._run(text, *place, on=self._other())
 
     def _prepare(self) -> None:
-        """Make what Terraform makes, unless it is told not to, and the table beside it.
-
-        Of two who make the same at once, PostgreSQL refuses one, which then finds it made.
-        """
+        """Make what Terraform makes, unless it is told not to, and the table beside it."""
         if self._prepared:
             return
         for left in reversed(range(_MAKING_TRIES)):
             try:
                 self._make()
             except _MADE_MEANWHILE:
+                # Of two who make the same at once, PostgreSQL refuses one. That one tries again,
+                # and finds it made.
                 if not left:
                     raise
             else:
@@ -280,9 +279,12 @@ class PgBackend(SharedBackend):
         self._prepared = True
 
     def _make(self) -> None:
+        # Asked for first: `IF NOT EXISTS` needs the right to create even where nothing is created.
         if not self._skips("schema") and not self._has("to_regnamespace", "{schema}"):
             self._run("CREATE SCHEMA IF NOT EXISTS {schema}")
         if not self._skips("table") and not self._has("to_regclass", "{states}"):
+            # One sequence for all schemas, as in Terraform: an ID is also the key of the row's
+            # lock, which counts in the whole database.
             self._run("CREATE SEQUENCE IF NOT EXISTS public.global_states_id_seq AS bigint")
             self._run(
                 "CREATE TABLE IF NOT EXISTS {states} (id bigint NOT NULL DEFAULT"

@@ -137,6 +137,7 @@ class S3Backend(ObjectBackend):
                 self._take(lock, info)
                 taken.append(lock)
         except BaseException:
+            # Also after an interrupt: half a lock that stays would keep every other run out.
             for lock in taken:
                 self._drop(lock)
             raise
@@ -157,7 +158,7 @@ class S3Backend(ObjectBackend):
         return next(filter(None, map(self._info_of, self._locks)), None)
 
     def _take(self, lock: str, info: LockInfo) -> None:
-        """Take one of `_locks`. A lost answer of an earlier try is known again by its ID."""
+        """Take one of `_locks`."""
         try:
             if lock == self._lockfile:
                 self._put(lock, info.to_json(), _JSON, IfNoneMatch="*")
@@ -170,6 +171,7 @@ class S3Backend(ObjectBackend):
         except ClientError as error:
             if _code(error) not in _EXISTS:
                 raise
+            # An earlier try may have taken the lock, and its answer was lost.
             holder = self._info_of(lock)
             if not _has_id(holder, info.id):
                 raise self._held_by(holder) from error
@@ -236,6 +238,7 @@ class S3Backend(ObjectBackend):
         self._s3.delete_object(Bucket=self._bucket, Key=name)
 
     def _item(self, name: str) -> dict[str, Any]:
+        # By default DynamoDB may answer a read without the writes just before it.
         found = self._db.get_item(TableName=self._table, Key=_id(name), ConsistentRead=True)
         item: dict[str, Any] = found.get("Item") or {}
         return item

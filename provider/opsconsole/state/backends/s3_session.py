@@ -136,6 +136,7 @@ def _assume(core: Any, settings: BackendSettings) -> None:
     if not role.get("role_arn"):
         role = {name: settings.text(name) for name in ("role_arn", *_ROLE)}
     if role.get("role_arn"):
+        # The chain holds the role of the web identity by now, where the block names both.
         source = core.get_component(_CHAIN).load_credentials()
         use(AssumeRoleCredentialFetcher, "assume-role", role, source_credentials=source)
 

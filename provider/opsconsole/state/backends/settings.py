@@ -88,10 +88,8 @@ class BackendSettings:
 
 
 def trusted_file() -> str:
-    """Return the file of authorities that the environment names; empty where it names none.
-
-    Go reads SSL_CERT_FILE, so Terraform's users have it; the libraries here do not.
-    """
+    """Return the file of authorities that the environment names; empty where it names none."""
+    # Go reads SSL_CERT_FILE, so Terraform's users have it; the libraries here do not read it.
     return os.environ.get("SSL_CERT_FILE") or os.environ.get("REQUESTS_CA_BUNDLE") or ""
 
 
