@@ -275,3 +275,12 @@ def test_a_specialty_goes_after_an_agent_that_carries_it_by_a_literal_id(native_
 
     writes = [item["operation"] for item in native.console.requests() if item["method"] != "GET"]
     assert writes == ["agent_delete", "specialty_delete"]
+
+
+def test_a_specialty_that_refers_to_a_host_is_deleted_before_it(native_on):
+    native = native_on("extended")
+    made = {"key": "made", "name": "${opsconsole_host.web.name}", "deletion_policy": "delete"}
+    host = {"opsconsole_host": {"web": {"name": "web"}}}
+    native.apply(host | {"opsconsole_specialty": {"made": made}})
+    native.apply({}, "-force")
+    assert native.addresses() == []

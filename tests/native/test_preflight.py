@@ -9,6 +9,7 @@ def test_verdicts_stand_in_the_plan(native):
                 "new": {"name": "new"},
                 "there": {"name": "there"},
                 "wrong": {"name": "wrong", "jump_host_ids": ["hst_nowhere"]},
+                "named": {"name": "after-${opsconsole_host.new.id}"},
                 "behind": {"name": "behind", "jump_host_ids": ["${opsconsole_host.new.id}"]},
             }
         }
@@ -17,6 +18,7 @@ def test_verdicts_stand_in_the_plan(native):
     assert "(dry run: would be created)" in result.out
     assert result.out.count("(dry run: would fail)") == 2
     assert "(dry run: would be created, judged without jump_host_ids)" in result.out
+    assert "(dry run: not judged, as its name is not known yet)" in result.out
     assert "It exists already as hst_there" in result.out
     assert [row["name"] for row in native.console.rows("hosts")] == ["there"]
 

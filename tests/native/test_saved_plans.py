@@ -158,7 +158,9 @@ def test_the_guard_holds_when_it_is_applied(native, fleet):
     assert len(native.console.rows("hosts")) == 2
 
 
-@pytest.mark.parametrize("word", ["-target=opsconsole_host.a", "-destroy", "-refresh-only"])
+@pytest.mark.parametrize(
+    "word", ["-target=opsconsole_host.a", "-destroy", "-refresh-only", "-refresh=false"]
+)
 def test_what_it_settles_cannot_be_asked_again(native, word):
     native.run_plan(HOST, "-out=p")
     refused = native.run("apply", word, "p", expect=1)

@@ -107,6 +107,11 @@ class Declared:
         self._numbers = itertools.count(1)
         self._names: dict[str, str] = {}
 
+    def destroy_first(self) -> None:
+        """Leave create_before_destroy out, and keep the names."""
+        for label, host in self.hosts.items():
+            self.hosts[label] = replace(host, base=host.name, creates_first=False)
+
     # The next version.
 
     def change(self) -> None:

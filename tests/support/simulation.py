@@ -817,6 +817,8 @@ class World:
             self.run("force-unlock", "-force", self.place.lock)
         for found, address in _EXISTS.findall(text):
             self.run("import", address, found)
+        if "leave create_before_destroy out" in text:
+            self.declared.destroy_first()
         for address, item in self.instances():
             if not is_sentinel(item["id"]):
                 continue

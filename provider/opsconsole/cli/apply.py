@@ -76,12 +76,14 @@ def _apply_saved(args: argparse.Namespace) -> int:
     """Carry out a saved plan, unless something moved since it was made."""
     from opsconsole.reconcile.saved_plan import check_state, console_moved, read_plan, reopen
 
-    for name in _FIXED:
-        if getattr(args, name):
-            raise UserError(
-                f"--{name.replace('_', '-')} cannot be given with a saved plan: the plan fixes it.",
-                "Plan again with this option.",
-            )
+    given = [name for name in _FIXED if getattr(args, name)]
+    if not args.refresh:
+        given.append("refresh=false")
+    if given:
+        raise UserError(
+            f"--{given[0].replace('_', '-')} cannot be given with a saved plan: the plan fixes it.",
+            "Plan again with this option.",
+        )
     saved = read_plan(args.planfile)
     program, variables = reopen(saved, args.variables, os.environ)
     args.state = Path(saved.state) if saved.state else None

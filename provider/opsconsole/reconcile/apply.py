@@ -217,7 +217,12 @@ class Applier:
             outcome = lifecycle.resources[item.type_name].take_answer(request, answer)
             if (outcome.state, outcome.private) != (item.before, item.held.private):
                 kept = item.held._replace(attributes=outcome.state or {}, private=outcome.private)
-                self._session.state.put(item.address, kept)
+                self._keep(item.address, kept)
+
+    def _keep(self, address: str, held: InstanceObject) -> None:
+        """Put a value into state, for the outputs too that are written after it."""
+        self._session.state.put(address, held)
+        self._values[address] = held.attributes
 
     async def _read_rerouted(self, rerouted: Collection[Identity]) -> list[Diagnostic]:
         """Read rerouted hosts again, and keep their changes."""
@@ -231,7 +236,7 @@ class Applier:
             if item.value is None or item.value == item.before:
                 continue
             kept = item.held._replace(attributes=item.value, private=item.private)
-            self._session.state.put(item.address, kept)
+            self._keep(item.address, kept)
             names = [name for name in item.value if item.value[name] != item.before[name]]
             changed = warning(
                 f"{item.address} was rerouted by the console",

@@ -195,6 +195,9 @@ class Executor:
                 task.cancel()
             raise
         finally:
+            if self._save_timer is not None:
+                # Nobody would await what it begins after this.
+                self._save_timer.cancel()
             saving = [self._saving] if self._saving is not None else []
             await asyncio.gather(*self._running, *saving, return_exceptions=True)
         if self._problem is not None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 from graphlib import CycleError, TopologicalSorter
 
+from opsconsole.errors import UserError
 from opsconsole.reconcile.cascade import deletes_owner
 from opsconsole.reconcile.duplicates import Name, name_of
 from opsconsole.reconcile.plan import Action, Change
@@ -73,6 +74,9 @@ def order(changes: Iterable[Change], console_of: Callable[[str], str]) -> Order:
 
     Args:
         console_of: Returns the console behind the key of a provider configuration.
+
+    Raises:
+        UserError: Dependencies make a circle.
     """
     steps = [
         Step(change, kind, console_of(change.provider))
@@ -90,8 +94,11 @@ def order(changes: Iterable[Change], console_of: Callable[[str], str]) -> Order:
     for graph in edges.graphs():
         with suppress(CycleError):
             sequence = list(TopologicalSorter(graph).static_order())
-            break
-    return Order(steps, [node for node in sequence if isinstance(node, int)], graph)
+            return Order(steps, [node for node in sequence if isinstance(node, int)], graph)
+    raise UserError(
+        "Steps of this plan wait for each other, in a circle.",
+        "Apply a part of the plan first, with --target, or leave create_before_destroy out.",
+    )
 
 
 def _kinds(change: Change) -> tuple[StepKind, ...]:
@@ -190,8 +197,6 @@ class _Edges:
         created = self._numbers.get((change.address, StepKind.CREATE))
         if created is not None and change.create_first:
             self.graph[number].add(created)
-        for owners in self._blocking[change.type_name]:
-            self._wait(number, _owners_down(owners, step.console))
 
     def add_soft(self, number: int, step: Step) -> None:
         """Let a deletion wait for the updates that end references to it."""
@@ -200,6 +205,9 @@ class _Edges:
             # It waits for the deletions of what carries its object, too: a literal id makes no
             # dependency.
             self.soft[number].update(self._carriers.get(object_of(step), ()))
+            # Not for certain: its own declaration may refer to one of these owners.
+            gates = (_owners_down(name, step.console) for name in self._blocking[change.type_name])
+            self.soft[number].update(gate for gate in gates if gate in self.graph)
             definition = RESOURCES[change.type_name]
             owner = owner_of(definition)
             owner_id = (change.before or {}).get(definition.owner) if owner is not None else None

@@ -409,7 +409,13 @@ async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
     judged: dict[str, Change] = {}
     groups: dict[tuple[str, str], list[Change]] = {}
     for change in plan.changes:
-        if change.action is Action.CREATE:
+        if change.action is not Action.CREATE:
+            continue
+        label = RESOURCES[change.type_name].label
+        if holds_unknown((change.config or {}).get(label)):
+            note = f"dry run: not judged, as its {label} is not known yet"
+            judged[change.address] = replace(change, notes=(*change.notes, note))
+        else:
             groups.setdefault((change.provider, change.type_name), []).append(change)
     for (provider, type_name), changes in groups.items():
         steps = providers.of(provider).resources[type_name]
@@ -428,7 +434,7 @@ async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
             judged[change.address] = replace(
                 change, notes=(*change.notes, _preflight_note(change, outcome))
             )
-            diagnostics += outcome.diagnostics
+            diagnostics += (item.about(change.address) for item in outcome.diagnostics)
     found = tuple(judged.get(change.address, change) for change in plan.changes)
     return replace(plan, changes=found, diagnostics=tuple(diagnostics), calls=providers.calls)
 

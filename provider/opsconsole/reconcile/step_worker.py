@@ -224,10 +224,11 @@ class StepWorker:
         plans = await lifecycle.plan(asked)
         plan_of = dict(zip(open_steps, plans, strict=True))
         for index, plan in plan_of.items():
-            if not plan.failed:
+            found = (*lifecycle.definition.problems(open_steps[index]), *plan.diagnostics)
+            if not has_error(found):
                 self.late_diagnostics[steps[index].change.address] = tuple(
                     item
-                    for item in plan.diagnostics
+                    for item in found
                     if (item.summary, item.detail) not in self.planned_diagnostics
                 )
         return [

@@ -23,6 +23,7 @@ from opsconsole.errors import (
     UnexpectedAnswer,
     UserError,
 )
+from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.session import Session
 
@@ -210,9 +211,12 @@ def created_by_dry_run(name: str, outcome: Outcome) -> Outcome:
     state = outcome.state or {}
     if state.get("id") is None:
         return outcome
+    found = f"It exists now as {state['id']}: import it by that id."
+    if is_sentinel(state["id"]):
+        found = "It may exist now, and its id is not known: look it up in the console."
     diagnostic = error(
         f"The console created the {name} although it was asked for a dry run only",
-        f"It exists now as {state['id']}: import it by that id. This console does not honour "
-        "dry runs; plan without --preflight, and ask its operator.",
+        f"{found} This console does not honour dry runs; plan without --preflight, and ask its "
+        "operator.",
     )
     return Outcome(None, diagnostics=(diagnostic,))
