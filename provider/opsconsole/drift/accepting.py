@@ -18,6 +18,9 @@ from opsconsole.drift.baseline import VERSION, Baseline, Entry, fits, read_basel
 from opsconsole.drift.report import Bucket, DriftReport, Finding
 from opsconsole.errors import UserError
 
+_NAMED = 20
+"""How many addresses an error names."""
+
 
 def select_findings(report: DriftReport, addresses: Sequence[str]) -> list[Finding]:
     """Return the drifted findings that addresses name: instances, resources, modules, patterns.
@@ -35,7 +38,7 @@ def select_findings(report: DriftReport, addresses: Sequence[str]) -> list[Findi
     for address in addresses:
         named = [item for item in drifted if _is_named(item.address, address)]
         if not named:
-            known = ", ".join(sorted({item.address for item in drifted})[:20])
+            known = ", ".join(sorted({item.address for item in drifted})[:_NAMED])
             raise UserError(
                 f"{address} names no drift. Nothing was accepted.",
                 f"These drifted: {known}." if known else "No resource drifted.",

@@ -16,18 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.clock import timestamp, utc_now
+from opsconsole.emulator import document
 
 Row = dict[str, Any]
 """A row: only the fields that are set. It is replaced, never changed in place."""
 
-LISTS = (
-    "additional_names",
-    "tags",
-    "eligible_subnets",
-    "jump_host_ids",
-    "read_orgs",
-    "write_orgs",
-)
+LISTS = (*document.LISTS["host"], "read_orgs", "write_orgs")
 
 
 def check_row(fields: Row) -> str | None:

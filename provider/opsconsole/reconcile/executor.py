@@ -210,7 +210,7 @@ class Executor:
     def _start_ready_steps(self) -> None:
         """Begin steps while there is room; note when there is nothing left to wait for."""
         try:
-            self._sort_ready_steps()
+            self._queue_ready_steps()
             # More begin than requests may be in flight where several calls wait for one write of
             # state; the client holds their requests back.
             room = max(self._limit, self._worker.session.calls_at_once)
@@ -226,8 +226,8 @@ class Executor:
         if not self._running:
             self._idle.set()
 
-    def _sort_ready_steps(self) -> None:
-        """Sort the ready steps, and take those without a request at once."""
+    def _queue_ready_steps(self) -> None:
+        """Queue the ready steps by request; skip blocked ones, take those without a request."""
         for number in self._schedule.take_ready():
             step = self._schedule.steps[number]
             blocker = self._failures.blocker(step, self._worker.config_of)
@@ -288,7 +288,7 @@ class Executor:
         """Note the outcome of a step, and of the changes that follow from it without a request."""
         self._record_outcome(step, outcome)
         # What follows is in the same record of the journal, so that a crash never parts the two.
-        self._sort_ready_steps()
+        self._queue_ready_steps()
 
     def _record_outcome(self, step: Step, outcome: Outcome) -> None:
         """Note the outcome of a step; steps that wait for it may become ready."""
