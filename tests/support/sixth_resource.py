@@ -18,7 +18,6 @@ from opsconsole.emulator.bodies import json_body, not_found
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.document import DOCUMENTED
 from opsconsole.errors import NotFound
-from opsconsole.lifecycle.answers import confirm_deleted
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.interface import (
     CreateRequest,
@@ -30,11 +29,13 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     Seen,
     UpdateRequest,
+    creation_fields,
     propose_creation,
 )
-from opsconsole.lifecycle.uncertain import create_once
+from opsconsole.lifecycle.uncertain import create_once, delete_once, update_once
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.lifecycles import LIFECYCLES
+from opsconsole.resources.missing import missing
 from opsconsole.v1.exchange import Operation
 from opsconsole.v1.operations import NAMEABLE, OPERATIONS
 
@@ -87,11 +88,10 @@ class ScheduleLifecycle(SingleCreation):
     async def _read(self, request: ReadRequest) -> Outcome:
         if request.prior["host_id"] in self.session.gone_hosts:
             return Outcome(None, seen=Seen.ARCHIVED)
-        schedule_id = request.prior["id"]
         try:
-            answer = await self.fetch(schedule_id)
-        except NotFound:
-            return Outcome(None, seen=Seen.GONE)
+            answer = await self.fetch(request.prior["id"])
+        except NotFound as problem:
+            return missing(self, request, problem=problem)
         return self.outcome_of_read(request.prior, request.private, answer)
 
     async def _create(self, request: CreateRequest) -> Outcome:
@@ -99,23 +99,19 @@ class ScheduleLifecycle(SingleCreation):
             self,
             request,
             _CREATE.name,
-            {name: request.config[name] for name in ("name", "host_id", "cron")},
+            creation_fields(self.definition, request.config),
             partial(self.outcome_of_write, request),
         )
 
     async def _update(self, request: UpdateRequest) -> Outcome:
+        changes = self.changes_to(request.prior, request, ("name", "host_id", "cron"))
         await self.session.before_write("update", [request])
-        schedule_id = request.prior["id"]
-        body = {name: request.planned[name] for name in ("name", "host_id", "cron")}
-        answer = await self.session.console.one(_UPDATE.name, schedule_id, body=body)
-        return self.outcome_of_write(request, answer)
+        answer = await update_once(self, _UPDATE.name, request.prior["id"], changes)
+        return self.outcome_of_write(request, answer, changes)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         await self.session.before_write("delete", [request])
-        schedule_id = request.prior["id"]
-        answer = await self.session.console.one(_DELETE.name, schedule_id)
-        confirm_deleted(self.definition, self.name(request.prior), answer)
-        return Outcome(None)
+        return (await delete_once(self, request, _DELETE.name)).outcome
 
 
 class Schedules:
