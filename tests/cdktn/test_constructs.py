@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import opsconsole_cdktn
 import pytest
 from scripts.cdktn_twin import rename
 
 import opsconsole_cdktf
+import opsconsole_cdktn
 from type_checking import assert_refused_lines
 
 ROOT = Path(__file__).resolve().parents[2]
