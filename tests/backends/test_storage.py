@@ -4,9 +4,12 @@ import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import psycopg
 import pytest
+from azure.core.exceptions import HttpResponseError
+from azure.storage.blob import BlobClient
 
 from backend_places import FIVE, Place, on
 from opsconsole.errors import UserError
@@ -106,6 +109,23 @@ def test_of_many_who_race_one_wins(place: Place, stored: bool) -> None:
             assert sum(pool.map(race, range(lockers))) == 1
     for storage in storages:
         storage.close()
+
+
+@on("azurerm")
+def test_a_lease_whose_holder_cannot_be_noted_is_given_back(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise HttpResponseError("no right to write metadata")
+
+    storage = place.storage()
+    with monkeypatch.context() as patch:
+        patch.setattr(BlobClient, "set_blob_metadata", refuse)
+        with pytest.raises(UserError):
+            storage.lock(own())
+    storage.lock(own())
+    storage.unlock()
+    storage.close()
 
 
 @on(*FIVE)

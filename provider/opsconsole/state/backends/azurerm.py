@@ -112,8 +112,14 @@ class AzurermBackend(ObjectBackend):
             if _code(error) in _LEASED or error.status_code == 412:
                 raise self._held_by(self._holder()) from error
             raise
+        try:
+            blob.set_blob_metadata(_lock_metadata(info), lease=info.id)
+        except BaseException:
+            # A lease that names no holder would stay for ever.
+            with contextlib.suppress(HttpResponseError):
+                self._lease(info.id).release()
+            raise
         self._info = info
-        blob.set_blob_metadata(_lock_metadata(info), lease=info.id)
 
     def _release(self, info: LockInfo) -> None:
         try:
