@@ -509,8 +509,9 @@ class World:
             data for file, data in files.items() if file.name.startswith("terraform.tfstate")
         )
         held += self.place.state if self.place is not None else b""
-        # An unsettled create is in state by its name.
+        # An unsettled create is in state by its name; a journal holds objects as JSON in a text.
         written = held if b"outcome-unknown" in held else journals
+        written = written.replace(b'\\"', b'"')
         named = self.declared.unmanaged | self.named_unknown
         for kind in _OURS:
             for row in self.store.tables[kind]:
