@@ -345,3 +345,17 @@ def test_what_state_calls_sensitive_is_shown_by_no_plan(native):
         texts = [out, *((native.folder / name).read_text() for name in ("plan.html", "plan.md"))]
         assert all("(sensitive value)" in text for text in texts)
         assert not any("hush" in text for text in texts)
+
+
+def test_an_output_shows_what_is_read_again_after_the_last_step(native_on):
+    native = native_on("rerouting")
+    jump = {"jump": {"name": "jump", "is_jump_host": True}}
+    native.apply({"opsconsole_host": jump})
+    web = {"name": "web", "jump_host_ids": [native.attributes("opsconsole_host.jump")["id"]]}
+    native.apply({"opsconsole_host": {"web": web, **jump}})
+    native.console.fault(operation="host_delete", delay=0.1)
+    ways = {"ways": {"value": "${opsconsole_host.web.jump_host_ids}"}}
+    changed = {"name": "web", "knowledge": "k"}
+    native.apply({"opsconsole_host": {"web": changed}}, "-force", output=ways)
+    assert native.state["outputs"]["ways"]["value"] == []
+    assert native.attributes("opsconsole_host.web")["jump_host_ids"] == []
