@@ -254,6 +254,7 @@ class ObjectArgument(Argument[FieldsT, StructT | Mapping[str, Any]]):
     """An object that may be declared."""
 
     def __init__(self, doc: str, struct: type[StructT], fields: type[FieldsT]) -> None:
+        # The kind has no effect, as `check` is replaced.
         super().__init__(doc, token=fields, kind=Kind.TEXT)
         self._struct = struct
 

@@ -26,6 +26,8 @@ def find_contradictions(tree: Tree, stack: cdktf.TerraformStack) -> list[str]:
     stack is checked.
     """
     here = [item for item in tree.declared if tree.stack_around(item._scope) is stack]
+    # Warnings only, as a console may accept these. A stack that is synthesised again is checked
+    # again, and gets each of them once.
     for item, text in [*_hosts_of_one_name(here), *_jump_hosts(tree, here, None)]:
         if (item, text) not in tree.remarked and _is_there(item):
             tree.remarked.add((item, text))
@@ -69,6 +71,7 @@ def _find_repeated(
         value = item._values.get(name)
         if value is None or is_token(value):
             continue
+        # Another provider may lead to another console, which has ids of its own.
         key = (item._meta.get("provider"), value, *map(item._values.get, also))
         first = seen.setdefault(key, item)
         if first is not item and _is_there(first):
@@ -110,6 +113,7 @@ def _jumps(tree: Tree, here: Iterable[Resource]) -> Iterator[tuple[Resource, Res
 
 
 def _of_type(here: Iterable[Resource], type_name: str) -> Iterator[Resource]:
+    # With `count` or `for_each` a construct stands for several objects, or for none.
     return (
         item
         for item in here
@@ -128,6 +132,7 @@ def _place(item: Resource) -> str:
 
 def _is_there(item: Resource) -> bool:
     """Return whether the construct is still in its scope."""
+    # A program may remove a construct from its scope, and declare another one of the same id there.
     child = item._scope.node.try_find_child(item.node.id)
     return child is not None and child is item
 

@@ -89,13 +89,13 @@ def _refuse_unknown(kind: type[Declared]) -> Callable[..., None]:
 
 
 def _place() -> str | None:
-    """Return FILE:LINE of the innermost caller under the working directory.
+    """Return FILE:LINE of the innermost caller under the working directory; None: there is none.
 
-    The framework leaves no stack trace for Python programs. Files of this package and of installed
-    ones do not count. The path is relative to the working directory, which is that of
-    `cdktf.json` while the framework's command synthesises: the synthesised program is the same on
-    every machine. None if there is no such caller.
+    Files of this package and of installed ones do not count.
     """
+    # The framework leaves no stack trace for Python programs. With a relative path the synthesised
+    # program is the same on every machine: the working directory is that of `cdktf.json` while the
+    # framework's command synthesises.
     folder = str(Path.cwd())
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -142,6 +142,7 @@ class Declared:
             for name, member in vars(parent).items()
             if isinstance(member, Declarable)
         }
+        # A class of a program may take arguments of its own.
         if hasattr(cls, "TF_RESOURCE_TYPE") and cls.__module__.startswith(f"{_PACKAGE}."):
             cls.__init__ = _refuse_unknown(cls)  # type: ignore[method-assign]
 
@@ -178,6 +179,7 @@ class Declared:
 
     def _explain_failure(self, failure: RuntimeError, id_: str | None = None) -> Exception:
         """Return the error for a text that `_elements.js` refuses; any other failure as it is."""
+        # jsii makes a RuntimeError of every error in Node: only the text tells them apart.
         _, refused, text = str(failure).partition("no token: ")
         if not refused:
             return failure
@@ -203,6 +205,7 @@ class Declared:
 
         def __setattr__(self, name: str, value: Any) -> None:
             """Refuse names that the construct does not have: they would be dropped silently."""
+            # A class of a program may have attributes of its own.
             if (
                 name.startswith("_")
                 or hasattr(type(self), name)
@@ -250,11 +253,9 @@ class Resource(
         self._tree.add(self, scope)
 
     def _with_nulls(self) -> dict[str, Any]:
-        """Return the declared values, and a null that is written out where one must be given.
-
-        The framework leaves out a None. A required argument that is left out of a program would be
-        taken for forgotten.
-        """
+        """Return the declared values, and a null that is written out where one must be given."""
+        # The framework leaves out a None, and a required argument that is left out of a program
+        # would be taken for forgotten.
         nulls = {name: "${null}" for name in self.NEEDED if name not in self._values}
         return {**self._values, **nulls}
 

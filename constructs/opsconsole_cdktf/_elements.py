@@ -111,6 +111,7 @@ def pack() -> bytes:
 
 def load() -> None:
     """Have jsii load the package; once, before the program makes its first token."""
+    # jsii has unpacked the file when `jsii.load` returns.
     with tempfile.TemporaryDirectory(prefix="opsconsole-") as folder:
         package = Path(folder, "elements.tgz")
         package.write_bytes(pack())

@@ -44,6 +44,8 @@ def csv_rows(
             raise BadRows("\n".join(f"{path}:1: {problem}" for problem in problems))
         before = reader.line_num
         for cells in reader:
+            # A quoted cell may hold line breaks: a row begins behind the last line of the row
+            # before.
             place, before = f"{path}:{before + 1}", reader.line_num
             if not any(cell.strip() for cell in cells):
                 continue
@@ -103,6 +105,7 @@ def _parts(node: Any) -> Iterator[Any]:
     waiting = [node]
     while waiting:
         part = waiting.pop()
+        # An alias is the same node again, and may lie inside of that node.
         if id(part) in seen:
             continue
         seen.add(id(part))
@@ -114,6 +117,7 @@ def _parts(node: Any) -> Iterator[Any]:
 
 
 def _refuse_twice(path: str | PathLike[str], pairs: Sequence[tuple[Any, Any]]) -> None:
+    # The YAML reader would keep the last of two equal keys, and silently drop the first.
     lines: dict[tuple[str, str], int] = {}
     for key, _ in pairs:
         if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
@@ -127,9 +131,11 @@ def _refuse_twice(path: str | PathLike[str], pairs: Sequence[tuple[Any, Any]]) -
 
 
 def _refuse_no_value(loader: Any, path: str | PathLike[str], node: Any) -> None:
+    # A merge key has no value of its own: the reader resolves it with its mapping.
     if node.tag == _MERGE:
         return
     try:
+        # Value by value, because these errors of the reader name no line.
         loader.construct_object(node)
     except _NOT_A_VALUE as failure:
         place = f"{path}:{node.start_mark.line + 1}"
@@ -140,6 +146,8 @@ def json_rows(path: str | PathLike[str]) -> list[Placed]:
     """Return the rows of a JSON file: a list of rows, or an object of keys to rows."""
     text = _text(path)
     try:
+        # The whole text is checked first: `_json_rows` finds the line of each row, and relies on
+        # correct JSON.
         whole = json.loads(text)
         if not isinstance(whole, list | dict):
             raise BadRows(f"{path}: expected a list of rows, or an object of keys to rows")
@@ -180,6 +188,7 @@ class _Twice(ValueError):
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
+    # The JSON reader, too, would keep the last of two equal names.
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         raise _Twice(repr(next(name for name in names if names.count(name) > 1)))
@@ -196,12 +205,16 @@ def _place_row(place: str, key: Any, values: Any) -> Placed:
     if not isinstance(values, dict):
         raise BadRows(f"{place}: a row is a mapping of fields, and this is {values!r:.80}")
     if key is not None:
+        # A key such as 7 is a number in YAML. The name that a row gives itself comes before its
+        # key.
         values = {"name": str(key), "key": str(key), **values}
     return Placed(place, values)
 
 
 def _text(path: str | PathLike[str]) -> str:
     try:
+        # Spreadsheet programs begin a file in UTF-8 with a mark, which would become part of the
+        # first name.
         return Path(path).read_text("utf-8-sig")
     except UnicodeDecodeError:
         raise BadRows(f"{path}: it is not text in UTF-8") from None

@@ -31,6 +31,7 @@ def rename_columns(rows: Iterable[Placed], key: str, columns: Columns) -> list[P
     problems = []
     for row in rows:
         assert isinstance(row.values, Mapping)
+        # The framework would take such a text for one of the program's own tokens.
         problems += [
             f"{row.place}: {name}: a file holds no token, and {str(value)!r:.60} has its form"
             for name, value in row.values.items()
@@ -44,6 +45,7 @@ def rename_columns(rows: Iterable[Placed], key: str, columns: Columns) -> list[P
                 raise BadRows(f"{row.place}: the columns {other!r} and {name!r} both give {field}")
         values = {field: row.values[name] for field, name in sources.items()}
         values.setdefault("key", row.values.get(key))
+        # `HostRow` takes no other names, and has the value as its key by now.
         if key not in columns and key not in known:
             values.pop(key, None)
         found.append(Placed(row.place, {str(name): item for name, item in values.items()}))
@@ -110,6 +112,7 @@ def checked_rows(rows: Iterable[Placed], groups: Collection[str]) -> dict[str, H
             problems[row.place] = [wrong]
             continue
         found[key], places[key] = read, row.place
+    # Only now that all rows are read: a row may name one that comes after it.
     jumps = {key: named_jumps(read) for key, read in found.items()}
     for key, read in found.items():
         wrong_names = [
@@ -121,18 +124,19 @@ def checked_rows(rows: Iterable[Placed], groups: Collection[str]) -> dict[str, H
             problems[places[key]] = wrong_names
     if problems:
         raise BadRows("\n".join(f"{place}: {'; '.join(what)}" for place, what in problems.items()))
+    # So the order of the rows has no meaning.
     return dict(sorted(found.items()))
 
 
 def agent_names(row: HostRow) -> list[str]:
     """Return the names of a row's agents inside their host, in the order of the agents.
 
-    Agents without a key that are alike in everything are counted: `linux`, `linux-2`. So no name
-    depends on an agent that differs.
+    Agents without a key that are alike in everything are counted: `linux`, `linux-2`.
     """
     found = []
     for number, agent in enumerate(row.agents):
         name = agent.key or ("agent" if is_token(agent.specialty) else agent.specialty)
+        # Only equal agents are counted, so that no name depends on an agent that differs.
         before = 0 if agent.key else row.agents[:number].count(agent)
         found.append(f"{name}-{before + 1}" if before else name)
     return found

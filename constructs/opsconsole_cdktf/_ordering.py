@@ -55,6 +55,7 @@ class HostBase(Resource):
         )
         if implied != self._implied:
             present = jsii.get(self, "dependsOn") or []
+            # Only what was concluded here is taken back: the program may have added others.
             kept = [address for address in present if address not in self._implied]
             jsii.set(self, "dependsOn", [*kept, *implied])
             self._implied = implied
@@ -75,7 +76,9 @@ class _Dependencies(cdktf.TerraformElement):
 
     @jsii.member(jsii_name="toMetadata")
     def to_metadata(self) -> Any:
-        """Return nothing; cdktf asks every element for its metadata before any for its block."""
+        """Work out the dependencies, and return nothing; called by cdktf."""
+        # cdktf asks every element for its metadata before it asks any for its block. A search
+        # synthesises the stack too, and would come back here.
         if not self._tree.searching:
             for host in self._tree.declared:
                 if isinstance(host, HostBase) and _stack_of(host) is self._stack:
@@ -95,6 +98,7 @@ class SpecialtyBase(Resource):
 
     def stands_alone(self) -> bool:
         """Return whether it certainly refers to nothing."""
+        # An override and most meta-arguments may hold references that no attribute shows.
         return not (
             self._overridden
             or self._meta.keys() - {"provider"}
@@ -117,6 +121,7 @@ _UNSEEN = object()
 
 def origin(tree: Tree, value: Any) -> Any:
     """Return the construct whose `id` is `value`; None: it is known to be none; or _UNSEEN."""
+    # An attribute may be declared by a reference to another; the bound ends a circle of these.
     for _ in range(_LONGEST_CHAIN):
         if not is_token(value):
             return None
@@ -158,6 +163,7 @@ class _Conclusions:
         for agent in self._tree.carriers:
             host = origin(self._tree, agent._values.get("host_id"))
             specialty = origin(self._tree, agent._values.get("specialty_id"))
+            # `depends_on` reaches resources of the same stack only.
             if (
                 isinstance(host, HostBase)
                 and isinstance(specialty, SpecialtyBase)
@@ -177,6 +183,8 @@ class _Conclusions:
             origins = [
                 origin(self._tree, agent._values.get(name)) for name in ("host_id", "specialty_id")
             ]
+            # A search synthesises the whole stack. Where one of the two is known to be no
+            # construct, it would find nothing.
             if _UNSEEN in origins and None not in origins:
                 stacks.add(_stack_of(agent))
         return stacks
@@ -190,6 +198,7 @@ class _Conclusions:
         return tuple(sorted(found))
 
     def _address(self, construct: Resource) -> str:
+        # Each address costs a call to Node.
         if construct not in self._addresses:
             self._addresses[construct] = _address(construct)
         return self._addresses[construct]
@@ -224,6 +233,7 @@ Graph = Mapping[str, Collection[str]]
 
 def _text(block: Any) -> str:
     if isinstance(block, dict):
+        # The framework's own notes may hold text that looks like a reference.
         block = {key: value for key, value in block.items() if key != "//"}
     return json.dumps(block)
 
@@ -257,6 +267,7 @@ def reaches(graph: Graph, start: str, target: str) -> bool:
 
 def _targets(graph: Graph, agent: Mapping[str, Any], name: str, type_name: str) -> set[str]:
     text = _text(agent.get(name))
+    # `each.value` stands for what `for_each` refers to.
     if "each." in text:
         text += _text(agent.get("for_each"))
     waiting = list(set(_REFERENCE.findall(text)) & graph.keys())
@@ -278,7 +289,7 @@ def specialties_of_hosts(
         stack: A stack's synthesised JSON.
         pairs: Addresses of a host and a specialty of this stack that an agent elsewhere joins.
 
-    A specialty that itself refers to the host is left out: Terraform allows no cycle.
+    A specialty that itself refers to the host is left out.
     """
     graph = reference_graph(stack)
     wanted = set(pairs)
@@ -288,6 +299,8 @@ def specialties_of_hosts(
         wanted |= {(host, specialty) for host in hosts for specialty in carried}
     found: dict[str, set[str]] = defaultdict(set)
     for host, specialty in sorted(wanted):
+        # Terraform allows no cycle. Each new dependency counts for the next ones, as two of them
+        # may form a cycle together.
         if not reaches(graph, specialty, host):
             graph[host].add(specialty)
             found[host].add(specialty)

@@ -50,8 +50,11 @@ class Row(BaseModel):
     ) -> Any:
         name = info.field_name or ""
         several = _holds_list(cls, name)
+        # A table has no null: an empty cell says nothing.
         if isinstance(value, str) and not value.strip():
             value = None
+        # A token is text, whatever the type of the value that it stands for: `handler` would refuse
+        # it.
         if name not in cls.LITERAL and _stands_for_all(value, several):
             return value.strip() if isinstance(value, str) else value
         if several and isinstance(value, str):
@@ -73,6 +76,7 @@ class Row(BaseModel):
 
 def _stands_for_all(value: Any, several: bool) -> bool:
     """Return whether a token stands for the whole value, and not for one item of a cell."""
+    # A cell may hold a token beside other items, and is then taken apart.
     if several and isinstance(value, str):
         return _ONE_REFERENCE.fullmatch(value.strip()) is not None
     return is_token(value)
@@ -84,5 +88,6 @@ def _as_text(item: Any) -> Any:
 
 
 def _holds_list(row: type[Row], name: str) -> bool:
+    # The annotation may be `list[str] | None`, of which one part is the list.
     kind = row.model_fields[name].annotation
     return any(str(part).startswith("list[") for part in (kind, *get_args(kind)))

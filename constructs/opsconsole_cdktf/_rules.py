@@ -102,14 +102,17 @@ def _is_literal(kind: Kind, value: Any) -> bool:
         return isinstance(value, str)
     if kind is Kind.FLAG:
         return isinstance(value, bool)
+    # In Python, a bool is an int.
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return False
     return kind is Kind.NUMBER or value == value // 1
 
 
 def _texts(bounds: Bounds, value: Any) -> list[Any]:
+    # A text would pass for a list of its characters, and a mapping for a list of its keys.
     if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
         raise wrong_type(Kind.TEXTS, value)
+    # A set has another order in each run, and the synthesised program would differ.
     items = sorted(value) if isinstance(value, (set, frozenset)) else list(value)
     return [check_value(Kind.TEXT, bounds, item) for item in items]
 

@@ -94,5 +94,6 @@ def tree_of(scope: Construct) -> Tree:
     tree = _BY_ROOT.get(name)
     if tree is None:
         tree = _BY_ROOT[name] = Tree()
+    # The next construct in this scope costs no call to Node.
     vars(scope)[_HELD_BY_SCOPE] = tree
     return tree

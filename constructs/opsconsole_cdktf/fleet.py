@@ -65,6 +65,7 @@ class Fleet(Construct):
         defaults: HostArguments | None = None,
         groups: Mapping[str, HostArguments] | None = None,
     ) -> None:
+        # Only programs with a fleet load pydantic.
         from opsconsole_cdktf._fleet_rows import place_rows
 
         super().__init__(scope, id_)
@@ -149,6 +150,7 @@ class Fleet(Construct):
     ) -> Fleet:
         from opsconsole_cdktf._fleet_rows import rename_columns
 
+        # The constructor would number the rows: errors are to name the file and the line.
         fleet = cls(scope, id_, ())
         fleet._declare(rename_columns(rows, key, columns or {}), defaults or {}, groups or {})
         return fleet
@@ -165,11 +167,13 @@ class Fleet(Construct):
         checked = checked_rows(rows, groups.keys())
         for key, row in checked.items():
             values: dict[str, Any] = dict(defaults)
+            # The first group comes first, so that it is put over the others.
             for group in reversed(row.groups):
                 values |= dict(groups.get(group, {}))
             self._hosts[key] = ManagedHost(self, key, **{**values, **given_values(row, HostValues)})
             if row.import_id is not None:
                 self._hosts[key].import_from(row.import_id)
+        # Only now that every host is declared: a jump host may come after the hosts behind it.
         for key, row in checked.items():
             self._connect(self._hosts[key], row)
             for name, agent in zip(agent_names(row), row.agents, strict=True):
@@ -182,6 +186,7 @@ class Fleet(Construct):
         jumps = [self._hosts[name] for name in row.jump_hosts if name in self._hosts]
         if jumps:
             host.behind(*jumps)
+        # `behind` takes declared hosts only: ids are set with them, in the order of the row.
         if len(jumps) != len(row.jump_hosts):
             host.jump_host_ids = [
                 self._hosts[name].id if name in self._hosts else name for name in row.jump_hosts
@@ -200,6 +205,7 @@ class Fleet(Construct):
         if row.import_id is not None:
             agent.import_from(row.import_id)
         for item in row.attachments:
+            # A token cannot be part of an address.
             name = "plugin" if is_token(item.plugin_id) else item.plugin_id
             attached = AgentPlugin(agent, name, agent_id=agent.id, plugin_id=item.plugin_id)
             if item.import_id is not None:
@@ -209,6 +215,7 @@ class Fleet(Construct):
         if is_token(key) or key.startswith("spc_"):
             return key
         if key not in self._specialties:
+            # In a scope of their own, so that no key of a specialty meets the key of a host.
             scope: Any = self.node.try_find_child("_specialties")
             scope = scope or Construct(self, "_specialties")
             self._specialties[key] = DataSpecialty(scope, key, key=key)

@@ -70,6 +70,7 @@ class ManagedHost(Host):
                 raise ValueError(
                     f"{path}: {jump.node.path} declares is_jump_host=False, and is not a jump host"
                 )
+        # Only once all of them are accepted: a call that is refused changes nothing.
         for jump in jump_hosts:
             if jump.is_jump_host_input is None:
                 jump.is_jump_host = True
@@ -125,13 +126,16 @@ class ManagedHost(Host):
 
 
 def _plugin_ids(plugins: Iterable[str] | cdktf.IResolvable | None) -> Any:
+    # A text is left to the check of types, and is not taken apart into characters.
     if plugins is None or is_token(plugins) or isinstance(plugins, str):
         return plugins
     assert isinstance(plugins, Iterable)
+    # A set of Python has another order in each run, and the synthesised program would differ.
     return sorted(set(plugins))
 
 
 def _path_below_the_stack(scope: Construct, id_: str) -> str:
+    # The construct itself has no path before it is made.
     path: str = scope.node.path
     stack: str = cdktf.TerraformStack.of(scope).node.path
     below = path.removeprefix(stack).strip("/")
@@ -145,6 +149,7 @@ def _chain(start: Host, target: Host) -> list[Host] | None:
         chain = waiting.pop()
         if chain[-1] is target:
             return chain
+        # An ordinary `Host` keeps no list of its jump hosts.
         jumps = getattr(chain[-1], "_jumps", ())
         waiting.extend([*chain, jump] for jump in jumps if jump not in chain)
     return None

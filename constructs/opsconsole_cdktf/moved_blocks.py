@@ -54,6 +54,7 @@ def _read(path: str | PathLike[str]) -> list[dict[str, str]]:
     try:
         content = json.loads(Path(path).read_text("utf-8"))
     except FileNotFoundError:
+        # The file is removed once every state has been applied to, and the construct may stay.
         return []
     except OSError as failure:
         raise ValueError(f"{path}: it cannot be read: {failure.strerror}") from None

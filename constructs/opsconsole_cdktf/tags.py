@@ -49,6 +49,8 @@ class Tags:
         declared = node.tags_input
         wanted = [f"{key}:{value}" for key, value in self._tags.items()]
         if _stands_for_a_list(declared):
+            # A stack is visited each time that it is synthesised, and a token does not show that
+            # the tags are in it already.
             if node not in self._joined:
                 self._joined.add(node)
                 node.tags = cdktf.Fn.concat([declared, wanted])
@@ -68,4 +70,5 @@ class Tags:
 def _stands_for_a_list(declared: Sequence[str] | None) -> bool:
     if isinstance(declared, str):
         return True
+    # The token of a list is itself a list, of one such text.
     return any(tag.startswith("#{") for tag in declared or ())

@@ -55,6 +55,7 @@ def deploy(stack: cdktf.TerraformStack, console: Console) -> Deployment:
     Raises:
         DeploymentError: The apply failed; an AssertionError with all that it said.
     """
+    # Assertions alone do without what the extra `testing` brings.
     from opsconsole.testing.deployment import Deployment
 
     return Deployment(synthesised(stack), console).apply()

@@ -79,6 +79,7 @@ class Applier:
                 return self._note_unsettled(ApplyResult())
             keys = {change.provider for change in self._plan.acting() if change.provider}
             lifecycles = {key: self._providers.of(key) for key in keys}
+            # Before any creation: none may be given an object that state holds.
             self._introduce_state()
             self._executor = self._make_executor(lifecycles)
             # A stop may have come before there was an executor to pass it on to.
@@ -87,6 +88,7 @@ class Applier:
             applied = await self._executor.run()
             if not self._stopping:
                 applied.diagnostics += await self._read_rerouted(applied.rerouted)
+            # Before the outputs, which may refer to these values.
             self._take_answers()
             applied.diagnostics += self._report_unguarded()
             self._note_unsettled(applied)
@@ -99,6 +101,7 @@ class Applier:
             return applied
         finally:
             try:
+                # Also after an error: what was done must not be lost.
                 self._session.record()
             finally:
                 await self._providers.close()

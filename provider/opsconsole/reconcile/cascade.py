@@ -79,6 +79,7 @@ class Targets:
     def __contains__(self, address: str) -> bool:
         return (
             self.all
+            # A deposed object goes with its instance.
             or instance_and_key(address)[0] in self._exact
             or config_address(address) in self._resources
         )

@@ -330,6 +330,7 @@ def output_changes(
             continue
         held = old.value if old is not None else None
         if old is None:
+            # State holds no output that is null.
             action = Action.CREATE if new.value is not None else Action.NO_OP
         else:
             stays = same(held, new.value) and old.sensitive == new.sensitive

@@ -84,9 +84,11 @@ def declared_twice(
             holders.setdefault(key, []).append(change)
     for (_, type_name, name), several in holders.items():
         orgs = {(change.after or {}).get("org_id") for change in several}
+        # An org that is not known or not declared may be that of another one.
         apart = len(orgs) == len(several) and all(isinstance(org, str) for org in orgs)
         if apart or len(several) == 1:
             continue
+        # Objects that exist already were accepted under this name.
         if any(change.action is Action.CREATE for change in several):
             addresses = ", ".join(change.address for change in several[:_SHOWN])
             more = f" and {len(several) - _SHOWN:,} more" if len(several) > _SHOWN else ""

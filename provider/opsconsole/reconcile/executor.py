@@ -122,6 +122,7 @@ class Failures:
             for dropped in dropped_objects(step) if step.kind is StepKind.UPDATE else ():
                 self._referred.setdefault(dropped, cause)
             return
+        # The object may still be there and need these, so that they are not deleted either.
         for dependency in (*step.change.depends_on, *step.change.released):
             self._held.setdefault(dependency, cause)
 
@@ -202,6 +203,7 @@ class Executor:
             await asyncio.gather(*self._running, *saving, return_exceptions=True)
         if self._problem is not None:
             raise self._problem
+        # What was taken without a request is not durable yet.
         await self._worker.session.flush()
         self.applied.not_started = self._schedule.list_unfinished()
         self.applied.seconds = time.monotonic() - begun

@@ -161,6 +161,7 @@ def _find_block(workspace: Workspace, address: Address) -> Block:
 
 def _check_free(session: StateSession, address: Address) -> None:
     held = session.state.get(address)
+    # A creation of unknown outcome leaves its address free: an import settles it.
     if held is not None and not is_sentinel(held.attributes.get("id")):
         raise UserError(
             f"{address} is in state already, as {held.attributes.get('id')}.",

@@ -247,6 +247,7 @@ class Plan:
             return False
         if self.mode == "refresh-only":
             return not self.drift
+        # Reading a data source changes nothing.
         return not any(
             change.acts and change.action is not Action.READ for change in self.changes
         ) and all(output.action is Action.NO_OP for output in self.outputs)

@@ -98,6 +98,7 @@ class Planner:
         targets = self._select_targets(prior)
         known = await self._refresh_instances(prior, targets)
         self.providers.check_stopped()
+        # The walk would create what was to be imported.
         if self._refuse_missing(prior, known):
             return self._result((), known, prior.imports, None)
         unsettled = [item.address for item in known.values() if item.unsettled]
@@ -132,6 +133,7 @@ class Planner:
         """Return the targets; report moves that they leave out."""
         options, graph = self._options, self._workspace.graph
         destroy = options.mode == "destroy"
+        # `left_out` asks for both addresses of a move, so that a target may name the former one.
         targets = Targets(
             options.targets,
             graph,
@@ -162,6 +164,8 @@ class Planner:
         prior = Prior(known)
         prior.known |= read_deposed(workspace.state, prior.known)
         if self._options.mode == "normal" and await self._read_for_imports():
+            # An `import` block may refer to what state holds, which is among the values only after
+            # the walk.
             held = {item.address: item.before for item in prior.known.values()}
             evaluator = self._evaluator(ChainMap(self._values, held))
             self._diagnostics += await take_imports(prior, self.providers, evaluator)
@@ -313,6 +317,7 @@ def _in_order(changes: list[Change], console_of: Callable[[str], str]) -> list[C
     rank: dict[str, int] = {}
     ordered = order(changes, console_of)
     for number in ordered.sequence:
+        # Of the two steps of a replacement, the first one counts.
         rank.setdefault(ordered.steps[number].change.address, len(rank))
     return sorted(changes, key=lambda change: rank.get(change.address, len(rank)))
 
@@ -320,6 +325,7 @@ def _in_order(changes: list[Change], console_of: Callable[[str], str]) -> list[C
 def _drift(known: Mapping[str, PriorInstance], imports: Collection[str]) -> list[Drift]:
     found = []
     for item in known.values():
+        # An import names an id only: what its read adds is no drift.
         if item.read is None or item.read.state is item.before or item.address in imports:
             continue
         value = item.read.state

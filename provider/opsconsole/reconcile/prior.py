@@ -276,14 +276,17 @@ def apply_moves(
         occupied = move.whole and of_resource.get(str(move.target))
         held = of_resource.get(move.source.config, {})
         single = str(move.source)
+        # A copy, as the loop takes out what moves.
         for text in list(held) if move.whole else [single] if single in held else ():
             key = Address.parse(text).key
             new = str(replace(move.target, key=key) if move.whole else move.target)
             if occupied or new in found:
+                # Nobody has asked for an implied move.
                 if not move.implied:
                     blocked.append((text, new))
                 continue
             item = found.pop(text)
+            # In a chain of moves, state knows the first address only.
             found[new] = replace(item, address=new, previous_address=item.previous_address or text)
             del of_resource[config_address(text)][text]
             of_resource.setdefault(config_address(new), {})[new] = None
@@ -391,6 +394,7 @@ def carry_out_moves(state: State, moved: Iterable[tuple[str, str]]) -> None:
         while source in pending and source not in chain:
             chain[source] = None
             source = pending[source]
+        # The last of a chain moves first, as `move` refuses an address that holds something.
         for source in reversed(chain):
             state.move(source, pending.pop(source))
 

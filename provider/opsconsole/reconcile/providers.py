@@ -159,6 +159,7 @@ class Providers:
         """Let go of every connection."""
         for lifecycle in self.opened.values():
             await lifecycle.close()
+            # `calls` counts them after the end, too.
             self._closed.update(lifecycle.client.calls)
         self.opened.clear()
 

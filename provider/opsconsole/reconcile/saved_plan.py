@@ -70,6 +70,7 @@ class SavedPlan:
         state: The state file that the user named, or empty.
     """
 
+    # An error must not quote the input, which may hold secrets.
     __pydantic_config__: ClassVar = {"extra": "forbid", "hide_input_in_errors": True}
 
     plan: Plan
@@ -158,9 +159,10 @@ def _adapter() -> TypeAdapter[SavedPlan]:
 
 
 def _unpack(data: bytes) -> bytes:
-    """Decompress, up to a bound: a few bytes may stand for gigabytes."""
+    """Decompress, up to `MAX_BYTES`; ValueError: there is more, or it is damaged."""
     packed = zlib.decompressobj()
     try:
+        # A few bytes may stand for gigabytes.
         text = packed.decompress(data, MAX_BYTES)
     except zlib.error as problem:
         raise ValueError(str(problem)) from problem
@@ -250,6 +252,7 @@ def save_plan(path: Path, workspace: Workspace, plan: Plan, state_path: Path | N
         workspace.state.digest(),
         str(state_path.absolute()) if state_path is not None else "",
     )
+    # A literal outside of the provider blocks, such as one in `locals`, was not taken out.
     if any(secret in text for secret in secrets for text in files.values()):
         raise UserError(
             "The plan cannot be saved: the program holds a credential of the provider as a "
@@ -300,6 +303,7 @@ def reopen(
             program,
             directory=Path(saved.root),
             environment=environ,
+            # Last, so that no -var-file changes a value that the plan holds.
             arguments=[*arguments, ("var-file", str(values))],
         )
     return program, variables
@@ -444,6 +448,7 @@ def _difference(item: PriorInstance) -> str:
     if item.value is None:
         return f"{item.address} is gone"
     definition = RESOURCES[item.type_name]
+    # Any write may change volatile values, and local ones are not on the console.
     names = [a.name for a in definition if not a.volatile and not a.local]
     changed = changed_fields(item.before, item.value, names)
     return f"{item.address}: {', '.join(changed)}" if changed else ""

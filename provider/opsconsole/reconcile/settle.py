@@ -60,7 +60,7 @@ async def settle_unknown(session: StateSession, providers: Providers) -> list[Di
 
 
 async def _settle_calls(session: StateSession, providers: Providers) -> list[Diagnostic]:
-    """Settle calls that earlier runs left; state is durable before a call leaves the list."""
+    """Settle calls that earlier runs left."""
     calls = [call for call in session.unresolved if call.id]
     if not calls:
         return []
@@ -76,6 +76,7 @@ async def _settle_calls(session: StateSession, providers: Providers) -> list[Dia
     for create, found in [pair async for pair in _ask_console(session, providers, lost)]:
         diagnostics += _keep_settled(session, create, found)
     providers.check_stopped()
+    # Until state is durable, the list of calls is all that knows of their outcomes.
     session.record()
     await session.checkpoint()
     session.mark_resolved(call.id for call in (*creates, *settled))
@@ -136,6 +137,7 @@ def _of_call(call: Intent) -> _Lost:
 
 def _of_state(item: PriorInstance) -> _Lost:
     remembered = PrivateState.decode(item.held.private).extra
+    # The id is a sentinel, which no console knows.
     planned = {name: value for name, value in item.before.items() if name != "id"}
     arrives = may_still_arrive(remembered.get(SENT))
     create = LostCreate(planned, item.address, dry_run_status_of(remembered), arrives)
@@ -224,6 +226,7 @@ def _keep_settled(session: StateSession, lost: _Lost, found: SettledCreate) -> l
         where = f"It is {outcome.state['id']}, and in state from now on."
         diagnostics = [warning(f"{address} was created by {run}", where), *outcome.diagnostics]
     elif call is None:
+        # Still not known: state holds it already, under its sentinel.
         return []
     else:
         planned, definition = lost.create.planned, RESOURCES[lost.kind[1]]
@@ -252,6 +255,8 @@ async def _settle_writes(
     known = read_prior(session.state)
     known |= read_deposed(session.state, known)
     identities = {item.address: providers.identity_of(item) for item in known.values()}
+    # By the object: after a replacement that creates first, the address of the call holds the new
+    # object.
     by_identity = {identity: address for address, identity in identities.items()}
     deletes: dict[str, Intent] = {}
     for call in calls:
@@ -262,6 +267,7 @@ async def _settle_writes(
         if _verb(call) == "delete" and address is not None:
             deletes[address] = call
     leaving = [known[address] for address in deletes]
+    # A deletion that took place has archived what the object owned, too.
     going = Cascade.of(leaving, known.values(), providers.console_holding).going
     wanted = [item for item in known.values() if identities[item.address] in going]
     found = await refresh(wanted, providers.by_state_address(wanted))
@@ -276,6 +282,7 @@ async def _settle_writes(
     }
     there = [address for address in deletes if address not in unread and address not in gone]
     updated = [call.address for call in calls if _verb(call) == "update"]
+    # What could not be read stays in the list, for a later run.
     kept = {deletes[address].id for address in unread}
     settled = [call for call in calls if call.id not in kept]
     along = sum(address not in deletes for address in gone)

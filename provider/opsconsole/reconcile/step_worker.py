@@ -215,6 +215,8 @@ class StepWorker:
 
         A step whose plan held unknown values is planned again.
         """
+        # Values that the plan left unknown are known by now, and may be wrong or ask for a
+        # replacement that the plan did not show.
         open_steps = {
             index: self.config_of(step)
             for index, step in enumerate(steps)
@@ -243,6 +245,7 @@ class StepWorker:
         change, state = step.change, self.session.state
         address, deposed = instance_and_key(change.address)
         if step.kind is StepKind.DELETE:
+            # A replacement that creates first has put the old object aside.
             deposed = deposed or self.deposed.get(address, "")
             if outcome.state is None:
                 state.remove(address, deposed)
@@ -266,6 +269,7 @@ class StepWorker:
         ):
             self.deposed[change.address] = state.depose(change.address)
         self.values[change.address] = outcome.state
+        # As in core, the next plan replaces an object whose creation failed.
         tainted = outcome.failed and step.kind is StepKind.CREATE
         state.put(change.address, self._object(step, outcome, tainted=tainted))
 

@@ -89,7 +89,8 @@ class Walk:
             UserError: something in it cannot be evaluated.
         """
         blocks = self.evaluator.program.blocks
-        # The blocks that create before they destroy, and what these depend on.
+        # As in core, what such a block depends on is created first, too: else the two replacements
+        # would wait for each other.
         own = [a for a, block in blocks.items() if block.lifecycle.create_before_destroy]
         self._create_first = frozenset(own).union(*map(self.graph.ancestors, own))
         for level in levels(self.graph, blocks):
@@ -123,6 +124,7 @@ class Walk:
     def _input(self, instance: Instance) -> PlanInput | None:
         address = instance.address
         item = self.known.get(address)
+        # A plan for it might create the object a second time.
         if item is not None and item.unsettled:
             self.changes[address] = left_alone(item)
             return None
@@ -236,6 +238,8 @@ class Walk:
         going = [self.known[c.address] for c in self.changes.values() if deletes_owner(c)]
         owners = (item for item in also if item.type_name in owning_types())
         moving = {change.address for change in self.changes.values() if moves_away(change)}
+        # Owners that are no longer declared are removed after the walk, and what they own is
+        # planned in it.
         leaving = [*going, *self._orphaned_owners(), *owners]
         console_holding = self.providers.console_holding
         return Cascade.of(leaving, self.known.values(), console_holding, moving)
@@ -257,6 +261,7 @@ class Walk:
         A `removed` block decides; where there is none, what OpenTofu noted in state of
         `lifecycle { destroy = false }`.
         """
+        # This is asked of every owner in state, and most programs need no address taken apart.
         if not self._destroys and not item.held.skip_destroy:
             return False
         own = instance_of(item.address)
@@ -284,6 +289,7 @@ class Walk:
         if unknown_names(values):
             self._put_off(block, address, values, "read_because_config_unknown")
             return
+        # As in core: a change in this plan may change what the data source shows.
         if any(map(self._is_pending, named_resources(block))):
             self._put_off(block, address, values, "read_because_dependency_pending")
             return

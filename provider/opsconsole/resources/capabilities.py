@@ -64,6 +64,7 @@ def _capability(definition: ResourceDefinition, step: str, settings: Settings) -
             note = f"extra_endpoints.{way.operation}"
             return Capability(name, step, Reach.FULL, named, False, note)
         if not way.operation:
+            # A creation without an operation adopts what is there.
             reach = Reach.PARTIAL if step == "create" else Reach.NONE
             return Capability(name, step, reach, "", True, way.note, tuple(lifts))
         operation = OPERATIONS[way.operation]

@@ -60,6 +60,7 @@ def missing(
     along = f", with those of its {' and '.join(below)} that state holds" if below else ""
     detail = f"{how} It is removed from state{along}."
     if documented_for(definition, "create") is None:
+        # A declaration names the object by one of the two.
         keys = (request.prior.get(name) for name in ("key", "id"))
         steps.session.gone_adopted |= dict.fromkeys(map(str, filter(None, keys)), request.prior)
     else:
@@ -137,6 +138,7 @@ def not_permitted(
         Forbidden: It is being imported: state must not hold what nothing has shown.
     """
     known = (name for name, value in request.prior.items() if value is not None)
+    # An object that is being imported has no more than its ids.
     if not request.private and {"id", "agent_id", "plugin_id"}.issuperset(known):
         raise problem
     return refused_read(steps, request, reason, problem)

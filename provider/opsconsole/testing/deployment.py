@@ -102,6 +102,7 @@ class Deployment:
 
     def destroy(self) -> Deployment:
         """Destroy everything in state; return this."""
+        # Where a test has removed objects on the console, the guard would demand to be forced.
         self._run("destroy", "-auto-approve", "-force")
         return self
 
@@ -124,6 +125,7 @@ class Deployment:
 
 @contextlib.contextmanager
 def _environment_of(variables: Mapping[str, str]) -> Iterator[None]:
+    # The command reads its settings from the environment of this process.
     before = dict(os.environ)
     for name in before:
         if name.startswith(_NOT_PASSED_ON):

@@ -33,6 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def _opsconsole_running() -> Iterator[Callable[[str], Emulator]]:
     """Consoles by profile, started when first asked for and kept."""
+    # pytest loads this plugin in every run, and most tests use no emulator.
     from opsconsole.emulator import profiles, serve
 
     with contextlib.ExitStack() as stack:
@@ -62,5 +63,6 @@ def opsconsole_emulator(
     if len(names) != 1:
         pytest.fail(f'{_MARKER} takes one name: {_MARKER}("strict")', pytrace=False)
     console = _opsconsole_running(names[0])
+    # The tests of a session share a console, in which the one before may have left objects.
     console.reset()
     return console

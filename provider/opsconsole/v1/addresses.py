@@ -54,6 +54,7 @@ def base_address(text: str | None, *, allow_http: bool) -> str:
             "No base address of the console is set.",
             f"Set base_url in the provider's configuration, or OPSCONSOLE_BASE_URL. {_EXAMPLE}",
         )
+    # `urlsplit` would silently drop some of these.
     if re.search(r"[\s\x00-\x1f\x7f\\]", text):
         _wrong("base_url holds a space, a backslash or a control character.", _EXAMPLE)
     if "svc_ak_" in text:
@@ -64,6 +65,7 @@ def base_address(text: str | None, *, allow_http: bool) -> str:
     parts = _split(text)
     if parts.username is not None or parts.password is not None:
         _wrong("base_url holds a user name or password.", "Credentials go into api_key.")
+    # A query or a fragment may hold a secret.
     shown = f'base_url "{re.split("[?#]", text)[0]}"'
     if parts.scheme not in ("http", "https"):
         if "://" not in text:

@@ -327,6 +327,7 @@ class Client:
             self.calls[operation.name] += 1
             sending = transport.send(operation.method, url, content_type, content, turn)
             request = asyncio.create_task(sending)
+            # `wait_for` would cancel the request, which the console may be carrying out.
             await asyncio.wait((request,), timeout=limit)
             if not request.done():
                 raise OutOfTime(
@@ -435,5 +436,6 @@ def _encode_body(body: Mapping[str, Any] | None, csv: str | None) -> tuple[str, 
         return "text/csv", csv.encode()
     if body is None:
         return "", None
+    # Unescaped, so that `encode` refuses half a character, which escaped would be sent.
     content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return "application/json", content.encode()

@@ -104,11 +104,12 @@ class Operation:
 def can_be_id(value: object) -> bool:
     """Return whether a value can be an id, and so one segment of a path.
 
-    It cannot if it is not text, empty, a dot segment (which paths resolve away), too long for an
-    address, or holds half a character.
+    It cannot if it is not text, empty, a dot segment, too long for an address, or holds half a
+    character.
     """
     if not isinstance(value, str) or not 0 < len(value) <= MOST_ID_CHARACTERS:
         return False
+    # Dot segments are resolved away in a path, which then leads elsewhere.
     return value not in (".", "..") and (value.isascii() or _HALVES.search(value) is None)
 
 

@@ -149,6 +149,7 @@ class Turn:
         if not self._held:
             await self._large.acquire()
             self._held = True
+            # The caller has gone while this waited, and does not end the turn again.
             if not self.wanted:
                 self.end()
 
@@ -252,6 +253,7 @@ class Limiter:
         """Let callers go that may; set a timer to call this again if only time is missing."""
         while self._callers:
             caller = self._callers[0]
+            # Its task was cancelled, and has not run since.
             if caller.admitted.done():
                 self._callers.popleft()
                 continue

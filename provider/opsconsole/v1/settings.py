@@ -149,6 +149,7 @@ class Settings:
 def _with_environment(values: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
     """Return `values`, with unset settings taken from the environment."""
     filled = {name: value for name, value in values.items() if value is not None and value != ""}
+    # A key in the environment beside a declared cookie would be one credential too many.
     has_credentials = not filled.keys().isdisjoint(_CREDENTIALS)
     for name, variable in ENVIRONMENT.items():
         text = environ.get(variable, "")
@@ -285,6 +286,7 @@ def tls_context(settings: Settings) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if settings.insecure_skip_verify:
+        # In this order: Python refuses CERT_NONE while host names are checked.
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     if settings.ca_file is not None:

@@ -114,6 +114,7 @@ class Transport:
             headers = httpx.Headers(headers)
             headers["Content-Type"] = content_type
             if len(content) > _SENT_AT_ONCE:
+                # Without it httpx would send the pieces in chunked coding.
                 headers["Content-Length"] = str(len(content))
                 return httpx.Request(
                     method,

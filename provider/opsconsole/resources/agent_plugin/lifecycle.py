@@ -101,6 +101,7 @@ async def _listed_after(
     try:
         listing = await session.plugins(agent_id)
     except NotFound:
+        # Where there is no agent, nothing is attached to it.
         return False
     except ConsoleError:
         return None
@@ -212,6 +213,7 @@ class AgentPluginLifecycle(SingleCreation):
             async with self._attaching.setdefault(agent_id, _Attaching()) as attaching:
                 outcome = await self.try_create(request)
                 if outcome.state is not None:
+                    # Once it is in state, a run that ends before the list is read does not lose it.
                     bare = outcome._replace(state=self._bare(outcome.state))
                     await report([(request, bare)], last=False)
             await attaching.ended.wait()

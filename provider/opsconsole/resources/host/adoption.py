@@ -42,6 +42,7 @@ async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
             await steps.session.before_write("update", [row.request])
             answer = await update_once(steps, "host_update", host_id, changes)
         diagnostics = (*diagnostics, _warn_adopted(name, list(changes), known=bool(held)))
+        # The deletion of a former declaration of this host must not delete it any more.
         steps.session.adopted_hosts.add(host_id)
         return outcome_of_answer(steps, row, host_id, answer, diagnostics)
     except Stopped as problem:

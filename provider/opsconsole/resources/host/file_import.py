@@ -198,6 +198,7 @@ class FileImport:
                 self._take(rows, start, judged)
                 self.imported_all_the_same = self.imported_all_the_same or not judged.dry_run
                 return
+            # If the answer of the import is lost, a later dry run is compared with these.
             before = verdicts(judged, len(rows.names))
             done = await rows.send(console, dry_run=False)
             if done.dry_run:
@@ -229,6 +230,7 @@ class FileImport:
         """Find the outcome of rows whose import was not answered, by another dry run."""
         unknown = RowVerdict(False, False, "unknown", error=str(problem))
         created = await self._find_created(rows, before)
+        # No answer has counted these.
         self.counts["created"] += len(created)
         self._report(rows, start, [created.get(index, unknown) for index in range(len(rows.names))])
 

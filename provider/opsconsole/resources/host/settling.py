@@ -78,6 +78,7 @@ def _which_exist(
         # The witnesses have verdicts too, behind those of the rows.
         pairs = zip(lost, judged, strict=False)
         return [verdict.created and verdict.id is not None for _, verdict in pairs]
+    # An id that several rows share, or that state holds, proves none of them.
     ids = Counter(verdict.id for verdict in judged)
     others = {None, *(item.get("id") for item in existing)}
     return [

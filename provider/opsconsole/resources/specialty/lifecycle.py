@@ -127,6 +127,7 @@ class SpecialtyLifecycle(SingleCreation):
 
     async def _create(self, request: CreateRequest) -> Outcome:
         config, planned = request.config, request.planned
+        # Since the plan, the specialty may have been deleted, or its key have gone to another one.
         found = await find_specialty(self.session, config)
         if isinstance(found, Diagnostic):
             if self._creates(config, found):
