@@ -13,6 +13,8 @@ SEEDS = [
     (600977, ["step 2.2", "step 2.1"]),
     # A journal held a change of a host that another run had replaced since: no command went on.
     (709155, ["step 2.1", "agent-10", "agent-9"]),
+    # The answer to a detach, from before the agent moved to another host, went into the state last.
+    (5001772, []),
 ]
 
 

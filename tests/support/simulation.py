@@ -150,6 +150,7 @@ _SWITCHES = {
 
 
 _EXISTS = re.compile(r"It exists (?:already|now) as (hst_\w+): .*\n.* with (\S+)$", re.M)
+_MAY_EXIST = re.compile(r"Import it if it exists\.\n.* with (\S+)$", re.M)
 _UNKNOWN = re.compile(r"It is not known whether (\S+) was created")
 _ENDINGS = [
     re.compile(rf"^\S+(?: \(deposed \w+\))?: (?:{ending})", re.M)
@@ -820,15 +821,20 @@ class World:
             self.run("import", address, found)
         if "leave create_before_destroy out" in text:
             self.declared.destroy_first()
+        for address in _MAY_EXIST.findall(text):
+            self._import_by_name(address, self.declared.name_of(address))
         for address, item in self.instances():
-            if not is_sentinel(item["id"]):
-                continue
-            self.run("state", "rm", address)
-            table = self.store.hosts if "_host." in address else self.store.agents
-            rows = [row for row in table if row.get("name") == item["name"]]
-            living = [row["id"] for row in rows if row.get("status") != "archived"]
-            if living and self.declared.has(address):
-                self.run("import", address, living[-1])
+            if is_sentinel(item["id"]):
+                self.run("state", "rm", address)
+                self._import_by_name(address, item["name"])
+
+    def _import_by_name(self, address: str, name: str) -> None:
+        """Import the declared object that the console has by a name, if there is one."""
+        table = self.store.hosts if "_host." in address else self.store.agents
+        rows = [row for row in table if row.get("name") == name]
+        living = [row["id"] for row in rows if row.get("status") != "archived"]
+        if living and self.declared.has(address):
+            self.run("import", address, living[-1])
 
     def _state(self) -> bytes:
         if self.place is not None and self.working_folder == self.folder:

@@ -100,9 +100,12 @@ class BaseLifecycle(ABC):
     async def update(self, request: UpdateRequest) -> Outcome:
         """Update a resource in place."""
         try:
-            return await self._update(request)
+            outcome = await self._update(request)
         except Exception as problem:
             return self.failed_outcome("update", request, problem)
+        # The outcome is newer than the answer to any write of another resource before it.
+        self.session.answered_beside.pop((self.definition.type_name, request.prior["id"]), None)
+        return outcome
 
     async def delete(self, request: DeleteRequest) -> Outcome:
         """Delete a resource, or let it leave management."""

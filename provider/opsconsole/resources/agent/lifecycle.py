@@ -121,6 +121,9 @@ class AgentLifecycle(SingleCreation):
         kept = Outcome(request.prior, request.private)
         if not all(answer.get(name, "shown") for name in ("host_id", "specialty_id")):
             return kept
+        # An update that was under way together with that write may have come after it.
+        if str(answer.get("updated_at") or "") < str(request.prior.get("updated_at") or ""):
+            return kept
         try:
             outcome = super().take_answer(request, _agent_fields(answer))
         except UnexpectedAnswer:
