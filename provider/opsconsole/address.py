@@ -1,6 +1,6 @@
-"""The provider's address as Terraform and OpenTofu know it: in mirrors, in state, in programs.
+"""The address of the provider in mirrors, states and programs of Terraform and OpenTofu.
 
-The only place where a host name of theirs is written.
+No other module spells out a registry's host name.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ SOURCE = "opsconsole/opsconsole"
 """Namespace and type: the `source` of a `required_providers` entry."""
 
 TERRAFORM_HOST = "registry.terraform.io"
-"""The host that Terraform reads into a source that names none."""
+"""The host that Terraform assumes for a source without one."""
 
 OPENTOFU_HOST = "registry.opentofu.org"
-"""The host that OpenTofu reads into a source that names none."""
+"""The host that OpenTofu assumes for a source without one."""
 
 DEFAULT_HOSTS = (TERRAFORM_HOST, OPENTOFU_HOST)
 

@@ -1,4 +1,4 @@
-"""What one literal string or number may be, and how a value that breaks it is explained. Pure.
+"""Bounds of literal strings and numbers, and the explanation of values that break them. Pure.
 
 The definitions state the bounds and check declarations by them; the constructs check them while a
 program runs. Only bounds that the API document attributes to a field are stated.
@@ -27,7 +27,7 @@ class Broken(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """Bounds of one attribute, all inclusive; None or empty: unbounded.
+    """Bounds of one attribute, all inclusive; None or empty means unbounded.
 
     Attributes:
         whole: A number must have no fraction.
@@ -44,7 +44,7 @@ class Bounds(NamedTuple):
     whole: bool = False
 
     def check(self, value: Any) -> Broken | None:
-        """Say how a literal string or number breaks the bounds, or None."""
+        """Return how a literal string or number breaks the bounds, or None."""
         if isinstance(value, str):
             return self._text(value)
         if isinstance(value, int | float) and not isinstance(value, bool):

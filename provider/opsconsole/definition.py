@@ -1,9 +1,8 @@
-"""The vocabulary of definitions: the parts of an attribute, a resource and a data source, and how
-a definition judges a declaration.
+"""Definitions of attributes, resources and data sources, and their checks of declarations.
 
 A definition is data about a resource. The Terraform schema, request bodies, both engines' diffs,
-the order of apply, the constructs and the reference pages are all read from it. No I/O here, and
-no resource either: those are in `resources`.
+the order of apply, the constructs and the reference pages are all read from it. This module does no
+I/O and defines no resource; the resources are in `resources`.
 """
 
 from __future__ import annotations
@@ -54,13 +53,13 @@ class Kind(Enum):
 
 
 class Notation(Enum):
-    """The notation of a text that the document does not bound: another text is a warning."""
+    """The expected notation of a text. The document sets no bound, so another text is a warning."""
 
     ADDRESS = "an IP address"
     SUBNET = "a subnet"
 
     def fits(self, text: str) -> bool:
-        """Return whether a text is written so."""
+        """Return whether a text has this notation."""
         try:
             if self is Notation.ADDRESS:
                 ipaddress.ip_address(text)
@@ -96,22 +95,21 @@ class Attribute:
         needed_to_create: Must be set for an object to be created. The schema does not demand it:
             an object that is imported may lack it.
         optional: May be set in the configuration.
-        computed: The console may supply it. With `optional`: it does where the user sets none.
+        computed: The console may supply it. With `optional`, it does so if the user sets none.
         sensitive: Never shown in plans.
         change: The effect of a changed declaration.
         lifted_by: The operation that turns `change` into `ChangeRule.UPDATE`.
-        local: Known to the provider only; never sent and never answered by the console.
+        local: Known to the provider only: never sent to the console, and never in an answer.
         creatable: Part of the create body (for a host: of an import row).
-        volatile: The console may change it on any write; a refresh that finds only such changes is
-            no difference. Planned unknown whenever an update is planned.
-        follows: Names whose change lets the console change this one too.
-        notation: What its texts are written as; another text is sent all the same, with a warning.
+        volatile: The console may change it on any write. A refresh that finds only such changes
+            shows no difference. Every planned update makes it unknown.
+        follows: Names of attributes whose change may make the console change this one too.
+        notation: The expected notation of its texts. Another text is sent with a warning.
         nullable: Null is a value of the API here, other than "absent".
         refers_to: Name of the resource whose `id` this holds.
         blocks_deletion: Whether the console refuses to delete what this refers to.
         attributes: The attributes of a nested object.
-        bounds: What one literal value of it, or one of its elements, may be, as far as the document
-            says.
+        bounds: Bounds of one literal value or element, as far as the document states them.
     """
 
     name: str
@@ -147,7 +145,7 @@ class Attribute:
         return self.computed and not self.settable
 
     def normalise(self, value: Value) -> Value:
-        """Return a value in the one form that comparison knows: a set is sorted."""
+        """Return a value in normal form for comparison; a set is sorted."""
         if self.kind is Kind.STRING_SET and isinstance(value, list):
             return normalise_set(value)
         return value
@@ -160,7 +158,7 @@ class Attribute:
         a warning.
 
         Args:
-            path: The path of the object that it belongs to.
+            path: The path of the object that holds the attribute.
         """
         if value is None or value is UNKNOWN:
             return
@@ -243,15 +241,15 @@ class Look:
 
 
 STEPS = ("create", "read", "update", "delete", "list")
-"""What can be done with a resource; `list` shows the objects that nothing manages too."""
+"""The steps of a resource; `list` shows unmanaged objects too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to take a step, which is there where its operation is documented or named.
+    """One way to take a step; available if its operation is documented or named by the operator.
 
     Attributes:
-        operation: The name of the operation (`v1.operations`). Empty: no call is made for it.
+        operation: The name of the operation (`v1.operations`); empty if no call is made.
         note: Its effect, or the substitute for it.
         whole: Whether it does all of the step.
         setting: The name and the value of the setting that allows it; empty: it is always allowed.
@@ -274,15 +272,14 @@ class ResourceDefinition(_Attributed):
         plural: How messages call several of them: `hosts`.
         description: What it is and what it means to declare it.
         label: Attribute whose value names one of them to a reader.
-        reported_as: Attributes of which reports show the first that has a value; empty: `label`.
+        reported_as: Attributes for reports, which show the first one with a value; empty: `label`.
         import_id: The form of its import id, for messages and pages.
-        ways: Each of `STEPS` to the ways to take it, the best first: the first that is there is
-            taken.
-        gone: Why reading may find one gone.
-        owner: The attribute that refers to the resource whose deletion deletes this one too; it is
-            read before this one. Empty: there is none.
-        recognised_by: The attribute on which a console may recognise an object that is there when
-            another is created; empty: there is none.
+        ways: Each of `STEPS` to the ways to take it, best first. The first available way is used.
+        gone: Why a read may find an object gone.
+        owner: The attribute that refers to the owner, whose deletion deletes this resource too. The
+            owner is read first. Empty if there is no owner.
+        recognised_by: The attribute by which a console may recognise an existing object in a
+            creation; empty if there is none.
         rules: Yields the problems of a declaration beyond the bounds of its attributes.
         look: How the graph of a program draws it.
     """
@@ -318,7 +315,7 @@ class ResourceDefinition(_Attributed):
         return tuple(attribute for attribute in self.attributes if attribute.refers_to)
 
     def deletion_policy(self, values: Attributes) -> str:
-        """Return the effect of removing an object; empty: there is no choice."""
+        """Return the deletion policy of an object, or an empty string if the resource has none."""
         policy = self.by_name.get("deletion_policy")
         # The first of the policies is the default.
         return "" if policy is None else values.get(policy.name) or policy.bounds.allowed[0]
@@ -328,9 +325,9 @@ class ResourceDefinition(_Attributed):
         return self.deletion_policy(values) == "abandon"
 
     def problems(self, config: Attributes) -> list[Diagnostic]:
-        """Return the problems of a declaration: by its attributes, and by its own rules.
+        """Return the problems of a declaration, found by its attributes and by its own rules.
 
-        Nothing is asked of the console.
+        This makes no call to the console.
         """
         found = [
             problem for item in self.settable for problem in item.problems(config.get(item.name))
@@ -392,7 +389,7 @@ def kept_locally(name: str, description: str, kind: Kind = Kind.STRING, **facts:
 
 
 def timestamps(what: str) -> tuple[Attribute, Attribute]:
-    """Define when the console made one of `what`, and when it changed it last."""
+    """Define the times of the creation and of the last change of one of `what`."""
     return (
         read_only("created_at", f"When the {what} was created, ISO 8601."),
         read_only("updated_at", f"When the {what} was last changed, ISO 8601.", volatile=True),

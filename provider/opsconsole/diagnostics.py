@@ -1,5 +1,6 @@
-"""Diagnostics: errors and warnings for the user, which are collected and returned, not thrown; and
-the paths of attributes.
+"""Diagnostics (errors and warnings for the user), and the paths of attributes.
+
+Diagnostics are collected and returned, not raised.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One message to the user: its words, and what programs ask of it.
+    """One error or warning for the user, in words and in facts for programs.
 
     Attributes:
         summary: The problem, on one line without a full stop.
-        detail: The observation, and the remedy; without the words of `cause`.
+        detail: The observation and the remedy, without the text of `cause`.
         path: The attribute at fault, or empty.
         cause: The error behind it, such as an answer of the console, where there is one.
         addresses: The resources that it is about, as far as the engine knows them.
@@ -44,11 +45,11 @@ class Diagnostic:
 
     @property
     def text(self) -> str:
-        """The detail and the words of the cause, for formats that have one place for both."""
+        """The detail and the text of the cause, for formats with one field for both."""
         return "\n".join(filter(None, (self.detail, self.cause.text if self.cause else "")))
 
     def about(self, address: str) -> Diagnostic:
-        """Return it with `address` as the resource that it is about, unless it names some."""
+        """Return this diagnostic as one about `address`, unless it already names resources."""
         if self.addresses or not address:
             return self
         return replace(self, addresses=(address,))
@@ -91,7 +92,7 @@ def diagnostics_of(problem: OpsconsoleError) -> tuple[Diagnostic, ...]:
 
 
 def are_temporary(diagnostics: Iterable[Diagnostic]) -> bool:
-    """Return whether there are errors, and all of them only say that the console was too busy."""
+    """Return whether there are errors and all of them report only that the console was too busy."""
     errors = [item for item in diagnostics if item.severity is Severity.ERROR]
     return bool(errors) and all(item.cause and item.cause.is_temporary for item in errors)
 

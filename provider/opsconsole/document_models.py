@@ -1,7 +1,8 @@
-"""What models of documents share that people and other programs write, and their errors in words.
+"""Common parts of the models of documents that people and other programs write.
 
-One model for each document: it reads, refuses, and describes the JSON Schema. This module imports
-pydantic, which the start of the provider, and what holds unknown or secret values, must not.
+Each document has one model, which reads and validates it and describes its JSON Schema. This module
+imports pydantic. The start of the provider, and code that holds unknown or secret values, must not
+import pydantic.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, Final
 from pydantic import BeforeValidator, ConfigDict, ValidationError
 
 STRICT: Final = ConfigDict(strict=True, extra="forbid", frozen=True)
-"""For what people write: no conversion of types, and unknown members are refused."""
+"""For documents that people write: types are not converted, and unknown members are refused."""
 
 _SHOWN: Final = 60
 _WORDS: Final = {

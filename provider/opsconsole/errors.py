@@ -61,10 +61,11 @@ class Cause:
     Attributes:
         kind: What kind of problem it is.
         message: The problem, without the operation, the request id and the remedy.
-        operation: The call that met it, `POST /api/v1/agents`; empty: none, or not known.
+        operation: The call that failed, such as `POST /api/v1/agents`; empty if there is none or it
+            is not known.
         answer: The error body of the console's answer, if any.
-        text: All of it as one paragraph. Empty where the diagnostic's detail holds it already.
-        status: The HTTP status of an answer without such a body.
+        text: The whole error as one paragraph; empty if the diagnostic's detail holds it already.
+        status: The HTTP status of an answer without an error body.
     """
 
     kind: ProblemKind
@@ -76,7 +77,7 @@ class Cause:
 
     @property
     def is_temporary(self) -> bool:
-        """Whether the console only was too busy (429, 503): the same call may succeed later."""
+        """Whether the console was only too busy (429, 503): the same call may succeed later."""
         return (self.answer.status if self.answer else self.status) in (429, 503)
 
     @property
@@ -93,7 +94,7 @@ class OpsconsoleError(Exception):
     """
 
     kind: ClassVar[ProblemKind] = ProblemKind.OTHER
-    """That of the class's name where there is one (`NotFound`: NOT_FOUND), else of its parent."""
+    """The kind named like the class (`NotFound`: NOT_FOUND), else the kind of the parent class."""
 
     def __init_subclass__(cls) -> None:
         name = re.sub("(?<=.)(?=[A-Z])", "_", cls.__name__).upper()
@@ -111,7 +112,7 @@ class OpsconsoleError(Exception):
 
     @property
     def is_temporary(self) -> bool:
-        """Whether nothing is wrong, and the same may succeed later."""
+        """Whether nothing is wrong, so that the same action may succeed later."""
         return self.cause.is_temporary
 
     def __str__(self) -> str:
@@ -176,7 +177,7 @@ class Problem:
 
     @property
     def texts(self) -> set[str]:
-        """The texts that the details hold, one by one or in a list: ids of objects among them."""
+        """The texts in the details, single or in lists, among them ids of objects."""
         found: set[str] = set()
         for value in self.details.values():
             listed = value if isinstance(value, list) else [value]
@@ -193,7 +194,7 @@ def _shorten(details: Mapping[str, Any]) -> str:
 
 
 _REFUSALS = frozenset({*range(400, 418), *range(421, 427), 428, 429, 431, 451}) - {408}
-"""By these statuses a request is refused, not carried out (RFC 9110, 15.5, and its additions).
+"""Statuses that refuse a request without carrying it out (RFC 9110, 15.5, and its additions).
 
 408, 499 and all 5xx may come from a gateway that did not wait for the console to end. The meaning
 of any other status is not known.
@@ -202,9 +203,9 @@ of any other status is not known.
 _ROUTING_REFUSALS = frozenset(
     {400, 401, 404, 405, 407, 411, 413, 414, 415, 417, 421, 426, 429, 431}
 )
-"""The refusals that a server which is not the console gives before it hands a request on.
+"""Refusals by a server in front of the console, before it forwards a request.
 
-A gateway may also inspect the console's answer and put its own 403, 409 or 451 in its place.
+A gateway may also inspect the console's answer and replace it with its own 403, 409 or 451.
 """
 
 
@@ -213,7 +214,7 @@ def had_no_effect(status: int, *, documented: bool) -> bool:
 
     Args:
         status: The HTTP status.
-        documented: Whether its body is the documented error, and so the console's own word.
+        documented: Whether its body is the documented error, and so comes from the console itself.
     """
     return status in (_REFUSALS if documented else _ROUTING_REFUSALS)
 
@@ -243,7 +244,7 @@ class BadRequest(ApiError):
 class Unauthorized(ApiError):
     """401: no credentials, or the key is invalid, revoked or expired.
 
-    `explained` is true on every one but the first of a process: no call was made for it.
+    `explained` is false only on the first one of a process. No call was made for the others.
     """
 
     explained: bool = False
@@ -290,9 +291,9 @@ class AnswerLost(ConsoleError):
 class UnexpectedAnswer(ConsoleError):
     """An answer of another shape than the document shows: status, content type and a beginning.
 
-    `status` is its HTTP status, where one was seen; `operation` the call, where the message is to
-    name it. `safe_to_repeat`: the call certainly had no effect.
-    `without_body`: the status is a success, and the body is empty.
+    `status` is the HTTP status, if one was seen. `operation` is the call, if the message is to name
+    it. `safe_to_repeat` means that the call certainly had no effect. `without_body` means that the
+    status is a success and the body is empty.
     """
 
     def __init__(
@@ -314,7 +315,7 @@ class UnexpectedAnswer(ConsoleError):
 
     @property
     def cause(self) -> Cause:
-        """The facts of this error, the operation apart from the problem."""
+        """The facts of this error, with the operation separate from the problem."""
         return Cause(
             self.kind, self._without_operation, self.operation, text=str(self), status=self.status
         )

@@ -1,7 +1,7 @@
-"""The signals that end a command: what each does outside of an event loop, and holding them back
-while something must not be cut off, such as closing a state.
+"""Handles the signals that end a command, and holds them back during a clean-up.
 
-Python raises KeyboardInterrupt between any two steps, and so in the middle of a clean-up.
+Python raises KeyboardInterrupt between any two steps, even in the middle of a clean-up such as
+closing a state.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _INSISTENT = 3
 
 @contextmanager
 def held_signals() -> Iterator[None]:
-    """Deliver a signal that comes within the block after it, once; the third is delivered at once.
+    """Hold back a signal until the end of the block, and deliver it once; the third comes at once.
 
     In any other thread than the main one, the block is run as it is.
     """
-    # Python lets the main thread alone get signals, and set their handlers.
+    # In Python, only the main thread gets signals and can set their handlers.
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -60,6 +60,6 @@ def end_on_signals() -> None:
 
 
 def ignore_further() -> None:
-    """Let no further interrupt disturb the end of a command that was interrupted."""
+    """Ignore further interrupts while an interrupted command ends."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)

@@ -1,7 +1,7 @@
-"""Where a journal of the native engine is, and which of them were left behind by a crash.
+"""Finds the journals of the native engine, and those that a crash left behind.
 
-Only names, the place of a state that `terraform init` noted, and a finder: both engines look here,
-and neither needs to know the content of a journal.
+Both engines use this module. It knows file names and the state location that `terraform init`
+recorded, not the content of a journal.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 JOURNAL_SUFFIX = ".opsconsole-journal"
-"""Behind the state file's name: changes that may not be in state yet, and calls whose outcome
-nobody knows."""
+"""The suffix after a state file's name. A journal holds changes that may not be in state yet, and
+calls of unknown outcome."""
 
 _WORKSPACES = "terraform.tfstate.d"
 
@@ -25,13 +25,13 @@ def data_directory(directory: Path) -> Path:
 
 
 def noted_backend(directory: Path) -> tuple[str, dict[str, Any]] | None:
-    """Return the kind and the settings that `init` noted; None where it noted none."""
+    """Return the type and the settings of the backend that `init` recorded, or None."""
     try:
         noted = json.loads((data_directory(directory) / "terraform.tfstate").read_bytes())
         backend = noted["backend"]
         return str(backend["type"]), dict(backend.get("config") or {})
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        # Not initialised, or not by a Terraform that we know: then nothing is noted.
+        # The directory is not initialised, or not by a known Terraform, so nothing is recorded.
         return None
 
 
@@ -43,10 +43,10 @@ def journal_of(state: Path) -> Path:
 def unfolded_journals(directory: Path) -> list[Path]:
     """Return the journals in a working directory, or beside the state it uses.
 
-    Looked at are the directory, its workspaces, the place of a local backend that `terraform init`
-    noted, and the place where cdktf keeps the state of a stack (`terraform.STACK.tfstate` beside
-    `cdktf.json`). While one of them exists, state may lack objects of the console: nothing may be
-    planned by another engine before `opsconsole state fold` has added it to the state.
+    The search covers the directory, its workspaces, the local backend that `terraform init`
+    recorded, and the place where cdktf keeps the state of a stack (`terraform.STACK.tfstate` beside
+    `cdktf.json`). While a journal exists, state may lack objects of the console. No other engine
+    may plan before `opsconsole state fold` has added the journal to the state.
     """
     directory = Path(os.path.realpath(directory))
     pattern = f"*{JOURNAL_SUFFIX}"

@@ -1,6 +1,6 @@
-"""Files that people name: reading them, and the error where one cannot be read or written.
+"""Reads and writes files that people name, and explains failures.
 
-Pipes are read, devices that hold something are not. Nothing is read without a bound.
+Pipes are read. Devices are not, except the empty one. Every read has a size limit.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _REASONS: Final = {
     errno.ENOMEM: _NO_MEMORY,
     errno.EIO: ("the disk failed", "Check that disk, then run again."),
 }
-"""Number of an error: what it means to a user, and what helps."""
+"""Error number to its meaning for a user, and the remedy."""
 
 
 def check_no_device(descriptor: int) -> None:
-    """Check that an open file is not a device, except the empty one: some of them never end.
+    """Check that an open file is no device but the empty one, as some devices never end.
 
     Raises:
         OSError: It is one.
@@ -77,7 +77,7 @@ def write_whole(path: Path, text: str, mode: int | None = None) -> None:
     if path.is_symlink() or (path.exists() and not path.is_file()):
         path.write_text(text, "utf-8")
         return
-    # In the same directory: a file can take the place of another on its own file system only.
+    # The draft is in the same directory, as a file can replace another on one file system only.
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         draft.write_text(text, "utf-8")

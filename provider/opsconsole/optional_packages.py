@@ -1,4 +1,4 @@
-"""Which extra of this distribution brings a package that a plain installation leaves out.
+"""Finds the extra of this distribution that installs a missing package.
 
 Backends of a state name their own extras; the commands name the others through this module.
 """
@@ -14,7 +14,7 @@ _EXTRAS = {
     "prometheus": ("prometheus_client",),
     "terraform": ("cryptography", "google", "grpclib", "h2", "msgpack"),
 }
-"""Extra to the import packages that it brings, and that no other extra brings."""
+"""Extra to the import packages that only this extra installs."""
 
 
 def missing_package(error: ModuleNotFoundError) -> UserError | None:

@@ -29,7 +29,7 @@ def near_address(text: str, known: Iterable[str]) -> str:
     from difflib import SequenceMatcher
 
     def likeness(address: str) -> float:
-        # Type and name apart: addresses of one type are alike already by its length.
+        # Compare type and name separately: a long common type makes any two addresses similar.
         parts = zip(text.partition("."), address.partition("."), strict=True)
         return min(SequenceMatcher(None, *pair).ratio() for pair in parts)
 

@@ -1,6 +1,6 @@
-"""Text made safe to print, and as literals of Terraform's language. Pure.
+"""Escapes text for terminals and for literals of Terraform's language. Pure.
 
-Texts come from a console and from programs: nothing that steers a terminal passes unescaped.
+Texts come from consoles and programs, so every terminal control character is escaped.
 """
 
 from __future__ import annotations

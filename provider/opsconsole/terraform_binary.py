@@ -1,5 +1,6 @@
-"""Which real engine a folder belongs to, Terraform or OpenTofu, and where its program is: never the
-stand-in of this package. Starts nothing.
+"""Finds the real engine of a folder, Terraform or OpenTofu, and its program.
+
+The program is never the stand-in of this package. This module starts no process.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from opsconsole.address import OPENTOFU_HOST, TERRAFORM_HOST
 STANDIN = "opsconsole-terraform"
 """The console script that stands in for `terraform`."""
 FALLBACK = "OPSCONSOLE_TERRAFORM_FALLBACK"
-"""The variable that names the real one."""
+"""The variable that names the real program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Engine:
     Attributes:
         name: How messages call it.
         command: Its program.
-        host: The registry that it reads into the source of a provider that names none.
+        host: The registry that it assumes for a provider source without a host.
     """
 
     name: str
@@ -41,15 +42,15 @@ TERRAFORM: Final = Engine("Terraform", "terraform", TERRAFORM_HOST)
 OPENTOFU: Final = Engine("OpenTofu", "tofu", OPENTOFU_HOST)
 
 OF_OPENTOFU: Final = (".tofu", ".tofu.json")
-"""How the names of files end that OpenTofu alone reads."""
+"""Suffixes of the files that only OpenTofu reads."""
 
 
 def engine_of(folder: Path | None = None, environ: Mapping[str, str] = os.environ) -> Engine:
     """Return the engine of a folder, by default of the working directory.
 
-    The one that OPSCONSOLE_TERRAFORM_FALLBACK names; else the one that initialised the folder, by
-    the registry in its lock file; else OpenTofu, where a file is for OpenTofu or the local state
-    names its registry; else Terraform.
+    This is the engine that OPSCONSOLE_TERRAFORM_FALLBACK names, else the engine whose registry is
+    in the folder's lock file. Otherwise it is OpenTofu if a file is for OpenTofu or the local state
+    names its registry, else Terraform.
     """
     folder = Path.cwd() if folder is None else folder
     named = Path(environ.get(FALLBACK, "")).stem
@@ -70,7 +71,7 @@ def names_opentofu(state: bytes) -> bool:
 
 
 def _local_state(folder: Path) -> Path:
-    """Return where the state of a folder is if it is local, by the note of `init`."""
+    """Return the path of a folder's state if it is local, as `init` recorded it."""
     notes = folder / (os.environ.get("TF_DATA_DIR") or ".terraform")
     try:
         noted = json.loads(_read(notes / "terraform.tfstate"))["backend"]
@@ -91,7 +92,7 @@ def real_terraform(
 ) -> str | None:
     """Return the path of the real Terraform or OpenTofu, or None where there is none.
 
-    Where the variable OPSCONSOLE_TERRAFORM_FALLBACK is set, nothing but its program counts.
+    If the variable OPSCONSOLE_TERRAFORM_FALLBACK is set, only its program counts.
 
     Args:
         further: Names that come before the usual ones.
@@ -108,7 +109,7 @@ def real_terraform(
 
 
 def standin_in_place_of_terraform() -> str:
-    """Return how a shell calls the stand-in where there is no `terraform`; empty: there is one.
+    """Return the shell command of the stand-in if there is no `terraform`, else an empty string.
 
     cdktf and cdktn ask `terraform` for its version where an app declares a move.
     """
@@ -119,7 +120,7 @@ def standin_in_place_of_terraform() -> str:
 
 
 def _is_standin(path: str) -> bool:
-    """Return whether a program is the stand-in, also under another name by a link."""
+    """Return whether a program is the stand-in or a link to it."""
     if Path(path).resolve().name == STANDIN:
         return True
     own = shutil.which(STANDIN)

@@ -1,4 +1,4 @@
-"""Wire values: the values of attributes between an engine and the lifecycle; comparing them. Pure.
+"""Wire values, in which engines and lifecycles exchange attributes, and their comparison. Pure.
 
 A value is None (null), UNKNOWN, a str, int, bool, a list of values or a dict of values. Sets are
 lists, sorted and without duplicates. A resource's value is a dict with every attribute present.
@@ -88,7 +88,7 @@ def same(left: Value, right: Value) -> bool:
 def satisfies(kept: Value, asked: Value) -> bool:
     """Return whether `kept` is what `asked` asks for.
 
-    An object within a list asks for nothing where it holds null.
+    A null member of an object in a list asks for nothing.
     """
     if not isinstance(asked, list) or not isinstance(kept, list) or len(asked) != len(kept):
         return same(asked, kept)

@@ -1,5 +1,5 @@
-"""Adopting a console's objects: they are read, and written as a program that imports them.
+"""Adopts a console's objects: reads the objects, and writes a program that imports them.
 
-Nothing is written to the console. The form of a program is known to the modules that write one;
-`found` reads.
+Nothing is written to the console. `found` reads, and only the modules that write programs know
+their form.
 """

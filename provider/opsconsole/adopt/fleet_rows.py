@@ -1,4 +1,4 @@
-"""Hosts, agents and attachments as the rows of a fleet, where a row can say all of them."""
+"""Hosts, agents and attachments as the rows of a fleet, if a row can express them completely."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _OF_TOKENS: Final = re.compile(
     r"[$#]+(?=\{TfToken\[)|(?:[$%]+|(?<![-|\d.+$%]))-(?=[\d.]+e\+?\d{3}(?!\d))"
     r"|\A[SA](?=(?:tring|ny) Map Token Value\Z)"
 )
-"""What the forms of tokens in cdktf cannot do without: the signs before a key, the sign of a number
-near -1e298 (an id may hold 4e298), the first letter of two texts that stand for maps."""
+"""The indispensable parts of cdktf's tokens: the signs before a key, the sign of a number near
+-1e298 (an id may contain 4e298), and the first letter of two texts that stand for maps."""
 
 _OF_AGENT: Final = frozenset(
     {
@@ -31,13 +31,13 @@ _OF_AGENT: Final = frozenset(
         "specialty_id",
     }
 )
-"""Attributes of an agent that a row can say."""
+"""Attributes of an agent that a row can have."""
 
 
 def fleet_rows(items: Iterable[AdoptedObject]) -> list[Row]:
-    """Return the rows of a fleet; the items that a row declares get their places.
+    """Return the rows of a fleet; set the place of each item that a row declares.
 
-    Items that a row cannot say as they are stay statements.
+    Items that a row cannot express exactly stay statements.
     """
     hosts: list[Row] = []
     rows: dict[str, Row] = {}
@@ -49,7 +49,7 @@ def fleet_rows(items: Iterable[AdoptedObject]) -> list[Row]:
             hosts.append(rows[import_id])
             item.place = f'hosts["{item.name}"]'
         elif type_name == AGENT.type_name and _fits_agent(item):
-            # Owners come before what they own: the row of the host is made.
+            # Owners come before the objects that they own, so the host's row exists already.
             host = item.values["host_id"].item
             rows[import_id] = _agent_row(item)
             rows[host.found.import_id].setdefault("agents", []).append(rows[import_id])
@@ -67,7 +67,7 @@ def _fits_host(item: AdoptedObject) -> bool:
     plain = {name: value for name, value in item.values.items() if name != "jump_host_ids"}
     return (
         _is_plain(item, plain)
-        # A fleet takes a jump host by an id only where it has this prefix, else for a row.
+        # A fleet reads a jump host with this prefix as an id, and any other text as a row.
         and all(isinstance(one, ObjectReference) or one.startswith("hst_") for one in jumps)
         # A fleet marks the jump hosts among its rows.
         and not item.unmarked
@@ -76,7 +76,7 @@ def _fits_host(item: AdoptedObject) -> bool:
 
 def _fits_agent(item: AdoptedObject) -> bool:
     host, specialty = item.values.get("host_id"), item.values.get("specialty_id")
-    # A fleet takes texts with the prefix for ids of specialties, and all others for keys.
+    # A fleet reads texts with the prefix as ids of specialties, and all others as keys.
     by_key = isinstance(specialty, Lookup) and not specialty.key.startswith("spc_")
     by_id = isinstance(specialty, str) and specialty.startswith("spc_")
     plain = {name: value for name, value in item.values.items() if not name.endswith("_id")}
@@ -139,8 +139,9 @@ def _agent_row(item: AdoptedObject) -> Row:
 
 
 def literal(value: Any) -> Any:
-    """Return a value as a program's data says it: what Terraform would take for a template, or the
-    framework for a token, stays text.
+    """Return a value as data of a program.
+
+    Text that looks like a template of Terraform or a token of the framework stays text.
     """
     if isinstance(value, str):
         text, begin = "", 0

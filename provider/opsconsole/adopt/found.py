@@ -1,7 +1,7 @@
-"""The objects to adopt: which they are, and what reading them shows. Only reads.
+"""Finds and reads the objects to adopt, without any write.
 
-No documented operation lists hosts: for the hosts of a file, the verdicts of a dry run tell which
-of them exist.
+No documented operation lists hosts. For the hosts in a file, the verdicts of a dry run show which
+hosts exist.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class FoundObject:
 
     Attributes:
         import_id: The import id.
-        values: What reading showed; empty where it could not be read.
-        unread: Names of attributes that reading did not show.
-        reason: Why it could not be read; empty: it was.
+        values: The values that were read; empty if the object could not be read.
+        unread: Names of attributes that were not seen.
+        reason: Why the object could not be read; empty if it was read.
     """
 
     type_name: str
@@ -58,10 +58,10 @@ class FoundObject:
 
 @dataclass(frozen=True)
 class Findings:
-    """Everything that was looked at.
+    """The result of reading the objects.
 
     Attributes:
-        specialties: Key of each specialty that the console's search shows, by its id.
+        specialties: The key of each specialty in the console's search, by id.
         remarks: Sentences for the user, apart from the objects.
     """
 
@@ -74,18 +74,18 @@ def parse_object_id(text: str) -> Wanted:
     """Return the object that a user names: an import id, or `KIND=ID` where ids have no prefix.
 
     Raises:
-        UserError: The API document shows no such prefix, and there is no such kind.
+        UserError: The API document has no such prefix, and there is no such kind.
     """
     kind, equals, import_id = text.partition("=")
     kinds = {definition.name: name for name, definition in RESOURCES.items()}
-    # The prefixes below come from the document's examples, and a console may have others: the
-    # kind that a user names counts first.
+    # The prefixes below come from the document's examples, and a console may have others. So the
+    # kind that a user names has precedence.
     if equals and import_id and kind in kinds:
         return Wanted(kinds[kind], import_id)
     for definition in RESOURCES.values():
         prefixes = ("".join(found) for found in _PREFIX.findall(definition.import_id))
         if text.startswith(tuple(prefixes)):
-            # The id of an attachment begins with that of its agent.
+            # The id of an attachment begins with the id of its agent.
             is_attachment = definition is AGENT and "/" in text
             return Wanted((AGENT_PLUGIN if is_attachment else definition).type_name, text)
     forms = ", ".join(definition.import_id for definition in RESOURCES.values())
@@ -97,13 +97,13 @@ def parse_object_id(text: str) -> Wanted:
 
 
 async def list_ids(lifecycle: Lifecycle) -> tuple[list[Wanted], list[str]]:
-    """Return the objects that the console's list endpoints show, and remarks on the lists.
+    """Return the objects in the console's lists, and remarks on the lists.
 
     Raises:
-        UserError: No list endpoint is named, so nothing can be looked up.
+        UserError: No list endpoint is named, so nothing can be listed.
     """
     console = lifecycle.session.console
-    # A specialty is managed only where its id is given: it serves others too.
+    # A specialty is managed only if its id is given, because others use the specialty too.
     endpoints = {
         name: listing
         for name, definition in RESOURCES.items()
@@ -148,13 +148,13 @@ async def read_objects(lifecycle: Lifecycle, objects: Iterable[Wanted]) -> Findi
     """Read these objects, and the plugins of the agents among them.
 
     Raises:
-        UserError: Two of them, of different kinds, have one id.
+        UserError: Two objects of different kinds have the same id.
     """
     wanted: dict[str, list[str]] = {name: [] for name in RESOURCES}
     kinds: dict[str, str] = {}
     for type_name, import_id in dict.fromkeys(objects):
         title = RESOURCES[type_name].title
-        # A program is made by import id alone: one of the two would replace the other.
+        # A program is made by import id alone, so one of the two objects would replace the other.
         if (other := kinds.setdefault(import_id, title)) != title:
             raise UserError(
                 f"{import_id!r} is the id of two objects: {other} and {title}.",
@@ -194,7 +194,7 @@ async def _read(
     outcomes = await steps.read([request for _, request in begun])
     for (import_id, _), outcome in zip(begun, outcomes, strict=True):
         found[import_id] = _of(type_name, import_id, outcome)
-    # In the order of the request: those that could not be looked up are found before the others.
+    # Keep the order of the request. Objects that cannot be looked up are found before the others.
     return [found[import_id] for import_id in import_ids]
 
 
@@ -206,13 +206,13 @@ def _of(type_name: str, import_id: str, outcome: Outcome) -> FoundObject:
     if needed:
         reason = f"the console shows no {' and no '.join(needed)}, and a declaration needs it"
         return FoundObject(type_name, import_id, {}, reason=reason)
-    # What an agent's plugins are is read by itself: they are attachments.
+    # The plugins of an agent are read separately, as attachments.
     unread = tuple(name for name in outcome.unobserved if name != "plugin_ids")
     return FoundObject(type_name, import_id, values, unread)
 
 
 def _unread(type_name: str, import_id: str, outcome: Outcome) -> FoundObject:
-    # The details of these tell what becomes of state, which an adopted object is not in.
+    # The details of these diagnostics are about state, and an adopted object is not in state.
     if outcome.seen is Seen.GONE:
         reason = "; ".join(item.summary for item in outcome.diagnostics)
     else:
@@ -256,12 +256,12 @@ async def match_inventory(lifecycle: Lifecycle, rows: Rows) -> tuple[list[Wanted
 
     Raises:
         OpsconsoleError: The dry run could not be made.
-        UserError: The console may have imported a row all the same.
+        UserError: The console may have imported a row despite the dry run.
     """
     verdicts: list[ReportedRow] = []
     work = FileImport(lifecycle.session, True, False, verdicts.extend)
     await work.run(rows)
-    # Before any other problem: the user must look at the console, which may have changed.
+    # This comes before any other problem. The console may have changed, so the user must check it.
     if work.imported_all_the_same:
         made = ", ".join(row.id for row in verdicts if row.id) or "it names no id"
         raise UserError(

@@ -1,6 +1,6 @@
-"""Items as Terraform's own language: resources, and an import block for each.
+"""Items in Terraform's own language: resources, each with an import block.
 
-Characters that are not printable are escaped: they would change how the program reads.
+Characters that are not printable are escaped, because they would change how the program reads.
 """
 
 from __future__ import annotations

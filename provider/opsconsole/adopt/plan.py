@@ -27,7 +27,7 @@ class Lookup:
     """The id of a specialty that is looked up by its key.
 
     Attributes:
-        name: Its name in the program, which no object and no other lookup has.
+        name: Its name in the program, which is unique among objects and lookups.
     """
 
     key: str
@@ -35,7 +35,7 @@ class Lookup:
 
     @property
     def variable(self) -> str:
-        """The name of a variable for it, and of its data block in Terraform's language."""
+        """The name of its variable, and of its data block in Terraform's language."""
         return _variable(self.name)
 
 
@@ -44,12 +44,12 @@ class AdoptedObject:
     """One object as the program declares it.
 
     Attributes:
-        name: Its name in its address; valid in Python too, once `-` is `_`.
+        name: Its name in its address; also valid in Python after `-` is replaced by `_`.
         values: The declared values: literals, references, lists of either.
-        group: What it is shown under, or empty.
-        unmarked: Whether hosts are reached through it, and it is not declared as a jump host.
-        place: The expression for it in Python, where something else declares it, which
-            `fleet_rows` sets; or empty.
+        group: The object under which it is shown, or empty.
+        unmarked: Whether it is a jump host of other hosts without being declared as a jump host.
+        place: Its expression in Python, if something else declares it, else empty; set by
+            `fleet_rows`.
         comments: Its comments: attributes that are not declared, and why.
     """
 
@@ -63,7 +63,7 @@ class AdoptedObject:
 
     @property
     def variable(self) -> str:
-        """The name of a variable for it, or its place."""
+        """The name of its variable, or its place."""
         if self.place:
             return self.place
         name = _variable(self.name)
@@ -74,11 +74,11 @@ _VARIABLES: Final = ("annotations", "app", "hosts", "stack")
 """Variables of the Python program itself."""
 
 _CONSTRUCTS: Final = ("backend", "hosts", "opsconsole")
-"""Ids of what the Python program itself declares in its stack, and of what cdktf adds to it."""
+"""Ids that the Python program itself declares in its stack, and ids that cdktf adds."""
 
 
 def declare_objects(findings: Findings) -> list[AdoptedObject]:
-    """Return the declared objects, each after everything that it refers to."""
+    """Return the declared objects, each after all objects that it refers to."""
     readable = {item.import_id: item for item in findings.objects if not item.reason}
     variables = set(_CONSTRUCTS)
     names = _names(readable.values(), variables)
@@ -92,7 +92,7 @@ def declare_objects(findings: Findings) -> list[AdoptedObject]:
             name: value for name, value in _declare(found, made, lookups) if name not in refused
         }
         if import_id in jumps and values.get("is_jump_host") is False:
-            # A console may hold this contradiction; the constructs refuse to declare it.
+            # A console may have this contradiction, but the constructs refuse to declare it.
             del values["is_jump_host"]
         unmarked = import_id in jumps and values.get("is_jump_host") is not True
         group = _group(found, made)
@@ -114,7 +114,7 @@ def lookups_of(declared: Iterable[AdoptedObject]) -> list[Lookup]:
 
 
 def _order_by_ties(readable: Mapping[str, FoundObject]) -> Iterator[str]:
-    """Yield jump hosts before the hosts behind them, and owners before what they own."""
+    """Yield jump hosts before the hosts behind them, and owners before their objects."""
     kinds = {name: number for number, name in enumerate((SPECIALTY.type_name, *RESOURCES))}
     hosts = [one for one, item in readable.items() if item.type_name == HOST.type_name]
     ordered = sorted(readable, key=lambda one: kinds[readable[one].type_name])
@@ -136,7 +136,7 @@ def _jumps_first(readable: Mapping[str, FoundObject], hosts: Sequence[str]) -> I
         waiting = [start]
         while waiting:
             one = waiting[-1]
-            # Several hosts behind it may have put it on the stack.
+            # Several hosts behind the same jump host may have pushed it on the stack.
             if one in placed:
                 waiting.pop()
                 continue
@@ -173,11 +173,11 @@ def _declare(
 
 
 def _undeclarable_attributes(found: FoundObject) -> dict[str, str]:
-    """Return, by name, why attributes cannot be declared: no declaration may have their value."""
+    """Return why attributes cannot be declared, by name: their values are not valid."""
     definition = RESOURCES[found.type_name]
     settable = {item.name for item in definition.settable} - set(found.unread)
     problems = definition.problems({name: found.values.get(name) for name in settable})
-    # In reverse, so that the first problem of an attribute is the one that stays.
+    # The order is reversed, so that the first problem of an attribute is kept.
     return {
         str(item.path[0]): f"Not declared: {item.summary}. {item.detail}"
         for item in reversed(problems)
@@ -191,7 +191,7 @@ def _id(
     made: Mapping[str, AdoptedObject],
     lookups: Mapping[str, Lookup],
 ) -> Any:
-    """Return what stands for the id of an object of this kind; another kind may have the id too."""
+    """Return the expression for the id of an object of this kind; other kinds may share the id."""
     item = made.get(value)
     if item is not None and RESOURCES[item.found.type_name].name == kind:
         return ObjectReference(item)
@@ -221,7 +221,7 @@ def _names(readable: Iterable[FoundObject], variables: set[str]) -> dict[str, st
 def _lookups(
     readable: Mapping[str, FoundObject], specialties: Mapping[str, str], variables: set[str]
 ) -> dict[str, Lookup]:
-    """Return a lookup, by its id, of each specialty that is used and is not an object here."""
+    """Return lookups by id, for each specialty that is used but not among the objects."""
     used = {found.values.get("specialty_id") for found in readable.values()} - readable.keys()
     keys = {key: one for one, key in specialties.items() if one in used}
     return {
@@ -233,10 +233,10 @@ def _free_name(label: str, variables: set[str]) -> str:
     """Return a name after `label`, told apart by a number; its variable joins `variables`."""
     base = re.sub(r"[^A-Za-z0-9_-]+", "-", label).strip("-_")[:LONGEST_NAME].rstrip("-_")
     base = base or "object"
-    # It becomes a variable of Python too, and those cannot begin with a digit.
+    # The name also becomes a Python variable, which cannot begin with a digit.
     base = base if base[0].isalpha() else f"n-{base}"
     name, number = base, 1
-    # `Web-1` and `web_1` are two names, but one variable.
+    # `Web-1` and `web_1` are different names, but the same variable.
     while _variable(name) in variables:
         number += 1
         name = f"{base}-{number}"

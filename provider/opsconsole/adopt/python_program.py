@@ -32,7 +32,7 @@ def python_program(
         items: The declared objects.
         origin: The console's address, for the first line.
         framework: `cdktf` or `cdktn`.
-        rows: Name of the file of a fleet that declares the items with a place; empty: there is no
+        rows: The name of the fleet file that declares the items with a place; empty if there is no
             such file.
     """
     items = [item for item in items if not item.place]
@@ -100,7 +100,7 @@ def _variables(items: Sequence[AdoptedObject]) -> dict[str, str]:
 
 
 def _jumps(item: AdoptedObject) -> Sequence[AdoptedObject]:
-    """Return the jump hosts of a host, where `behind` declares them just as they are."""
+    """Return the jump hosts of a host, if `behind` declares them exactly."""
     jumps = item.values.get("jump_host_ids")
     if not isinstance(jumps, list) or not jumps:
         return ()
@@ -147,8 +147,8 @@ def _construct(item: AdoptedObject) -> tuple[str, list[str]]:
             own.append(f"credentials={_value(credentials)}")
         return f"{host.item.variable}.add_agent", [*own, *_keywords(values)]
     definition = RESOURCES[item.found.type_name]
-    # What must be given, and was never shown, is written as None.
-    # `values` comes twice: first to keep its order, then to win over None.
+    # Required attributes that were never seen are written as None.
+    # `values` comes twice: first for its order, then to override None.
     unseen = {attribute.name: None for attribute in definition if attribute.needed_to_create}
     return _class_of(item.found.type_name), [*arguments, *_keywords({**values, **unseen, **values})]
 

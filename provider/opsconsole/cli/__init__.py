@@ -1,1 +1,1 @@
-"""The command `opsconsole`: one module a subcommand, and what they alone share."""
+"""The command `opsconsole`: one module for each subcommand, and their shared modules."""

@@ -39,7 +39,7 @@ from opsconsole.v1.settings import Settings
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, and write the program; return the exit code."""
+    """Read the objects and write the program; return the exit code."""
     path = args.output or Path("adopted.tf" if args.hcl else "adopted.py")
     data = _rows_file(args, path)
     for file in (path, data):
@@ -96,7 +96,7 @@ def _rows_file(args: argparse.Namespace, path: Path) -> Path | None:
     """Return the file of rows that goes with a program, or None.
 
     Raises:
-        UserError: There is no place for one.
+        UserError: There is no place for the file.
     """
     if not args.fleet:
         return None
@@ -111,13 +111,15 @@ def _rows_file(args: argparse.Namespace, path: Path) -> Path | None:
 
 
 def _refuse_second_program(folder: Path, *, hcl: bool) -> None:
-    """Refuse a folder that holds a program of another form: commands there would change meaning.
+    """Refuse a folder that holds a program of another form.
+
+    Commands in that folder would change their meaning.
 
     Raises:
-        UserError: It holds one.
+        UserError: The folder holds such a program.
     """
     app = [folder / name for name in ("cdktf.json", "cdktf.out/manifest.json")]
-    # A cdktf.json goes on naming its program, also beside other Python files.
+    # A cdktf.json keeps naming its own program, even beside other Python files.
     files = [] if app[0].exists() else [*folder.glob("*.tf"), *folder.glob("*.tf.json"), app[1]]
     held = sorted(str(file) for file in (app if hcl else files) if file.exists())
     if held:
@@ -128,7 +130,7 @@ def _refuse_second_program(folder: Path, *, hcl: bool) -> None:
 
 
 def _next(args: argparse.Namespace, path: Path) -> str:
-    """Return what to do with the program, once the app of a Python program is described."""
+    """Return the next step for the user; write a missing cdktf.json for a Python program."""
     app = path.with_name("cdktf.json")
     if args.hcl:
         return f"{path} declares them: `{engine_of(path.parent).command} plan` shows the imports.\n"
@@ -163,7 +165,7 @@ async def _look(
         wanted = [one for one in dict.fromkeys(ids) if one not in managed]
         _announce(lifecycle, wanted)
         findings = await read_objects(lifecycle, wanted)
-        # Reading an agent finds its plugins too, and some of these may be managed.
+        # Reading an agent also finds its plugins, and some of the plugins may be managed.
         objects = [
             item for item in findings.objects if (item.type_name, item.import_id) not in managed
         ]
@@ -205,7 +207,8 @@ def _ids_of(path: Path) -> list[str]:
         raise UserError(f"{path} has no column `id`.", "Its first line names the columns.")
     ids = [row["id"].strip() for row in rows if row["id"] and row["id"].strip()]
     if not ids:
-        # No ids at all mean everything that the lists show, which this file does not ask for.
+        # Without any ids, everything in the lists would be adopted. This file does not ask for
+        # that.
         raise UserError(
             f"{path} names no ids.",
             "Fill its column `id`, or leave --ids out to adopt what the lists show.",
@@ -214,7 +217,7 @@ def _ids_of(path: Path) -> list[str]:
 
 
 def _managed_objects(args: argparse.Namespace) -> set[tuple[str, str]]:
-    """Return type and id of everything that the state here holds."""
+    """Return the type and the id of every object in the state of this program."""
     place = opening.has_program(args) or args.state or Path("terraform.tfstate").exists()
     if not place:
         return set()

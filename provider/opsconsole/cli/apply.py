@@ -1,5 +1,6 @@
-"""`opsconsole apply` and `destroy`: carry out a saved plan, or make one, show it and ask; show how
-it goes and how it ended.
+"""`opsconsole apply` and `destroy`: carry out a saved plan, or a new one after approval.
+
+Both show their progress and their outcome.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from opsconsole.reports import apply_text, messages
 from opsconsole.state import StateSession, open_state
 
 _SHOWN = 20
-"""How many steps that were not begun are listed."""
+"""The largest number of steps that are listed as not begun."""
 _FIXED = ("target", "replace", "refresh_only", "destroy", "preflight", "stack", "dir", "state")
 """The options that a saved plan fixes."""
 
@@ -73,7 +74,7 @@ def _apply_program(args: argparse.Namespace) -> int:
 
 
 def _apply_saved(args: argparse.Namespace) -> int:
-    """Carry out a saved plan, unless something moved since it was made."""
+    """Carry out a saved plan, unless something changed since the plan was made."""
     from opsconsole.reconcile.saved_plan import check_state, console_moved, read_plan, reopen
 
     given = [name for name in _FIXED if getattr(args, name)]
@@ -111,7 +112,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
 
 
 def _check_checksum(args: argparse.Namespace, plan: Plan) -> None:
-    """Refuse a plan of another checksum than the command line demands.
+    """Refuse a plan whose checksum differs from the one on the command line.
 
     Raises:
         UserError: The checksum differs.
@@ -133,7 +134,7 @@ class ApplyUI:
             events.emit_version()
 
     def show_plan(self, plan: Plan, title: str) -> Plan:
-        """Show a plan; return it with the guard's objection, if it has one."""
+        """Show a plan; return the plan, with the guard's objection if there is one."""
         objection = planning.guard_objection_to(self.args, plan)
         if objection is not None:
             plan = replace(plan, diagnostics=(*plan.diagnostics, objection))
@@ -159,10 +160,10 @@ class ApplyUI:
             planning.show_diagnostics(self.args, diagnostics)
 
     def ask_for_approval(self, plan: Plan) -> bool:
-        """Ask whether a plan may be carried out, where it changes anything and must be asked for.
+        """Ask for approval of a plan that changes something, if approval is needed.
 
         Raises:
-            UserError: Nothing may be asked.
+            UserError: The user cannot be asked.
         """
         if plan.empty or self.args.auto_approve:
             return True
@@ -215,7 +216,7 @@ class ApplyUI:
 
 
 def _question(plan: Plan) -> str:
-    # cdktf, cdktn and others wait for the first line of each, in these words.
+    # cdktf, cdktn and others wait for the first line of each question, word for word.
     remark = ""
     if plan.mode == "destroy":
         asked = "Do you really want to destroy all resources?"
@@ -270,7 +271,7 @@ def _apply_and_report(
     if applied.complete:
         return 0
     errors = [item for item in applied.diagnostics if has_error((item,))]
-    # After a 503 it is not known whether a write took effect; a 429 has none.
+    # After a 503, a write may have taken effect or not. After a 429, it has not.
     is_refused = bool(errors) and all(
         item.cause and item.cause.kind is ProblemKind.TOO_MANY_REQUESTS for item in errors
     )

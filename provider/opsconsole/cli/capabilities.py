@@ -1,4 +1,4 @@
-"""`opsconsole capabilities`: what can be done with each resource, and what would lift limits."""
+"""`opsconsole capabilities`: each resource's operations, and what would lift its limits."""
 
 from __future__ import annotations
 

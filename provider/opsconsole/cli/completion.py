@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> int:
             folder = "DIR" in str(action.metavar)
             vars(action)["complete"] = shtab.DIRECTORY if folder else shtab.FILE
         if isinstance(action, argparse._SubParsersAction):
-            # A shell shows one line of what describes a verb: its first sentence.
+            # A shell shows one line for a verb: the first sentence of its description.
             for verb in action.choices.values():
                 verb.description = (verb.description or "").partition(". ")[0].removesuffix(".")
     sys.stdout.write(shtab.complete(parser, shell=args.shell) + "\n")

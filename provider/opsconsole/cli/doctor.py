@@ -1,4 +1,4 @@
-"""`opsconsole doctor`: what would fail a run: this machine, the settings, the console."""
+"""`opsconsole doctor`: finds the problems of this machine, the settings and the console."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NOTE: Final = "note"
 WRONG: Final = "wrong"
 _SIGNS = {OK: ("✓", "green"), NOTE: ("!", "yellow"), WRONG: ("✗", "red")}
 _CLOCK = 60
-"""Seconds by which the clocks may differ: locks and certificates are judged by them."""
+"""Seconds by which the clocks may differ. Locks and certificates depend on the clocks."""
 _NAME_HOST_GET: Final = f"A host that cannot be read is unchecked.{HOST_GET}"
 
 
@@ -49,10 +49,10 @@ class CheckResult(NamedTuple):
 
     Attributes:
         check: The subject.
-        status: `ok`, `note` (a run may go well all the same) or `wrong`.
+        status: `ok`, `note` (a run may still succeed) or `wrong`.
         found: The finding, in a line.
-        remedy: The remedy, unless it is `ok`.
-        stack: The stack whose settings it is about, where an app has several.
+        remedy: The remedy, unless the status is `ok`.
+        stack: The stack whose settings were checked, if the app has several stacks.
     """
 
     check: str
@@ -179,8 +179,8 @@ def _mirror(*, needed: bool) -> CheckResult:
 async def _console(
     settings: Settings, host_id: str | None, agent_id: str | None
 ) -> list[CheckResult]:
-    """Search once, as a key without any right to write may do; then read a host and an agent."""
-    # Without host_get, a host is read by an empty update, which the client takes for a write.
+    """Search once, which needs no right to write; then read a host and an agent."""
+    # Without host_get, an empty update reads a host, and the client treats it as a write.
     async with Client(settings, read_only=host_id is None) as client:
         try:
             reply = await client.ask(OPERATIONS["specialty_search"])
@@ -205,7 +205,7 @@ async def _console(
 
 
 async def _host(console: Console, settings: Settings, host_id: str) -> CheckResult:
-    """Read a host as a refresh does, and name the fields that the answer leaves out."""
+    """Read a host as a refresh does, and name the fields that are missing from the answer."""
     session = Session(console, settings)
     operation = reading_operation(session)
     if operation is None:
@@ -250,7 +250,7 @@ def _key(status: int, problem: ConsoleError) -> CheckResult:
         found = f"not judged: there is no v1 API at this address: {problem.message}"
         return CheckResult("key", WRONG, found, "Check base_url.")
     if not isinstance(problem, ApiError):
-        # A proxy, a login page or another service, or an answer that the document does not show.
+        # The answer comes from a proxy, a login page or another service, or is not in the document.
         return CheckResult("key", WRONG, f"not judged: {problem.message}", problem.remedy)
     if status == 401:
         return CheckResult("key", WRONG, f"refused: {_words_of(problem)}", problem.remedy)

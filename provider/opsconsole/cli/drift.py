@@ -41,7 +41,8 @@ def run(args: argparse.Namespace) -> int:
     """Check, write the reports, and return the exit code.
 
     Raises:
-        UserError: A state, program or baseline cannot be found or read, or a file not be written.
+        UserError: A state, program or baseline cannot be found or read, or a file cannot be
+            written.
     """
     check_acceptance(args)
     if args.shard and args.since:
@@ -60,10 +61,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def run_merge(args: argparse.Namespace) -> int:
-    """Merge the reports of shards, write the one of all, and return the exit code.
+    """Merge the reports of all shards, write the merged report, and return the exit code.
 
     Raises:
-        UserError: A report cannot be read, or they are not the shards of one check.
+        UserError: A report cannot be read, or the reports are not the shards of one check.
     """
     from opsconsole.drift.merging import merge_reports
     from opsconsole.reports.drift_json import read_report
@@ -106,7 +107,7 @@ def _baseline(path: Path | None) -> Baseline:
 
 
 def check_acceptance(args: argparse.Namespace) -> None:
-    """Refuse what does not go with --accept, before anything is asked of the console.
+    """Refuse options that conflict with --accept, before any request to the console.
 
     Raises:
         UserError: --reason is missing, --until has passed, or --accept is missing.
@@ -163,7 +164,7 @@ def _stacks_to_check(args: argparse.Namespace) -> tuple[list[Stack], Sequence[Di
 
 
 def _find_programs(args: argparse.Namespace) -> list[Program]:
-    """Return the programs: named by --dir or --program, or found here where no state is named."""
+    """Return the programs from --dir and --program; without a named state, also from here."""
     if args.dir is not None:
         return _readable(lambda: load_directory(args.dir, resources))
     if args.program is None and args.places:
@@ -189,13 +190,13 @@ def _find_programs(args: argparse.Namespace) -> list[Program]:
 
 
 def _readable(load: Callable[[], Program]) -> list[Program]:
-    """Return what can be read of a program: its state may be checked whoever carries it out."""
+    """Return the readable part of a program, whichever engine applies the program."""
     program = readable_part(load)
     return [] if program is None else [program]
 
 
 def _of_program(args: argparse.Namespace, program: Program) -> Stack:
-    """Return the stack of a program; an error in its backend is reported when that is read."""
+    """Return the stack of a program; an error in its backend is reported when the state is read."""
     block, name = program.backend, program.stack or program.root.name
     settings = None if block is None else {block.type: block.settings}
     try:
@@ -212,7 +213,7 @@ def _with_program(args: argparse.Namespace, stack: Stack, program: Program) -> S
 
 
 def _distinct(stacks: Sequence[Stack]) -> list[Stack]:
-    """Give stacks of one name a number behind it."""
+    """Append a number to the names of stacks that share a name."""
     seen: dict[str, int] = {}
     found = []
     for stack in stacks:
@@ -255,7 +256,7 @@ def _programs_by_state_file(
 
 
 def _by_name(name: str, programs: Sequence[Program]) -> Program | None:
-    """Return the program of a state: the only one there is, or the stack of that name."""
+    """Return the program of a state: the only program, or the stack with that name."""
     if len(programs) == 1:
         return programs[0]
     return next((program for program in programs if program.stack == name), None)

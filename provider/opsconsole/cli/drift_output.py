@@ -1,4 +1,4 @@
-"""Where the report of `opsconsole drift` goes: formats to files and stdout, news to a webhook."""
+"""Where the report of `opsconsole drift` goes: to files, stdout and a webhook."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True)
 class Output:
-    """What becomes of a report.
+    """The outputs of a report.
 
     Attributes:
-        since: Whether it is compared with an earlier one.
-        earlier: That report; None: there is none yet.
-        notify: The URL of a webhook, a secret; empty: there is none.
+        since: Whether the report is compared with an earlier report.
+        earlier: The earlier report; None if there is none yet.
+        notify: The URL of a webhook, which is a secret; empty if there is no webhook.
         notify_format: The format of the notification.
     """
 
@@ -50,7 +50,7 @@ class Output:
         """Compare, write and notify; return the exit code. A notification never changes it.
 
         Raises:
-            UserError: A file cannot be written; the others are written all the same.
+            UserError: A file cannot be written. The other files are still written.
         """
         if self.since:
             report = compare(report, self.earlier)
@@ -70,11 +70,11 @@ class Output:
 
 
 def read_output(args: argparse.Namespace) -> Output:
-    """Read the options of output, and refuse before a check begins what cannot be done.
+    """Read the output options, and refuse invalid ones before a check begins.
 
     Raises:
-        UserError: Two formats go to one place, the earlier report is none, or the URL of the
-            webhook is none or comes without an earlier report.
+        UserError: Two formats go to one place, the earlier report is not a report, or the webhook's
+            URL is invalid or given without an earlier report.
         ModuleNotFoundError: A format needs an extra that is not installed.
     """
     targets = [

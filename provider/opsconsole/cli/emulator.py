@@ -71,7 +71,7 @@ def _serve(args: argparse.Namespace) -> None:
             timer.start()
         if args.exit_with_parent:
             threading.Thread(target=_wait_for_end_of_input, args=(stop,), daemon=True).start()
-        # The seed is there to stay: the collector need not look at it over and over.
+        # The seed stays in memory, so the garbage collector need not scan it again and again.
         gc.freeze()
         gc.set_threshold(20_000, 20, 100)
         base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -118,7 +118,7 @@ def _exports(args: argparse.Namespace, base_url: str) -> Iterator[str]:
 
 
 def _run_until_stopped(server: Server, listener: socket.socket) -> None:
-    # uvicorn raises the signal that stopped it once more when it is done.
+    # When uvicorn is done, it raises again the signal that stopped it.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with contextlib.suppress(KeyboardInterrupt):
@@ -136,7 +136,7 @@ def _read_switch(text: str) -> tuple[str, Any]:
 
 
 def _wait_for_end_of_input(stop: Callable[[], None]) -> None:
-    # stdin is a pipe of the parent, which closes however the parent ends.
+    # stdin is a pipe from the parent. It closes when the parent ends for any reason.
     while os.read(0, 4096):
         pass
     stop()

@@ -18,7 +18,7 @@ def emit(message: Message) -> None:
 
 
 def emit_version() -> None:
-    """Write whose messages these are, as the first of them."""
+    """Write the version message, which is the first message."""
     emit(messages.version(utc_now()))
 
 

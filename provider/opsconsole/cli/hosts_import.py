@@ -1,6 +1,6 @@
 """`opsconsole hosts import FILE`: the documented bulk import, with its verdict on every row.
 
-The values of rows are sent as they are in the file, after a dry run of the same rows; nothing is
+A dry run of the rows comes first. The values are sent exactly as they are in the file. Nothing is
 kept in state.
 """
 
@@ -39,7 +39,7 @@ from opsconsole.v1.settings import Settings
 
 _ON_ERROR: Final = ("stop", "continue")
 _ENVELOPE: Final = ("rows", "on_error", "dry_run")
-"""What the document shows of the JSON body of an import."""
+"""The documented members of the JSON body of an import."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         )
     if done.problem is not None:
         if done.judged and not args.dry_run:
-            # Some rows are imported: trying again is not the way.
+            # Some rows are imported already, so the import must not be retried.
             raise UserError(done.problem.message, done.problem.remedy) from done.problem
         raise done.problem
     return FAILED if done.failed else 0
@@ -93,15 +93,15 @@ async def _import_file(
 
 
 def read_rows(path: Path, on_error: str | None = None, parameter: str | None = None) -> Rows:
-    """Return the rows of a file, by the ending of its name.
+    """Return the rows of a file, whose format follows from its extension.
 
     Args:
         path: FILE.csv or FILE.json.
-        on_error: `stop` or `continue` after a row that fails; None: the console decides.
-        parameter: The query parameter that tells it so for CSV.
+        on_error: `stop` or `continue` after a row that fails; with None the console decides.
+        parameter: The query parameter that carries `on_error` for CSV.
 
     Raises:
-        UserError: It cannot be read, or holds no rows.
+        UserError: The file cannot be read, or has no rows.
     """
     try:
         # Excel begins a CSV file in UTF-8 with a byte order mark.
@@ -115,7 +115,7 @@ def read_rows(path: Path, on_error: str | None = None, parameter: str | None = N
 def parse_rows(
     path: Path, text: str, on_error: str | None = None, parameter: str | None = None
 ) -> Rows:
-    """Return the rows of the text of a file; as `read_rows`."""
+    """Return the rows in the text of a file, as `read_rows` does."""
     if path.suffix.lower() == ".csv":
         return _csv(path, text, on_error, parameter)
     return _json(path, text, on_error)
@@ -148,7 +148,7 @@ def _json(path: Path, text: str, on_error: str | None) -> JsonRows:
 
 
 def _outrank(path: Path, name: str, said: Any, given: Any) -> None:
-    """Say that an option outranks another value in the file."""
+    """Warn that an option overrides a different value in the file."""
     if None not in (said, given) and said != given:
         option = f"--{name.replace('_', '-')}={json.dumps(given)}".replace('"', "")
         sys.stderr.write(f"{path} says {name} {json.dumps(said)}; {option} outranks it.\n")
@@ -159,7 +159,7 @@ def _csv(path: Path, text: str, on_error: str | None, parameter: str | None) -> 
     cells: list[list[str]] = []
     try:
         for row in reader:
-            # A console may count an empty line or not: none is sent.
+            # Consoles may differ in counting empty lines, so no empty line is sent.
             if any(cell.strip() for cell in row):
                 cells.append(row)
                 if len(row) != len(cells[0]):

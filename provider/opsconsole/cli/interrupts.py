@@ -1,6 +1,6 @@
 """The event loop that commands run in; Ctrl-C, SIGTERM and SIGHUP end its work in good order.
 
-Once: requests in flight are finished. Twice: stop now.
+The first interrupt lets requests in flight finish. The second one stops at once.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from opsconsole.held_signals import SIGNALS
 Result = TypeVar("Result")
 
 _YOUNG = 50_000
-"""Objects between garbage collections: a plan makes millions that live as long as it does, and
-with Python's own threshold a tenth of the time is spent on looking at them again and again."""
+"""Objects between garbage collections. A plan makes millions of objects that live as long as the
+plan. With Python's own threshold, scanning them repeatedly would take a tenth of the time."""
 
 
 class Interrupts:
-    """The interrupts of one piece of work, and what each of them does.
+    """The interrupts of one piece of work, and their effects.
 
     Attributes:
-        count: Interrupts that came; a terminal that went away does not count.
+        count: The number of interrupts so far; a terminal that went away does not count.
         stopped: Whether the work was told to stop.
     """
 
     def __init__(self, promise: str) -> None:
-        """Know nothing to stop yet.
+        """Start without anything to stop.
 
         Args:
-            promise: How the work ends after the first one, for the message.
+            promise: How the work ends after the first interrupt, for the message.
         """
         self.count = 0
         self.stopped = False
@@ -49,7 +49,7 @@ class Interrupts:
         self._abandons: list[Callable[[], None]] = []
 
     def on_stop(self, stop: Callable[[], None]) -> None:
-        """Call `stop` at the first interrupt; at once, where it has come already."""
+        """Call `stop` at the first interrupt, or at once if it has come already."""
         self._stops.append(stop)
         if self.stopped:
             stop()
@@ -59,13 +59,13 @@ class Interrupts:
         self._abandons.append(abandon)
 
     def arrive(self, number: int) -> None:
-        """Take one signal; two that are not SIGHUP stop the work at once."""
+        """Handle one signal; the second signal that is not SIGHUP stops the work at once."""
         hung_up = number == getattr(signal, "SIGHUP", None)
         if hung_up:
             _leave(self._terminals)
         self._stop("Interrupted", "again")
         # A terminal that goes away sends SIGHUP more than once, and a program that ends its child
-        # may send other signals as well: only a second interrupt asks to stop at once.
+        # may send other signals as well. Only a second interrupt asks to stop at once.
         self.count += not hung_up
         if self.count == 2 and not hung_up:
             for abandon in self._abandons:
@@ -73,8 +73,8 @@ class Interrupts:
             _write("\nStopping now.\n")
 
     def lose_output(self) -> None:
-        """Stop as at an interrupt, because nobody reads the output any more."""
-        # The Ctrl-C that ended the reader may arrive next, so it takes two more to stop at once.
+        """Stop as after an interrupt, because nobody reads the output any more."""
+        # The Ctrl-C that ended the reader may arrive next, so stopping at once takes two more.
         self._stop(f"Interrupted, because {lost_output()}", "twice")
 
     def _stop(self, because: str, presses: str) -> None:
@@ -87,7 +87,7 @@ class Interrupts:
 
 
 def _write(text: str) -> None:
-    """Write to stderr, where somebody may still read it."""
+    """Write to stderr, if somebody may still read it."""
     with contextlib.suppress(OSError):
         sys.stderr.write(text)
         sys.stderr.flush()
@@ -102,7 +102,7 @@ def _leave(terminals: Sequence[int]) -> None:
 
 
 def make_runner() -> asyncio.Runner:
-    """Return a runner on uvloop, where there is one (everywhere but Windows)."""
+    """Return a runner on uvloop where uvloop exists (everywhere but Windows)."""
     gc.freeze()
     gc.set_threshold(_YOUNG, 20, 100)
     if sys.platform == "win32":
@@ -117,7 +117,7 @@ def run_stoppable(
     work: Callable[[Interrupts], Coroutine[Any, Any, Result]],
     promise: str = "requests in flight are finished, and none is begun",
 ) -> Result:
-    """Run `work` to its end and return its result; interrupts go to what it registers.
+    """Run `work` to its end and return its result; interrupts call the functions it registers.
 
     Raises:
         KeyboardInterrupt: A second interrupt ended it.
@@ -125,9 +125,9 @@ def run_stoppable(
     """
     if lost := lost_output():
         raise Stopped(f"Nothing was begun, because {lost}.")
-    # The result does not go through the runner: that asks for the signal handler afterwards, and
-    # Python then formats the finished task, with a plan of fifty thousand changes, for an error
-    # that nobody sees.
+    # The result does not go through the runner. The runner asks for the signal handler afterwards,
+    # and Python then formats the finished task for an error that nobody sees. The task may hold a
+    # plan of fifty thousand changes.
     results: list[Result] = []
     interrupts = Interrupts(promise)
     stdout = output()
@@ -142,7 +142,7 @@ def run_stoppable(
 
         interrupts.on_abandon(cancel)
         if stdout is not None and stdout.ends_work:
-            # A thread may have written, such as one that draws progress.
+            # Another thread may have written, such as the one that draws progress.
             stdout.on_failure = partial(loop.call_soon_threadsafe, interrupts.lose_output)
         for number in SIGNALS:
             loop.add_signal_handler(number, interrupts.arrive, number)
@@ -155,7 +155,8 @@ def run_stoppable(
         finally:
             for number in SIGNALS:
                 loop.remove_signal_handler(number)
-                # After an interrupt the command ends; no further interrupt may cut that off.
+                # After an interrupt the command ends, and a further interrupt must not cut the
+                # ending off.
                 signal.signal(number, signal.SIG_IGN if interrupts.stopped else before[number])
 
     try:

@@ -1,6 +1,6 @@
-"""The command `opsconsole`: finds the subcommand, runs it, and says what went wrong.
+"""The command `opsconsole`: finds the subcommand, runs it, and reports errors.
 
-Errors become a message and an exit code here and nowhere else.
+Only this module turns errors into a message and an exit code.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code.
 
     Args:
-        arguments: The words after the command's name; by default, of this process.
+        arguments: The words after the command's name; by default those of this process.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words or debugging()
     try:
         return run_and_report(lambda: _run(words), debug=debug, again="opsconsole --debug …")
     finally:
-        # Python looks through everything for garbage once more at its end.
+        # At exit, Python runs one more garbage collection over everything.
         gc.freeze()
 
 
@@ -44,11 +44,11 @@ def debugging() -> bool:
 
 
 def run_and_report(run: Callable[[], int], *, debug: bool, again: str) -> int:
-    """Return the exit code of `run`; what it raises becomes a message on stderr.
+    """Return the exit code of `run`; its exceptions become messages on stderr.
 
     Args:
         debug: Whether to show where an error comes from.
-        again: The command that would show it.
+        again: The command that would show where the error comes from.
     """
     end_on_signals()
     take_streams()
@@ -115,17 +115,18 @@ def _is_exhaustion(failure: BaseException) -> bool:
 
 
 def _refusal_by_system(failure: BaseException) -> UserError | None:
-    """Return the system's refusal behind an error; None: there is none."""
-    # Where files or memory run out, clearing up fails as well, with an error of its own.
+    """Return the operating system's refusal behind an error, or None."""
+    # When files or memory run out, the cleanup fails as well, with its own error.
     first: BaseException | None = failure
     while first is not None and not _is_exhaustion(first):
         first = first.__context__
     found = first or failure
-    # An OSError without a number is of a library, not of the system. A MemoryError never has one.
+    # An OSError without a number comes from a library, not from the system. A MemoryError never has
+    # a number.
     if not isinstance(found, (OSError, MemoryError)) or not getattr(found, "errno", True):
         return None
     try:
-        # Every relative path fails where the working directory is gone, which is then the cause.
+        # If the working directory is gone, every relative path fails, and that is the cause.
         Path.cwd()
     except OSError as gone:
         return UserError(
@@ -137,7 +138,7 @@ def _refusal_by_system(failure: BaseException) -> UserError | None:
 
 
 def _write_safely(text: str) -> None:
-    """Write to stderr what may quote a request or a setting, without the secrets in it."""
+    """Write text that may quote a request or a setting to stderr, without any secrets."""
     from opsconsole.redaction import Redaction
 
     secrets = Redaction()

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 def stands_in(args: argparse.Namespace) -> bool:
-    """Return whether a command runs in the place of `terraform`, for clients of its output."""
+    """Return whether a command stands in for `terraform`, for clients that read its output."""
     return getattr(args, "standin", False)
 
 
@@ -54,11 +54,11 @@ def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
     """Return the program that the command line names.
 
     Args:
-        run_app: Whether the app of a cdktf.json is run; else what it wrote before is read, where
-            it wrote anything.
+        run_app: Whether to run the app of a cdktf.json. Otherwise its earlier output is read, if
+            there is any.
 
     Raises:
-        UserError: There is none, or it cannot be read.
+        UserError: There is no program, or it cannot be read.
     """
     here = Path.cwd()
     files = _files_of(args)
@@ -71,9 +71,9 @@ def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
 
 
 def each_stack(args: argparse.Namespace) -> list[argparse.Namespace]:
-    """Return the arguments of a command without a plan for each stack that it is about.
+    """Return the arguments of a command without a plan, once for each of its stacks.
 
-    Without `--stack` that is every stack of the app. The app is run where it has written nothing.
+    Without `--stack`, that is every stack of the app. The app is run if it has no output yet.
 
     Raises:
         UserError: The program cannot be read.
@@ -86,7 +86,7 @@ def each_stack(args: argparse.Namespace) -> list[argparse.Namespace]:
 
 
 def _files_of(args: argparse.Namespace) -> Path | None:
-    """Return the directory of files that is the program; None: the program is an app."""
+    """Return the directory whose files are the program; None if the program is an app."""
     here = Path.cwd()
     directory: Path | None = args.dir
     is_of_files = _has_files(here) and not (here / "cdktf.json").exists()
@@ -96,9 +96,9 @@ def _files_of(args: argparse.Namespace) -> Path | None:
 
 
 def warn_of_files(directory: Path) -> None:
-    """Say on stderr that the app of a directory is meant, where it holds a program's files too."""
+    """Say on stderr that the app is used, if the directory also has the files of a program."""
     files = ", ".join(sorted(path.name for path in directory.glob("*.tf.json")))
-    # In such a directory, `terraform` and the stand-in mean the files.
+    # In such a directory, `terraform` and the stand-in use the files.
     if files and (directory / "cdktf.json").exists():
         sys.stderr.write(
             f"Warning: {directory} holds {files} beside cdktf.json: the app is meant. Give --dir=. "
@@ -110,7 +110,8 @@ def open_checked(args: argparse.Namespace) -> Program:
     """Return the program that the command line names.
 
     Raises:
-        Mistakes: It cannot be read; the mistakes in the rest of it are told as well.
+        Mistakes: The program cannot be read. The error also reports the mistakes in its readable
+            part.
         UserError: There is none.
     """
     try:
@@ -127,9 +128,9 @@ def has_program(args: argparse.Namespace) -> bool:
 
 
 def _has_app(args: argparse.Namespace) -> bool:
-    """Return whether an app is or was here, or the command line names a directory of files."""
+    """Return whether an app is or was here, or the command line names a folder of files."""
     here = Path.cwd()
-    # For the stand-in there are files only, as for Terraform.
+    # Like Terraform, the stand-in knows only files.
     if args.dir is not None or stands_in(args):
         return args.dir is not None
     return (here / "cdktf.json").exists() or is_synthesised(here)
@@ -147,10 +148,10 @@ def is_synthesised(directory: Path) -> bool:
 
 
 def variables_of(args: argparse.Namespace, program: Program) -> dict[str, Any]:
-    """Return the values of a program's variables, from everywhere that Terraform takes them.
+    """Return the values of a program's variables, from all of Terraform's sources.
 
     Raises:
-        UserError: One has no value, or does not fit its type.
+        UserError: A variable has no value, or a value does not fit its type.
     """
     return resolve_variables(
         program, directory=program.root, environment=os.environ, arguments=args.variables
@@ -158,7 +159,7 @@ def variables_of(args: argparse.Namespace, program: Program) -> dict[str, Any]:
 
 
 def settings_of(args: argparse.Namespace) -> tuple[Settings, str]:
-    """Return the settings of a command without a plan, and in words where they come from.
+    """Return the settings of a command without a plan, and a description of their source.
 
     They come from the program's provider block; without a program, from the environment alone.
 
@@ -184,17 +185,18 @@ def open_backend(
     """Return the backend of a program's state.
 
     Args:
-        operation: What this process does, for another run that waits for the lock.
-        workspace: Another workspace than the selected one.
+        operation: The operation of this process, to be shown to another run that waits for the
+            lock.
+        workspace: The workspace, if it is not the selected one.
 
     Raises:
-        UserError: It needs a program or a library that is not installed; it has moved;
-            or it cannot be locked for the run, and the user has not agreed to that.
+        UserError: The backend needs a program or a library that is not installed; the backend has
+            moved; or it cannot be locked for the run, and the user has not agreed to that.
     """
     block = program.backend
     settings: Mapping[str, Any] | None = None if block is None else {block.type: block.settings}
     if block is not None and stands_in(args):
-        # What `init -backend-config` says outranks the block, and is in the note alone.
+        # Settings from `init -backend-config` override the block, and only the note has them.
         noted = noted_backend(program.root)
         settings = {noted[0]: noted[1]} if noted and noted[0] == block.type else settings
     return _open_backend_at(args, program.root, settings, operation, workspace)
@@ -230,7 +232,7 @@ _WRITES: Final = (
 
 
 def _check_lockable(args: argparse.Namespace, backend: Backend, operation: str) -> None:
-    """Say that a backend cannot be locked for the run; to write there, the user must agree."""
+    """Warn that a backend cannot be locked for the run; require the user's consent to a write."""
     if operation not in (*_WRITES, "plan") or not getattr(args, "lock", True):
         return
     why = backend.why_unlocked()
@@ -265,7 +267,7 @@ def program_directory(args: argparse.Namespace) -> Path:
 
 
 def _written_program(args: argparse.Namespace) -> Program | None:
-    """Return what can be read of the program that was synthesised before, or None."""
+    """Return the readable part of the program that was synthesised before, or None."""
     return readable_part(lambda: open_program(args, run_app=False))
 
 
@@ -274,8 +276,8 @@ def state_backend(
 ) -> Backend:
     """Return the backend of a state, for commands that look at no program.
 
-    `--state`, else the backend of the program that synthesis wrote before, else the place that
-    `terraform init` noted in this directory, else `terraform.tfstate`.
+    The first of these applies: `--state`, the backend of the program that was synthesised before,
+    the place that `terraform init` noted in this directory, `terraform.tfstate`.
 
     Raises:
         UserError: There is neither a program nor a state here.

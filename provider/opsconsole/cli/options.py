@@ -105,7 +105,7 @@ READERS: Final[Mapping[str, Callable[[str], Any]]] = {
     "DATE": read_day,
     "KINDS": read_kinds,
 }
-"""What reads a value, by what stands for it in help; other values are texts."""
+"""The reader of a value, by the word that stands for the value in help; others are texts."""
 _FORM: Final = re.compile(r"(\[)?(.+?)(\.\.\.)?(?(1)\])(…?)")
 
 
@@ -113,15 +113,15 @@ class Option:
     """An option or an operand of a command.
 
     Args:
-        text: How help shows it, two spaces, and what it means. `--lock=false` is a flag that is on
-            by default, `--json` one that is off, `--html FILE` takes a value, `--target ADDRESS…`
-            may be repeated, `--program [DIR]` may leave the value out, `--framework {a,b}` has a
-            choice. `FILE`, `[FILE]`, `FILE...` and `[FILE...]` are operands.
-        environment: The variable that outranks its default.
+        text: The option as help shows it, two spaces, and its meaning. `--lock=false` is a flag
+            that is on by default, `--json` one that is off, `--html FILE` takes a value, `--target
+            ADDRESS…` may be repeated, `--program [DIR]` may leave the value out, `--framework
+            {a,b}` has a choice. `FILE`, `[FILE]`, `FILE...` and `[FILE...]` are operands.
+        environment: The environment variable that overrides its default.
         more: Further arguments of `argparse`.
 
     Attributes:
-        arguments: The arguments for `argparse`; of a flag without the spelling.
+        arguments: The arguments for `argparse`; those of a flag lack the spelling.
     """
 
     def __init__(self, text: str, *, environment: str = "", **more: Any) -> None:
@@ -167,7 +167,7 @@ Options: TypeAlias = "tuple[str | Option | Group, ...]"
 
 
 class Group:
-    """Options under one heading of help; without a title, of which only one may be given."""
+    """Options under one heading of help; without a title, the options exclude each other."""
 
     def __init__(self, title: str, *options: str | Option | Group) -> None:
         self.title, self.options = title, options

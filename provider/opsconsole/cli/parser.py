@@ -1,6 +1,6 @@
 """The parser of the command line: help in groups, both spellings of an option, near names.
 
-It is made from the table of commands; what options mean is not known here.
+The parser is built from the table of commands. It does not know the meaning of options.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from opsconsole.cli.table import COMMANDS, FAILED, HELP, Command
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Writes a short usage line, and keeps the lines of a text that are indented as they are."""
+    """Writes a short usage line, and keeps indented lines of a text unchanged."""
 
     def __init__(self, prog: str, **options: Any) -> None:
         super().__init__(prog, max_help_position=30, **options)
@@ -32,7 +32,7 @@ class _Formatter(argparse.HelpFormatter):
         groups: Iterable[argparse._MutuallyExclusiveGroup],
         prefix: str | None = None,
     ) -> None:
-        """Add the usage line: options are not repeated in it."""
+        """Add the usage line, which does not repeat the options."""
         if usage is None:
             words = [
                 self._format_args(action, self._get_default_metavar_for_positional(action))
@@ -44,7 +44,7 @@ class _Formatter(argparse.HelpFormatter):
 
     def _format_action(self, action: argparse.Action) -> str:
         shown = super()._format_action(action)
-        # The heading of the group says already what these words are.
+        # The heading of the group already says what these words are.
         return shown.partition("\n")[2] if isinstance(action, argparse._SubParsersAction) else shown
 
     def _split_lines(self, text: str, width: int) -> list[str]:
@@ -70,7 +70,7 @@ class Parser(argparse.ArgumentParser):
     """Takes no abbreviations, reads `-name` as `--name`, and exits with 1 on a usage error.
 
     Attributes:
-        leading_verbs: The verbs of a command that has operands of its own.
+        leading_verbs: The verbs of a command that also has its own operands.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -82,14 +82,14 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]  # argparse has overloads with the same meaning
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse, and refuse a word that is left over with the nearest name there is."""
+        """Parse, and refuse a leftover word with a hint at the nearest name."""
         if args and args[0] in self.leading_verbs:
             return self.leading_verbs[args[0]].parse_known_args(args[1:], namespace)
         spellings = self._option_string_actions
         # argparse looks words up in this table, so that `-name` is found as Terraform spells it.
         spellings |= {name[1:]: found for name, found in spellings.items() if name[:2] == "--"}
         found, left = super().parse_known_args(args, namespace)
-        # Said here and not by the parser above: only this one knows its options.
+        # The error is raised here, because only this parser knows its options, not the one above.
         for word in left:
             if word.startswith("-"):
                 name = word.partition("=")[0]
@@ -133,8 +133,9 @@ def build_parser(wanted: str | None, *, every: bool = False) -> Parser:
     """Make the parser.
 
     Args:
-        wanted: The only command that knows its options.
-        every: All commands know theirs, for completion; help then lists them as argparse does.
+        wanted: The only command whose options are added.
+        every: Add the options of all commands, for completion. Help then lists them as argparse
+            does.
     """
     parser = Parser(
         prog="opsconsole",
@@ -227,7 +228,7 @@ def _add_option(container: argparse._ActionsContainer, option: Option) -> None:
         return
     if given not in ("", "0"):
         arguments["default"] = True
-    # Help shows the spelling that changes something.
+    # Help shows the spelling that differs from the default.
     shown = f"{option.name}=false" if arguments["default"] else option.name
     for word in (option.name, f"{option.name}=true", f"{option.name}=false"):
         spelling = arguments if word == shown else {**arguments, "help": argparse.SUPPRESS}

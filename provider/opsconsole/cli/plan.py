@@ -1,4 +1,4 @@
-"""`opsconsole plan`: what applying the program would do."""
+"""`opsconsole plan`: the changes that applying the program would make."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from opsconsole.state import open_state
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make a plan, or one for each stack of a share, show and save it; return the exit code."""
+    """Make, show and save a plan, or one for each stack of a share; return the exit code."""
     if getattr(args, "shard", None) is None:
         return _plan(args, opening.open_checked(args))
     _check_share(args)
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         f"Shard {args.shard}: {plural(len(codes), 'stack')}, {count[CHANGES]} with changes,"
         f" {count[FAILED] + count[TRY_LATER]} that could not be planned.\n"
     )
-    # A later try helps only where it would help every stack that failed.
+    # A later try helps only if it helps every stack that failed.
     for code in (FAILED, TRY_LATER):
         if count[code]:
             return code
@@ -49,7 +49,7 @@ _FILES: Final = ("out", "html", "markdown")
 
 
 def _check_share(args: argparse.Namespace) -> None:
-    """Refuse options of one stack only.
+    """Refuse options that are for one stack only.
 
     Raises:
         UserError: Such an option is given, or all plans would be written to one file.
@@ -69,7 +69,7 @@ def _check_share(args: argparse.Namespace) -> None:
 
 
 def _plan_of_share(args: argparse.Namespace, output: Path, name: str) -> int:
-    """Plan one stack; an error of it does not keep the others from being planned."""
+    """Plan one stack; an error does not stop the planning of the other stacks."""
     own = argparse.Namespace(**vars(args))
     # The line about the whole share counts the stacks with changes by their exit codes.
     own.stack, own.detailed_exitcode = name, True
@@ -103,7 +103,7 @@ def _plan(args: argparse.Namespace, program: Program) -> int:
         plan = planning.plan_program(runner, args, space, session)
         objection = planning.guard_objection_to(args, plan)
         if objection is not None:
-            # It forbids to apply, not to plan.
+            # The guard forbids applying, not planning.
             warned = replace(objection, severity=Severity.WARNING)
             plan = replace(plan, diagnostics=(*plan.diagnostics, warned))
         _show(args, plan, space)

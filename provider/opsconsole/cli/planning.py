@@ -33,7 +33,7 @@ from opsconsole.v1.settings import Settings
 
 
 def failure_code(diagnostics: Iterable[Diagnostic]) -> int:
-    """Return the exit code of a command that did nothing because of these."""
+    """Return the exit code of a command that stopped because of these diagnostics."""
     return TRY_LATER if are_temporary(diagnostics) else FAILED
 
 
@@ -55,7 +55,7 @@ def workspace(
     """Return what plan and apply of this command share.
 
     Raises:
-        UserError: The program refers to what there is not, or in a cycle.
+        UserError: The program has a reference to nothing, or references in a cycle.
     """
     limit = args.parallelism
     if limit is not None and limit < 1:
@@ -71,13 +71,13 @@ def workspace(
 def check(
     args: argparse.Namespace, program: Program, variables: dict[str, object], state: State
 ) -> None:
-    """Refuse a program with mistakes before anything is asked of a console.
+    """Refuse a program with mistakes before any request to a console.
 
     Raises:
-        Mistakes: All that is wrong with it.
-        OnlyTerraform: Only Terraform or OpenTofu can say whether it is right.
+        Mistakes: All mistakes in the program.
+        OnlyTerraform: Only Terraform or OpenTofu can check the program.
     """
-    # A program that is destroyed, or only read, need not be right.
+    # A program that is only destroyed or read may contain mistakes.
     if plan_options(args).mode != "normal":
         return
     found = find_mistakes(
@@ -96,7 +96,7 @@ def plan_program(
     """Make the plan that the command line asks for.
 
     Raises:
-        UserError: The program or the state cannot be planned with at all.
+        UserError: No plan is possible with the program or the state.
         Stopped: An interrupt came.
     """
     with waiting("Planning…", colour=use_colour(args, sys.stderr)) as shown:
@@ -113,7 +113,7 @@ def plan_program(
 
 
 def guard_objection_to(args: argparse.Namespace, plan: Plan) -> Diagnostic | None:
-    """Return why a plan needs to be forced, where the command line does not; or None."""
+    """Return why a plan must be forced, if the command line does not force it; else None."""
     return None if args.force else guard_objection(plan, args.max_destroy, FEWEST_GUARDED)
 
 
@@ -130,7 +130,7 @@ def show(args: argparse.Namespace, plan: Plan) -> None:
 
 
 _CLIENT_ROWS: Final = 100
-"""Lines of a plan that a client of the stand-in is taken to show where it reads a pipe."""
+"""Lines of a plan that a client of the stand-in is assumed to show when it reads a pipe."""
 _AROUND: Final = 4
 """Lines that a command writes around its plan: the checksum, a question."""
 
@@ -175,7 +175,7 @@ def as_json(plan: Plan, program: Program, variables: Mapping[str, Any]) -> str:
     """Return the plan of a program in Terraform's JSON format.
 
     Args:
-        variables: The values of the program's variables that a file may hold.
+        variables: The values of the program's variables that may be written to a file.
     """
     from opsconsole.reports import plan_json
 

@@ -1,6 +1,6 @@
-"""How an apply goes: messages for programs, lines for people; the bar is in `progress_bar`.
+"""The progress of an apply: messages for programs, lines for people; the bar is in `progress_bar`.
 
-rich is imported where stderr is a terminal: it is a twelfth of the time that a run needs to start.
+rich is imported only if stderr is a terminal, because it takes a twelfth of a run's start time.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 FEW = 40
-"""Up to so many steps each has its own line, on a terminal too."""
+"""Up to this number of steps, each step has its own line, on a terminal too."""
 
 TICK = 10.0
-"""Seconds after which a step that is under way is spoken of again, as in Terraform."""
+"""Seconds after which a step that is still running is reported again, as in Terraform."""
 
 _ACTIONS = {
     StepKind.CREATE: Action.CREATE,
@@ -50,13 +50,13 @@ def _is_quiet(step: Step) -> bool:
 
 
 def _id(value: object) -> str:
-    """Return the console's id of an object, or empty."""
+    """Return the console's id of an object, or an empty text."""
     found = value.get("id") if isinstance(value, dict) else None
     return found if isinstance(found, str) else ""
 
 
 def describe_rate_limit_wait(waiting: HeldBack) -> str:
-    """Return the text about a wait that the console asks for; empty below a second."""
+    """Return the text about a wait that the console requests; empty for less than a second."""
     if waiting.seconds < 1:
         return ""
     count = plural(waiting.callers, "request")
@@ -67,11 +67,11 @@ class ApplyMessages:
     """Sends one of Terraform's messages when a change begins, takes long, and ends.
 
     Attributes:
-        waiting: Returns how long the console has the run wait.
+        waiting: Returns how long the console makes the run wait.
     """
 
     _most: int | None = None
-    """How many changes that go on for long are named each time; None: all of them."""
+    """How many slow changes are named each time; None names all of them."""
 
     def __init__(self, send: Callable[[Message], None]) -> None:
         self.waiting: Callable[[], HeldBack] = lambda: HeldBack(0, 0.0)
@@ -112,7 +112,7 @@ class ApplyMessages:
             self._say(f"Waiting: {held}")
         now = time.monotonic()
         long = [(step, now - since) for step, since in self._since.values()]
-        # At the full time, a step begun just after one tick would be left out of the next.
+        # With the full time, the next tick would leave out a step that began just after this tick.
         long = [(step, seconds) for step, seconds in long if seconds > TICK * 0.9]
         shown = long[: self._most]
         for step, seconds in shown:
@@ -137,7 +137,7 @@ class Lines(ApplyMessages):
         self._write = write
 
     def begin_step(self, step: Step) -> None:
-        """Write the start of a step; one that needs no call is written at its end."""
+        """Write the start of a step; a step that needs no call is written at its end only."""
         sends_nothing = step.change.cascade and step.kind is StepKind.DELETE
         if not sends_nothing and step.kind is not StepKind.KEEP:
             super().begin_step(step)
@@ -153,7 +153,7 @@ class Lines(ApplyMessages):
             super().end_step(step, outcome, seconds)
 
     def _tell(self, hook: Hook) -> None:
-        # Making whole messages would take a twentieth of an apply, and only their text is shown.
+        # Only the text is shown. Making whole messages would take a twentieth of an apply.
         self._write(hook.text)
 
     def _say(self, text: str) -> None:
@@ -161,7 +161,7 @@ class Lines(ApplyMessages):
 
 
 class Printer:
-    """Writes lines to stdout; lines of one moment reach the reader together."""
+    """Writes lines to stdout; lines of the same moment reach the reader together."""
 
     def __init__(self) -> None:
         self._waiting = False
@@ -180,7 +180,7 @@ class Printer:
 
 @contextmanager
 def show_progress(title: str, *, colour: bool) -> Iterator[Lines]:
-    """Show how an apply goes: by a bar where stderr is a terminal, by lines on stdout elsewhere."""
+    """Show the progress of an apply: a bar if stderr is a terminal, otherwise lines on stdout."""
     if not sys.stderr.isatty():
         yield Lines(Printer())
         return
@@ -200,7 +200,7 @@ class Spinner:
 
     Attributes:
         count: Returns how many requests were sent.
-        held: Returns how long the console has one wait.
+        held: Returns how long the console makes the run wait.
     """
 
     def __init__(self, text: str) -> None:
@@ -223,7 +223,7 @@ class Spinner:
 
 @contextmanager
 def waiting(text: str, *, colour: bool) -> Iterator[Spinner]:
-    """Show that something is under way, where stderr is a terminal."""
+    """Show a spinner while something is under way, if stderr is a terminal."""
     shown = Spinner(text)
     if not sys.stderr.isatty():
         yield shown

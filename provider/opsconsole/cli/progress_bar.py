@@ -1,4 +1,4 @@
-"""A bar for an apply on a terminal: counts, rate, and the time that is left."""
+"""A bar for an apply on a terminal: counts, rate, and the remaining time."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from opsconsole.reconcile.order import Step
 from opsconsole.reports import messages
 
 _WINDOW = 10.0
-"""Seconds whose changes count for the rate."""
+"""The last seconds whose changes count for the rate."""
 _SOONEST = 2.0
-"""Seconds before which nothing is estimated."""
+"""Seconds before the first estimate."""
 _FEWEST = 10
-"""Changes before which nothing is estimated: a single one may come before hundreds that are sent
+"""Changes before the first estimate. A single change may come before hundreds that are sent
 together."""
 
 
 class Rate(ProgressColumn):
-    """Changes a second, and the time that the rest takes at that rate."""
+    """Changes per second, and the remaining time at that rate."""
 
     def render(self, task: Task) -> Text:
         early = task.completed < _FEWEST or (task.elapsed or 0.0) < _SOONEST
@@ -44,7 +44,7 @@ class _Held(ProgressColumn):
 
 
 class Bar(Lines):
-    """A bar on stderr with counts, rate and remaining time; lines where there is little."""
+    """A bar on stderr with counts, rate and remaining time; lines if there are few steps."""
 
     def __init__(self, console: Console, title: str) -> None:
         def write(text: str) -> None:

@@ -1,8 +1,8 @@
 """`opsconsole provider install`: puts the provider where `terraform init` finds it by default.
 
 The provider is in a filesystem mirror: DIR/HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/. A package holds
-one launcher whose text depends on nothing but the version. Terraform records a hash of the package
-in .terraform.lock.hcl, which people commit: it must be the same on every machine. The path of this
+one launcher whose text depends only on the version. Terraform records a hash of the package in
+.terraform.lock.hcl, which people commit: it must be the same on every machine. The path of this
 machine's Python is therefore in a file beside the package.
 """
 
@@ -26,7 +26,7 @@ CONFIGURATION = "opsconsole.tfrc"
 """The file in the mirror's root that makes Terraform read it."""
 
 _PYTHON_FLAGS = "-E -P"
-"""No PYTHON… variable and no file of the working directory changes what the provider imports."""
+"""With these, PYTHON… variables and files in the working directory cannot affect imports."""
 
 _LAUNCHER = """\
 #!/bin/sh
@@ -113,7 +113,7 @@ def configuration_advice(folder: Path, environment: Mapping[str, str]) -> str:
 
 
 def settings_file(environment: Mapping[str, str]) -> Path | None:
-    """Return the user's CLI configuration, if it says where providers are installed from."""
+    """Return the user's CLI configuration, if it sets the source of providers."""
     home = default_folder(environment).parent.parent
     named = environment.get("TF_CLI_CONFIG_FILE")
     files = [Path(named)] if named else [home / ".terraformrc", home / ".tofurc"]
@@ -122,14 +122,14 @@ def settings_file(environment: Mapping[str, str]) -> Path | None:
             if "provider_installation" in file.read_text():
                 return file
         except OSError:
-            continue  # a file that Terraform cannot read either says nothing
+            continue  # Terraform cannot read this file either
     return None
 
 
 def install(folder: Path, python: str = sys.executable) -> list[Path]:
     """Write the launchers of this version into the mirror `folder`; return their paths.
 
-    A file that has the same text already is not written again.
+    A file whose text is already the same is not written again.
 
     Raises:
         UserError: The platform has no Terraform that could run it, `python` cannot import the
@@ -155,7 +155,7 @@ def install(folder: Path, python: str = sys.executable) -> list[Path]:
 
 
 def launchers(folder: Path) -> list[Path]:
-    """Return where the launchers of this version are in the mirror `folder`, once installed.
+    """Return the paths of this version's launchers in the mirror `folder`, once installed.
 
     Raises:
         UserError: The platform has no Terraform that could run them.

@@ -1,4 +1,4 @@
-"""`opsconsole show` and `output`: a saved plan, the state, or the outputs that it holds."""
+"""`opsconsole show` and `output`: a saved plan, the state, or the outputs in the state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def run(args: argparse.Namespace) -> int:
     if args.planfile is None:
         _show_state(args)
         return 0
-    # The state is shown without what plans need.
+    # Showing the state does not need the modules for plans.
     from opsconsole.cli import planning
     from opsconsole.reconcile.saved_plan import program_of, read_plan
 

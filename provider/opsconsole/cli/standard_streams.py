@@ -1,8 +1,8 @@
 """Standard streams that may be closed, or fail while a command runs, without harm to its work.
 
-A reader goes away (`| head`, Ctrl-C in a pipe to `tee`), or the disk of a log is full.
-Output that cannot be written is dropped; the command learns of it, and ends its work in good order.
-Also whether to print in colour, and how wide.
+A reader may go away (`| head`, Ctrl-C in a pipe to `tee`), or the disk of a log may be full. Output
+that cannot be written is dropped. The command is told, and ends its work in good order. The module
+also decides on colour and on the width of output.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class OutputStream(io.FileIO):
 
     Attributes:
         problem: The error of the first write that failed.
-        on_failure: Is called at that moment, if it is set.
-        ends_work: Whether a command is to stop then.
+        on_failure: A function to call at that moment, if set.
+        ends_work: Whether a command stops after such a failure.
     """
 
     def __init__(self, descriptor: int, *, drawn_on: bool = True, ends_work: bool = False) -> None:
@@ -34,7 +34,7 @@ class OutputStream(io.FileIO):
 
         Args:
             drawn_on: Whether it may be a terminal.
-            ends_work: Whether a command stops where nobody can read what it does.
+            ends_work: Whether a command stops if nobody can read its output.
         """
         super().__init__(descriptor, "w", closefd=False)
         self.ends_work = ends_work
@@ -51,7 +51,8 @@ class OutputStream(io.FileIO):
                 self.problem = problem
                 if self.on_failure is not None:
                     self.on_failure()
-        # As if all was written: a buffer would send the rest of a shorter count again.
+        # Report that everything was written: after a shorter count, a buffer would send the rest
+        # again.
         return len(memoryview(data).cast("B"))
 
     def isatty(self) -> bool:
@@ -65,7 +66,7 @@ class OutputStream(io.FileIO):
 
     @property
     def failure(self) -> str:
-        """Why nothing can be written any more, for a message; empty: everything was written."""
+        """Why nothing can be written any more, for a message; empty if everything was written."""
         if self.problem is None:
             return ""
         if self.is_unread:
@@ -74,9 +75,9 @@ class OutputStream(io.FileIO):
 
 
 def take_streams() -> None:
-    """Put such streams in place of stdout and stderr of this process."""
+    """Replace stdout and stderr of this process by such streams."""
     open_descriptors()
-    # A test may have put streams of its own there.
+    # A test may have installed its own streams.
     if sys.stdout is None or _is_plain(sys.stdout, 1):
         sys.stdout = text_stream(OutputStream(1, ends_work=True), like=sys.stdout)
     if sys.stderr is None or _is_plain(sys.stderr, 2):
@@ -84,12 +85,13 @@ def take_streams() -> None:
 
 
 def open_descriptors() -> None:
-    """Open stdin, stdout and stderr on nothing, where they are closed."""
+    """Open stdin, stdout and stderr on the null device if they are closed."""
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
         except OSError:
-            # Otherwise the next file that is opened gets the number, and is written to as stdout.
+            # Otherwise the next opened file gets the number, and output for stdout goes to that
+            # file.
             os.open(os.devnull, os.O_RDWR)
 
 
@@ -103,13 +105,13 @@ def output() -> OutputStream | None:
 
 
 def lost_output() -> str:
-    """Return why a command is to stop, as its output did not arrive; empty: it need not."""
+    """Return why a command must stop because its output was lost; empty if it need not stop."""
     found = output()
     return found.failure if found is not None and found.ends_work else ""
 
 
 def write_or_stderr(text: str) -> None:
-    """Write to stdout what must not be lost; to stderr, where that fails."""
+    """Write text that must not be lost to stdout, or to stderr if stdout fails."""
     sys.stdout.write(text)
     if lost_output():
         sys.stderr.write(text)
@@ -122,20 +124,20 @@ def use_colour(args: argparse.Namespace, stream: TextIO | None = None) -> bool:
 
 
 def columns(stream: TextIO | None = None) -> int:
-    """Return how wide the terminal is that a stream writes to, stdout by default; 0: to none."""
+    """Return the width of a stream's terminal, by default of stdout; 0 without a terminal."""
     import shutil  # the stand-in's `version` needs none of it
 
     return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else 0
 
 
 def text_stream(raw: OutputStream, like: Any = None) -> io.TextIOWrapper:
-    """Return a text stream on an output, as unbuffered as another one; in UTF-8."""
+    """Return a UTF-8 text stream on an output, with the buffering of another stream."""
     unbuffered = isinstance(getattr(like, "buffer", None), io.FileIO)
     return io.TextIOWrapper(
         # With PYTHONUNBUFFERED Python puts nothing in between either.
         cast(Any, raw) if unbuffered else io.BufferedWriter(raw),
-        # In every locale, as Terraform does: JSON must be UTF-8, and a character that an encoding
-        # lacks would end a run.
+        # UTF-8 is used in every locale, as in Terraform. JSON must be UTF-8, and a character that
+        # an encoding lacks would end a run.
         "utf-8",
         "backslashreplace",
         # Python's own stderr is line buffered even where it is no terminal.

@@ -1,6 +1,6 @@
-"""`opsconsole state`, `import` and `force-unlock`: state, and how it is changed by hand.
+"""`opsconsole state`, `import` and `force-unlock`: show state and edit it by hand.
 
-Modules that call the console are imported where they are needed: most verbs only read or edit
+Modules that call the console are imported only where needed, because most verbs only read or edit
 state.
 """
 
@@ -86,7 +86,7 @@ def move(args: argparse.Namespace) -> int:
 
 
 def _pairs(state: State, source: str, target: Address) -> list[tuple[Address, Address]]:
-    """Return old and new addresses: of one instance, or of all instances of a resource."""
+    """Return the old and new addresses of one instance, or of all instances of a resource."""
     found = match_addresses(state, [source])
     if Address.parse(source).type != target.type:
         raise UserError(
@@ -110,7 +110,7 @@ def pull(args: argparse.Namespace) -> int:
 
 
 def push(args: argparse.Namespace) -> int:
-    """Replace the state by a file: a later one of the same lineage, or forced."""
+    """Replace the state by a file, which must be later and of the same lineage unless forced."""
     try:
         data = sys.stdin.buffer.read() if args.file == "-" else read_named(Path(args.file))
     except OSError as error:
@@ -168,7 +168,7 @@ def fold(args: argparse.Namespace) -> int:
 
 
 def _settle(args: argparse.Namespace, session: StateSession) -> Sequence[Diagnostic]:
-    """Settle the writes of unknown outcome by asking the console, where there is a program."""
+    """Settle the writes of unknown outcome by asking the console, if there is a program."""
     from opsconsole.cli import planning
     from opsconsole.cli.interrupts import make_runner, run_stoppable
     from opsconsole.reconcile.settle import settle_all
@@ -186,15 +186,15 @@ def _settle(args: argparse.Namespace, session: StateSession) -> Sequence[Diagnos
     except Stopped:
         raise
     except OpsconsoleError as problem:
-        # What cannot be settled now stays listed: the next plan asks again.
+        # Writes that cannot be settled now stay listed, and the next plan asks again.
         return (warning("The console could not be asked", str(problem)),)
 
 
 def match_addresses(state: State, texts: Sequence[str]) -> list[Address]:
-    """Return the instances that addresses name: themselves, or all of a resource or module.
+    """Return the instances that addresses name: single ones, or all of a resource or module.
 
     Raises:
-        UserError: One names nothing in state.
+        UserError: An address names nothing in state.
     """
     found: dict[Address, None] = {}
     for text in texts:
@@ -206,7 +206,7 @@ def match_addresses(state: State, texts: Sequence[str]) -> list[Address]:
 
 
 def _near(state: State, text: str) -> str:
-    """Return a remedy for an address that names nothing: the one that was probably meant."""
+    """Return a remedy for an address that names nothing: the address that was probably meant."""
     near = near_address(text, map(str, state.addresses()))
     return near or "`opsconsole state list` prints what is there."
 

@@ -1,6 +1,6 @@
-"""Every command of `opsconsole` as data: what it does, its options, its exit codes, an example.
+"""Every command of `opsconsole` as data: its purpose, its options, its exit codes, an example.
 
-A command's module is imported when it runs; help and completion import none.
+A command's module is imported when the command runs. Help and completion import no such module.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from opsconsole.resources import RESOURCES
 from opsconsole.v1.operations import OPERATIONS
 
 FAILED: Final = 1
-"""Exit code of every error, usage errors too: 2 means "there are changes" or "there is drift"."""
+"""The exit code of every error, usage errors included; 2 means "changes" or "drift"."""
 CHANGES: Final = 2
 INTERRUPTED: Final = 130
 
@@ -35,27 +35,28 @@ USUAL: Final = {
     TRY_LATER: "the state is locked or the console too busy; nothing was done: try again later",
     INTERRUPTED: "interrupted",
 }
-"""The exit codes of a command, and what each of them means."""
+"""The exit codes of a command, with their meanings."""
 
 
 DEFAULT_SHARE: Final = 30.0
-"""Per cent of what exists that a plan may delete or replace without being forced."""
+"""Per cent of existing resources that a plan may delete or replace without being forced."""
 FEWEST_GUARDED: Final = 10
-"""Where there are fewer resources, plans need not be forced: a share of them says little."""
+"""With fewer resources, plans need not be forced, because a percentage says little."""
 
 
 class Command:
     """One command, or one verb of a command.
 
     Args:
-        run: `MODULE:FUNCTION` below `opsconsole.cli`; empty: one of its verbs is needed.
-        description: What it does; the first sentence of a verb's is its line in the list of verbs.
+        run: `MODULE:FUNCTION` below `opsconsole.cli`; empty if the command needs a verb.
+        description: What the command does. The first sentence for a verb is its line in the list of
+            verbs.
         example: One command line or more.
         line: What it does, in the list of commands.
-        codes: Exit codes whose meaning is not that of `USUAL`.
-        fixed: Values of options that it does not have.
-        verbs: Its verbs. Beside `run`, a word is a verb only where it comes first: behind `--`,
-            and as `./NAME`, it is an operand.
+        codes: Exit codes whose meaning differs from `USUAL`.
+        fixed: Values of options that the command does not have.
+        verbs: Its verbs. If there is also a `run`, a word is a verb only in first place. After
+            `--`, or as `./NAME`, the word is an operand.
     """
 
     def __init__(
@@ -85,7 +86,7 @@ STATE = "--state PATH  the state file, whatever the backend"
 PLAN_FILE = "[PLANFILE]  a saved plan"
 PARALLELISM = "--parallelism N  requests in flight at most (the provider's max_concurrency)"
 HIDDEN_PARALLELISM = Option("--parallelism N", help=argparse.SUPPRESS)
-"""Terraform's option, where clients give it and nothing is read in parallel."""
+"""Terraform's option, for commands where clients give it although nothing is read in parallel."""
 
 PLACE = Group(
     "program and state",
@@ -95,7 +96,7 @@ PLACE = Group(
     "--journal FILE  the journal of the state, where several paths lead to that state",
     "--journal-dir DIR  the directory for the journal of a remote state (OPSCONSOLE_JOURNAL_DIR)",
 )
-# Their order among each other counts, so that both are kept in one list.
+# Their relative order counts, so one list has both.
 VARIABLES = Group(
     "variables",
     Option(
@@ -122,7 +123,7 @@ SETTINGS = (
     ),
     VARIABLES,
 )
-"""Where settings come from, for a command without a plan."""
+"""The options for the source of settings, for a command without a plan."""
 LOCK = Group(
     "lock",
     "--lock=false  do not lock the state",

@@ -26,7 +26,7 @@ from opsconsole.values import holds_unknown
 
 _FORMAT = "1.0"
 _STAND_INS = {"base_url": "https://console.invalid", "api_key": "svc_ak_validate"}
-"""Settings that the environment of a check may lack; they are never sent."""
+"""Placeholders for settings that the environment of a check may lack; they are never sent."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -66,7 +66,7 @@ def _problems(args: argparse.Namespace) -> Iterator[Diagnostic]:
 
 
 def _of_provider(key: str, evaluator: Evaluator) -> Iterator[Diagnostic]:
-    """Check the settings of a provider block as far as they are known."""
+    """Check the known settings of a provider block."""
     try:
         values = evaluator.provider_config(key).values
     except OpsconsoleError:

@@ -23,7 +23,7 @@ from opsconsole.state import (
 
 _NAME = re.compile(r"[A-Za-z0-9_.~-]+")
 _ANY = "any"
-"""Stands for a workspace where only the place beside it is asked for."""
+"""A placeholder for a workspace when only the place next to it is needed."""
 
 
 def list_workspaces(args: argparse.Namespace) -> int:
@@ -46,7 +46,7 @@ def create(args: argparse.Namespace) -> int:
         raise UserError(f'There is a workspace "{name}" already.', "Select it.")
     backend = opening.state_backend(args, "workspace new", workspace=name)
     with open_state(backend) as session:
-        # An empty state is what makes it listed.
+        # The empty state makes the workspace appear in the list.
         state = session.state
         meta = SnapshotMeta(state.lineage, state.raise_serial())
         backend.write(state.to_bytes(), meta)

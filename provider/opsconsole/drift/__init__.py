@@ -1,6 +1,6 @@
-"""Drift detection as a job: reads what state holds, takes no lock, writes no state.
+"""Drift detection as a job: reads states, takes no lock, writes no state.
 
-Only names that the command line shows are here, which imports no more to show them.
+This module only has the names that the command line shows, so that help imports nothing more.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from opsconsole.resources import RESOURCES
 
 BASELINE_FILE: Final = ".opsconsole-drift.yml"
 COUNTED: Final = ("plugins",)
-"""Unmanaged objects that count as drift by default: a plugin changes what an agent can do, while a
-tenant has objects of its own."""
+"""Unmanaged objects that count as drift by default. A plugin changes the abilities of an agent.
+Other unmanaged objects may simply belong to the tenant."""
 
 
 def unmanaged_kinds() -> dict[str, str]:
-    """Return the kinds of unmanaged objects, each with the type that it would be managed as."""
+    """Return the kinds of unmanaged objects, each with its Terraform type."""
     return {item.plural.replace(" ", "_"): name for name, item in RESOURCES.items()}

@@ -19,13 +19,13 @@ from opsconsole.drift.report import Bucket, DriftReport, Finding
 from opsconsole.errors import UserError
 
 _NAMED = 20
-"""How many addresses an error names."""
+"""The largest number of addresses that an error names."""
 
 
 def select_findings(report: DriftReport, addresses: Sequence[str]) -> list[Finding]:
     """Return the drifted findings that addresses name: instances, resources, modules, patterns.
 
-    Without an address that is all drift.
+    Without an address, return all drift.
 
     Raises:
         UserError: An address names no drift.
@@ -60,11 +60,11 @@ def entries_for(
     *,
     name_stacks: bool,
 ) -> list[Entry]:
-    """Return entries that accept findings, each as narrow as the drift: by attribute, or bucket.
+    """Return entries that accept findings, as narrowly as possible: by attribute or by bucket.
 
     Args:
         baseline: Drift that is accepted already is not written again.
-        name_stacks: Whether the entries name the stack: addresses repeat where there are several.
+        name_stacks: Whether the entries name the stack, because several stacks may share addresses.
     """
     valid = [item for item in baseline.entries if item.expires >= today]
     found = []
@@ -86,20 +86,20 @@ def entries_for(
 
 
 def add_entries(path: Path, entries: Sequence[Entry]) -> Baseline:
-    """Add entries to the file of a baseline, which is made where there is none; return all of it.
+    """Add entries to a baseline file, creating the file if needed; return the whole baseline.
 
     Raises:
         UserError: The file is not a baseline, cannot be written, or its list is in a form to which
             nothing can be added.
     """
     before = read_baseline(path).entries if path.exists() else ()
-    # In the same folder, because a file is replaced in one step only within a file system.
+    # The draft is in the same folder, because an atomic replacement needs the same file system.
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         text = path.read_text("utf-8") if path.exists() else ""
         draft.write_text(_insert_entries(path, text, entries), "utf-8")
-        # The entries go in at places in the text that the parser names. Reading the draft shows
-        # that the file still means the same.
+        # The entries are inserted at positions from the parser. Reading the draft proves that the
+        # meaning of the rest is unchanged.
         if read_baseline(draft).entries != (*before, *entries):
             raise _not_added(path, entries)
         draft.replace(path)
@@ -113,9 +113,9 @@ def add_entries(path: Path, entries: Sequence[Entry]) -> Baseline:
 
 
 def _insert_entries(path: Path, text: str, entries: Sequence[Entry]) -> str:
-    """Return the text of a baseline with entries behind its last one."""
-    # Dumping the whole document again would lose its comments, so only places in the text are taken
-    # from its nodes.
+    """Return the text of a baseline with entries after its last entry."""
+    # Dumping the whole document again would lose its comments. Only positions are taken from its
+    # nodes.
     document = yaml.compose(text, yaml.SafeLoader) if text.strip() else None
     if document is None:
         return f"{text}version: {VERSION}\naccept:\n{_dump_entries(entries, 2)}"
@@ -125,8 +125,8 @@ def _insert_entries(path: Path, text: str, entries: Sequence[Entry]) -> str:
         return f"{text[:start].rstrip()}\n{_dump_entries(entries, 2)}{text[end:].lstrip(' ')}"
     if accepted.flow_style:
         raise _not_added(path, entries)
-    # The list itself ends, for PyYAML, behind the comments that follow it. Its last scalar does
-    # not.
+    # PyYAML ends the list after the comments that follow the list, but ends the last scalar before
+    # them.
     end = _last(accepted).end_mark.index
     # A comment may follow the last scalar on its line.
     if text[end - 1] != "\n":
@@ -147,7 +147,7 @@ _MEMBERS = ("stack", "address", "attribute", "bucket", "reason", "expires")
 
 
 class _Plain(yaml.SafeDumper):
-    """Writes a date that several entries share in each of them: people edit the file."""
+    """Repeats a date that entries share, without YAML aliases, because people edit the file."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

@@ -48,11 +48,10 @@ def _check_bucket(value: str) -> str:
 def _day(value: Any) -> date:
     """Return a day, from a date or a text in quotes."""
     if isinstance(value, str) and re.fullmatch(_DAY, value):
-        # A day that no calendar has stays a text, which is refused below.
+        # A day that does not exist stays a text, which is refused below.
         with suppress(ValueError):
             value = date.fromisoformat(value)
-    # YAML reads a day without quotes as a date and a moment as a datetime, which is a date to
-    # Python.
+    # YAML reads an unquoted day as a date and an unquoted time as a datetime, a subclass of date.
     if not isinstance(value, date) or isinstance(value, datetime):
         raise ValueError("should be a date such as 2026-12-31")
     return value
@@ -80,7 +79,7 @@ _Day = Annotated[date, BeforeValidator(_day), WithJsonSchema(_DAY_SCHEMA)]
 
 
 class Entry(BaseModel):
-    """One entry: what it accepts, why, and until when."""
+    """One entry: the accepted drift, the reason, and the date of expiry."""
 
     model_config = ConfigDict(
         **STRICT,
@@ -137,7 +136,7 @@ class Entry(BaseModel):
         )
 
     def accepts(self, finding: Finding, difference: Difference | None) -> bool:
-        """Return whether it accepts one difference of a resource, or, with None, its bucket."""
+        """Return whether the entry accepts a difference of a resource; with None, its bucket."""
         if not self.names(finding) or self.bucket not in ("", finding.bucket.value):
             return False
         if not self.attribute:
@@ -146,12 +145,12 @@ class Entry(BaseModel):
 
 
 def fits(pattern: str, text: str) -> bool:
-    """Return whether `text` is `pattern`, in which only `*` and `?` are special."""
+    """Return whether `text` matches `pattern`, in which only `*` and `?` are special."""
     if pattern == text:
         return True
     if "*" not in pattern and "?" not in pattern:
         return False
-    # Not fnmatch: it would take the brackets of an address for a set of letters.
+    # fnmatch would read the brackets of an address as a set of letters.
     parts = re.split(r"([*?])", pattern)
     expression = "".join({"*": ".*", "?": "."}.get(part, re.escape(part)) for part in parts)
     return re.fullmatch(expression, text, re.DOTALL) is not None
@@ -172,13 +171,13 @@ class Baseline:
         certain: bool = True,
         listed: bool = True,
     ) -> tuple[list[Finding], tuple[BaselineProblem, ...]]:
-        """Mark the accepted findings; return all, and the entries to look at.
+        """Mark the accepted findings; return all findings, and the entries with problems.
 
         Args:
             today: The day of the check, UTC.
-            certain: Whether every state was read: else nothing is called unused.
-            listed: Whether every list was read to its end: else what accepts unmanaged objects is
-                not called unused.
+            certain: Whether every state was read. Otherwise no entry is reported as unused.
+            listed: Whether every list was read to its end. Otherwise no entry that accepts
+                unmanaged objects is reported as unused.
         """
         judge = _Judge([entry for entry in self.entries if entry.expires >= today])
         marked = [judge.mark(finding) for finding in findings]
@@ -199,7 +198,7 @@ class _Judge:
     used: set[Entry] = field(default_factory=set)
 
     def mark(self, finding: Finding) -> Finding:
-        """Return a finding, accepted if every part of its drift is."""
+        """Return a finding, marked as accepted if every part of its drift is accepted."""
         if not finding.bucket.is_drift or not finding.counted:
             return finding
         if finding.bucket is not Bucket.CHANGED:
@@ -220,13 +219,13 @@ class _Judge:
 
     def _accepting(self, finding: Finding, difference: Difference | None) -> Entry | None:
         found = [entry for entry in self.entries if entry.accepts(finding, difference)]
-        # Each of them is in use, not only the first, whose reason is shown.
+        # All matching entries are in use, not only the first one, whose reason is shown.
         self.used.update(found)
         return found[0] if found else None
 
 
 def _may_be_in_use(entry: Entry, findings: Iterable[Finding], listed: bool) -> bool:
-    """Return whether the objects of an entry were not seen, so that it may be in use."""
+    """Return whether an entry may be in use because its objects were not seen."""
     named = [finding for finding in findings if entry.names(finding)]
     # An unmanaged object that a cut list does not show has no finding.
     if not named and not listed:
@@ -250,12 +249,12 @@ def read_baseline(path: Path) -> Baseline:
     """
     try:
         with path.open("rb") as file:
-            # One byte more shows that a file is too long, however long it is.
+            # One more byte is enough to show that a file is too long.
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             raise _wrong(path, f"it has more than {MAX_BYTES:,} bytes")
-        # The loader in C calls itself for each level without a bound, and ends the process when the
-        # stack is full. Reading its events needs no stack.
+        # The C loader recurses for each level without a bound, and crashes the process when the
+        # stack overflows. Reading its events needs no recursion.
         if _depth_exceeds(data, MAX_DEPTH):
             raise _wrong(path, "it is nested too deeply")
         document = yaml.load(data, _Loader)  # a subclass of the safe loader
@@ -266,7 +265,7 @@ def read_baseline(path: Path) -> Baseline:
     except RecursionError as problem:
         raise _wrong(path, "it is nested too deeply") from problem
     except (yaml.YAMLError, ValueError) as problem:
-        # PyYAML lets through the ValueError of a date that no calendar has.
+        # PyYAML does not catch the ValueError of a date that does not exist.
         text = " ".join(str(problem).split())
         raise UserError(f"The baseline {path} is not YAML: {text}.") from problem
     if document is None and not _holds_something(data):
@@ -277,12 +276,12 @@ def read_baseline(path: Path) -> Baseline:
         raise _wrong(path, what_is_wrong(problem)) from None
 
 
-# PyYAML has the loader in C only where it was built with libyaml.
+# PyYAML has the C loader only if it was built with libyaml.
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML without what would make a file mean something else than it shows."""
+    """A YAML loader without the features that make a file mean something other than it shows."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        # Python refuses to convert more than some thousands of digits, and takes long for fewer.
+        # Python refuses to convert more than a few thousand digits, and is slow for fewer.
         is_number = node.tag == "tag:yaml.org,2002:int"
         if is_number and isinstance(node, yaml.ScalarNode) and len(node.value) > _MAX_DIGITS:
             line = node.start_mark.line + 1
@@ -304,7 +303,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 
 def _depth_exceeds(data: bytes, limit: int) -> bool:
-    """Return whether YAML is nested beyond `limit`; reads no further than it must to know."""
+    """Return whether YAML is nested beyond `limit`; read no further than necessary."""
     depth = 0
     for event in yaml.parse(data, _Loader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -317,7 +316,7 @@ def _depth_exceeds(data: bytes, limit: int) -> bool:
 
 
 def _holds_something(data: bytes) -> bool:
-    """Return whether YAML holds more than comments; `null` is something, and no baseline."""
+    """Return whether YAML has more than comments; `null` counts, though it is no baseline."""
     return any(isinstance(event, yaml.NodeEvent) for event in yaml.parse(data, _Loader))
 
 

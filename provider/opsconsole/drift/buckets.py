@@ -1,9 +1,9 @@
-"""Finds the bucket of a resource by its read. Pure.
+"""Finds the bucket of a resource from its read. Pure.
 
-Unchecked resources get one diagnostic for each cause, not one each.
+Unchecked resources get one diagnostic for each cause, not one for each resource.
 
-A resource is in sync only if every attribute in state was seen and is equal. A first sight is no
-difference: a value of the console beside a null in state is not drift.
+A resource is in sync only if every attribute in state was seen and is equal. An attribute that is
+seen for the first time is not drift, even if state has null and the console has a value.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ObjectRead:
     """One object of a state, and the outcome of its read.
 
     Attributes:
-        console: The key of its console; empty: not known.
+        console: The key of its console; empty if the console is not known.
     """
 
     item: StateObject
@@ -41,23 +41,23 @@ class ObjectRead:
 
     @property
     def is_unread(self) -> bool:
-        """Whether it, or a part of it, could not be read."""
+        """Whether the object, or a part of the object, could not be read."""
         return self.outcome.seen is Seen.UNCHECKED or self.outcome.cause is not None
 
 
 def not_read(why: str) -> Outcome:
-    """Return the outcome for an object that could not be asked for, which is an error."""
+    """Return the error outcome for an object that could not be requested."""
     reason = why or _NEVER_READ
     return Outcome(None, diagnostics=(error(reason),), seen=Seen.UNCHECKED, reason=reason)
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Facts about the other resources that the verdict on one needs.
+    """Facts about other resources that the verdict on one resource needs.
 
     Attributes:
-        addresses: Type and id of each resource in state to its address.
-        gone: Type to the ids that this check found gone.
+        addresses: The address of each resource in state, by type and id.
+        gone: Each type with the ids that this check found gone.
     """
 
     addresses: Mapping[tuple[str, str], str] = field(default_factory=dict)
@@ -86,7 +86,7 @@ def _classify_present(held: StateObject, outcome: Outcome, state: Attributes) ->
     unseen = tuple(
         name for name in outcome.unobserved if not definition[name].volatile and name in before
     )
-    # Drift that was seen counts, even where a part of the resource could not be read.
+    # Drift that was seen counts, even if a part of the resource could not be read.
     if differences:
         return _finding(held, Bucket.CHANGED, differences=differences, unobserved=unseen)
     reason = outcome.why_unchecked or _unseen_reason(definition, before, unseen)
@@ -107,13 +107,13 @@ def _compare(
     observed: frozenset[str] | None = None
     differences: list[Difference] = []
     first: list[str] = []
-    # Local attributes are the provider's own, and no answer holds them.
+    # Local attributes belong to the provider, and no answer contains them.
     for attribute in definition.answer_fields:
         name = attribute.name
         # Volatile attributes follow any write, so their change alone is no drift.
         if attribute.volatile or same(before.get(name), state.get(name)):
             continue
-        # What no update sets may never have been kept, as long as no answer showed it.
+        # The console may never have kept an attribute that no update sets and no answer showed.
         is_unkept = attribute.change is ChangeRule.REPLACE and state.get(name) is None
         if before.get(name) is None or is_unkept:
             if observed is None:
@@ -132,7 +132,7 @@ def _compare(
 def _unseen_reason(
     definition: ResourceDefinition, before: Attributes, unseen: tuple[str, ...]
 ) -> str:
-    """Return why a resource cannot be called in sync, as too little was seen of it, or nothing."""
+    """Return why too little of a resource was seen to call it in sync; empty if enough was seen."""
     if not unseen:
         return ""
     if not reads_whole(definition) and not any(
@@ -163,7 +163,7 @@ def _finding(held: StateObject, bucket: Bucket, **facts: object) -> Finding:
     known = held.known
     shown = known.before
     if held.sensitive:
-        # The label is taken of these values, and a sensitive name must not become one.
+        # The label comes from these values, and a sensitive name must not become a label.
         shown = {name: value for name, value in shown.items() if name not in held.sensitive}
     return Finding(
         stack=held.stack,
@@ -184,14 +184,14 @@ def _label_of(type_name: str, values: Mapping[str, object]) -> str:
 
 
 def text_of(values: Mapping[str, object], name: str) -> str:
-    """Return the text of that name; empty where there is none."""
+    """Return the text value of that name, or an empty text."""
     value = values.get(name)
     return value if isinstance(value, str) else ""
 
 
 @dataclass
 class _Group:
-    """The resources that were not checked for one reason."""
+    """The resources that were not checked for the same reason."""
 
     grave: bool = False
     details: list[tuple[str, Cause | None]] = field(default_factory=list)
@@ -200,11 +200,10 @@ class _Group:
 
 
 def explain_unread(objects: Iterable[ObjectRead], *, tolerant: bool) -> tuple[Diagnostic, ...]:
-    """Return why resources were not checked: one diagnostic a cause.
+    """Return why resources were not checked, with one diagnostic for each cause.
 
-    A failed call (401, 5xx, HTML, no answer) is an error; where the console shows no more
-    (truncated lists, hosts that cannot be read), it is a warning. A 403 is an error too, unless
-    `tolerant`.
+    A failed call (401, 5xx, HTML, no answer) is an error. A limit of the console (truncated lists,
+    hosts that cannot be read) is a warning. A 403 is an error too, unless `tolerant`.
     """
     groups: dict[tuple[object, ...], _Group] = {}
     for read in objects:
@@ -214,8 +213,8 @@ def explain_unread(objects: Iterable[ObjectRead], *, tolerant: bool) -> tuple[Di
         group = groups.setdefault((outcome.reason, cause and cause.gist), _Group())
         refused = cause is not None and cause.kind is ProblemKind.FORBIDDEN
         failed = has_error(outcome.diagnostics) or refused
-        # A 403 fails a check unless a coverage below 100 % was asked for. Where the console shows
-        # no more, coverage alone decides.
+        # A 403 fails a check unless a coverage below 100 % was requested. For limits of the
+        # console, coverage alone decides.
         group.grave = group.grave or (failed and not (refused and tolerant))
         group.details.append((_sentence(outcome.reason), cause))
         group.details += (
@@ -251,6 +250,6 @@ def _diagnostic(group: _Group) -> Diagnostic:
 
 
 def _sentence(reason: str) -> str:
-    """Return a reason, which findings show within a line, as a sentence."""
+    """Return a reason as a sentence; findings show the reason within a line."""
     stop = "" if reason.endswith((".", "!", "?")) else "."
     return f"{reason[0].upper()}{reason[1:]}{stop}" if reason else ""

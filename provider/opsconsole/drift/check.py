@@ -1,7 +1,7 @@
 """One check: states and console side by side, every resource in exactly one bucket.
 
-Takes no lock and writes no state. Costs as much as a refresh of the reconciler, and the lists that
-an operator has named.
+A check takes no lock and writes no state. It sends the requests of a refresh, and those for the
+lists that an operator has named.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from opsconsole.v1.operations import documented_for, reads_whole
 
 
 def required_types() -> tuple[str, ...]:
-    """Return the types that the documented operations show: their coverage is demanded."""
+    """Return the types that documented operations read; these types must be covered."""
     return tuple(name for name, definition in RESOURCES.items() if reads_whole(definition))
 
 
@@ -61,12 +61,12 @@ class CheckOptions:
     """The options of a check.
 
     Attributes:
-        read_only: Let nothing but GET leave this process.
+        read_only: Whether to send nothing but GET requests.
         min_coverage: Per cent of the required resources that must be checked.
         baseline: Drift that is accepted.
         counted: Kinds of unmanaged objects that count as drift, of `unmanaged_kinds`.
-        root: The directory that places are relative to.
-        shard: Which share of all stacks these are; None: they are all.
+        root: The directory to which source locations are relative.
+        shard: The share of all stacks that these are; None if these are all stacks.
     """
 
     read_only: bool = False
@@ -85,7 +85,7 @@ async def check(
 ) -> DriftReport:
     """Check the states of `stacks` against their consoles.
 
-    What cannot be read is in the report, never an exception.
+    Anything that cannot be read appears in the report and never raises an exception.
 
     Args:
         environ: The environment that provider settings fall back on.
@@ -107,7 +107,7 @@ async def _check(stacks: Sequence[Stack], options: CheckOptions, consoles: Conso
     states, diagnostics = read_states(stacks, whole=options.shard is None)
     objects = await _read_objects(states, consoles)
     inventories, unlisted = await _read_inventories(objects, consoles, options.counted)
-    # A report would call unchecked whatever the stop left unread.
+    # Otherwise the report would call everything unchecked that was not read before the stop.
     if consoles.stopped:
         raise Stopped("The check was stopped.")
     unmanaged, cut = _find_unmanaged(objects, inventories, consoles, options)
@@ -152,7 +152,7 @@ async def _check(stacks: Sequence[Stack], options: CheckOptions, consoles: Conso
 
 
 async def _read_objects(states: Iterable[StackState], consoles: Consoles) -> list[ObjectRead]:
-    """Read everything at once, hosts of all stacks first."""
+    """Read all objects concurrently, starting with the hosts of all stacks."""
     objects: list[tuple[StateObject, PriorInstance, str]] = []
     for state in states:
         keys, unopened = consoles.open_stack(
@@ -177,7 +177,7 @@ async def _read_objects(states: Iterable[StackState], consoles: Consoles) -> lis
 
 
 def _explain(item: PriorInstance, address: str, consoles: Consoles) -> Outcome | None:
-    """Return the outcome of a read; for a host that the settings hide, name the setting.
+    """Return the outcome of a read; if the settings hide a host, name the missing setting.
 
     Args:
         address: Its address in its own state, which commands take.
@@ -196,7 +196,7 @@ def _explain(item: PriorInstance, address: str, consoles: Consoles) -> Outcome |
 async def _read_inventories(
     objects: Iterable[ObjectRead], consoles: Consoles, counted: Collection[str]
 ) -> tuple[dict[str, Inventory], list[Diagnostic]]:
-    """Read the lists that are asked for, of each console that something is on."""
+    """Read the requested lists of each console that has at least one object."""
     types = {unmanaged_kinds()[kind] for kind in counted}
     inventories: dict[str, Inventory] = {}
     diagnostics: list[Diagnostic] = []
@@ -241,14 +241,14 @@ def _find_unmanaged(
         cut += report_incomplete_lists(session, options.counted, listed)
         where = consoles.digest_of(key) if sharded else ""
         for finding in find_unmanaged(own, managed, session, options.counted, listed):
-            # It may have been shown before, under other settings of its console.
+            # The object may have been found already, under other settings of the same console.
             what = (session.settings.base_url, finding.type_name, finding.id)
             findings.setdefault(what, replace(finding, undecided=sharded, console=where))
     return list(findings.values()), cut
 
 
 def _lists_were_read(objects: Iterable[ObjectRead]) -> bool:
-    """Return whether every list was read that shows unmanaged objects beside managed ones."""
+    """Return whether every list that shows both managed and unmanaged objects was read."""
     lists = {documented_for(item, "list") for item in RESOURCES.values()} - {None}
     types = {name for name, item in RESOURCES.items() if documented_for(item, "read") in lists}
     return not any(read.is_unread and read.item.known.type_name in types for read in objects)
@@ -272,12 +272,12 @@ def _add_declarations(
 def _accept(
     findings: Sequence[Finding], options: CheckOptions, today: date, *, certain: bool, listed: bool
 ) -> tuple[list[Finding], tuple[BaselineProblem, ...], tuple[str, ...]]:
-    """Mark the accepted findings; return all, the entries to look at, and those unused here."""
+    """Mark accepted findings; return all findings, entries with problems, and unused entries."""
     baseline = options.baseline
     marked, entries = baseline.apply(findings, today, certain=certain, listed=listed)
     if options.shard is None:
         return marked, entries, ()
-    # Another shard may use the entries that this one does not: the merge of all decides.
+    # Another shard may use an entry that this shard does not use. The merge of all shards decides.
     _, sure = baseline.apply(findings, today, certain=False)
     return marked, sure, tuple(item.entry for item in entries if item not in sure)
 
@@ -290,7 +290,7 @@ def _share(
     stacks: Sequence[Stack],
     states: Iterable[StackState],
 ) -> Share | None:
-    """Return this shard's share of a merge; None: there are no other shards."""
+    """Return this shard's facts for the merge, or None if there are no other shards."""
     if shard is None:
         return None
     managed = tuple(
@@ -301,7 +301,7 @@ def _share(
 
 
 def _describe_host_reads(objects: Iterable[ObjectRead], consoles: Consoles) -> str:
-    """Say how hosts were read, in a sentence for each way."""
+    """Describe how hosts were read, with one sentence for each method."""
     keys = (read.console for read in objects if read.item.known.type_name == HOST.type_name)
     found = (consoles.lifecycles.get(key) for key in dict.fromkeys(keys))
     told = (

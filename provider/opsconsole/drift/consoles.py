@@ -1,7 +1,7 @@
 """The consoles of one check: one lifecycle for each set of settings.
 
-Stacks of one console share its lifecycle, so that one search serves them all. Settings are
-restricted here to the rights of a check, and nowhere else.
+Stacks of one console share its lifecycle, so that one search serves them all. Only this module
+restricts settings to the rights of a check.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Consoles:
 
     Attributes:
         environ: The environment that settings fall back on.
-        read_only: Whether nothing but GET may leave this process.
-        lifecycles: Lifecycle by a key of this check's own.
-        settings: The settings under which something is read, in the order of those keys.
+        read_only: Whether only GET requests may be sent.
+        lifecycles: The lifecycles, by a key that is private to this check.
+        settings: The settings of each lifecycle, in the order of those keys.
         stopped: Whether the check was stopped.
     """
 
@@ -57,11 +57,11 @@ class Consoles:
         """Open the lifecycles of a stack's provider configurations.
 
         Args:
-            values: What state holds, by address.
+            values: The values in state, by address.
             providers: The configurations, as state writes them.
 
         Returns:
-            The key of the lifecycle of each, and of each that has none, why.
+            For each configuration the key of its lifecycle, or the reason why it has no lifecycle.
         """
         opened: Providers | None = None
         if stack.program is not None:
@@ -82,7 +82,7 @@ class Consoles:
         """Return the settings of a provider configuration: the program's, or the environment's.
 
         Raises:
-            UserError, ConfigurationError: They are wrong, or cannot be determined.
+            UserError, ConfigurationError: The settings are wrong or cannot be determined.
         """
         key = provider_key_of(provider)
         inside = provider.startswith("module.")
@@ -113,7 +113,7 @@ class Consoles:
         ]
 
     def digest_of(self, key: str) -> str:
-        """Return a digest of a console's address, which no report may hold; empty: not known."""
+        """Return a digest of a console's address, which no report has; empty if not known."""
         if key not in self.lifecycles:
             return ""
         base_url = self.lifecycles[key].session.settings.base_url
@@ -126,14 +126,14 @@ class Consoles:
             lifecycle.stop()
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         for lifecycle in self.lifecycles.values():
             await lifecycle.close()
 
 
 def for_checking(settings: Settings, *, read_only: bool) -> Settings:
-    """Return the settings under which a check reads; read only, they name nothing but GET."""
-    # An object that answers 404 is a finding, even where a refresh would fail.
+    """Return the settings of a check; if `read_only`, they only name GET operations."""
+    # In a check, a 404 for an object is a finding, even if a refresh would fail.
     settings = replace(settings, on_missing="remove", on_missing_host=None)
     if not read_only:
         return settings
@@ -142,5 +142,5 @@ def for_checking(settings: Settings, *, read_only: bool) -> Settings:
         for name, declared in settings.extra_endpoints.items()
         if declared.startswith("GET ")
     }
-    # The empty update, by which hosts can be read, is a POST.
+    # The empty update, which can read hosts, is a POST.
     return replace(settings, host_read="none", extra_endpoints=readable)

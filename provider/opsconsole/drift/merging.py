@@ -1,4 +1,4 @@
-"""One report of the reports of all shards: what another shard manages is not unmanaged. Pure."""
+"""Merges the reports of all shards: objects that another shard manages are not unmanaged. Pure."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from opsconsole.errors import UserError
 def merge_reports(reports: Sequence[DriftReport]) -> DriftReport:
     """Return the report of all shards together.
 
-    A shard whose report is missing is an error of the merged report, and nothing is then called
-    unmanaged for certain: it stays shown and does not count.
+    A missing report is an error in the merged report. Unmanaged objects are then uncertain, so they
+    are shown but do not count.
 
     Raises:
-        UserError: A report is of no shard, one shard is there twice, or they are shares of
-            different numbers.
+        UserError: A report is not from a shard, two reports are from the same shard, or the reports
+            have different numbers of shards.
     """
     shares = [item.share for item in reports if item.share is not None]
     if len(shares) < len(reports):
@@ -119,7 +119,8 @@ def _baseline(
 ) -> tuple[BaselineProblem, ...]:
     problems = list(dict.fromkeys(item for report in reports for item in report.baseline))
     if certain:
-        # A shard that could not check names none: an entry is unused if every shard says so.
+        # A shard that could not check names no unused entries. An entry is unused if every shard
+        # says so.
         common = set.intersection(*(set(share.unused) for share in shares))
         problems += [
             BaselineProblem(entry, "unused: there is no such drift")

@@ -18,10 +18,10 @@ from opsconsole.values import Attributes, Value
 
 
 class Bucket(Enum):
-    """Where one resource ends.
+    """The result for one resource.
 
-    IN_SYNC means that every attribute that state holds was seen and is the same; with one unseen,
-    and none different, a resource is UNCHECKED.
+    IN_SYNC means that every attribute in state was seen and is equal. A resource with an unseen
+    attribute, and without a differing one, is UNCHECKED.
     """
 
     IN_SYNC = "in_sync"
@@ -34,13 +34,13 @@ class Bucket(Enum):
 
     @property
     def is_drift(self) -> bool:
-        """Whether a resource in it counts as drift."""
+        """Whether a resource in this bucket counts as drift."""
         return self in (Bucket.CHANGED, Bucket.MISSING, Bucket.ARCHIVED, Bucket.UNMANAGED)
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One attribute, state and console side by side; accepted for a reason of the baseline."""
+    """One attribute that differs between state and console, with the reason if accepted."""
 
     attribute: str
     state: Value
@@ -55,25 +55,25 @@ class Finding:
 
     Attributes:
         stack: Name of the stack or state file.
-        address: Its address; for an unmanaged one the id that the console shows.
+        address: Its address; for an unmanaged object, the id on the console.
         type_name: Terraform type name.
-        bucket: Where it ended.
+        bucket: Its bucket.
         id: The console's id.
         label: Its name, key, pattern or plugin id, for readers.
-        differences: For CHANGED: attribute by attribute.
-        reason: Why it is unchecked, missing or archived; the words of `cause` included.
-        cause: The error that made it unchecked, where there is one.
-        accepted: The reason given in the baseline; empty: not accepted. Accepted drift is shown
-            and does not count.
-        construct_path: Path of the construct that declares it, where the program is known.
-        location: `FILE:LINE` of its declaration, where the metadata tells.
+        differences: The differing attributes of a CHANGED resource.
+        reason: Why it is unchecked, missing or archived; includes the text of `cause`.
+        cause: The error that made it unchecked, if any.
+        accepted: The reason in the baseline; empty if not accepted. Accepted drift is shown but
+            does not count.
+        construct_path: The path of the construct that declares it, if the program is known.
+        location: `FILE:LINE` of its declaration, if the metadata has it.
         values: The state's values, for graphs and pages.
         unobserved: Attributes that this check could not see.
-        counted: Whether it counts where its bucket is drift; false for unmanaged objects that are
-            shown only.
-        console: For UNMANAGED in a sharded check: which console it is on, as in `Managed`.
-        undecided: Unmanaged as far as one shard can tell; merging the shards decides.
-        new: The part of `drifting` that is new since an earlier report; None: not compared.
+        counted: Whether it counts if its bucket is drift; false for unmanaged objects that are only
+            shown.
+        console: For UNMANAGED in a sharded check: its console, as in `Managed`.
+        undecided: Whether it is unmanaged only as far as one shard can tell; the merge decides.
+        new: The part of `drifting` that is new since an earlier report; None if not compared.
     """
 
     stack: str
@@ -97,13 +97,13 @@ class Finding:
 
     @property
     def is_drift(self) -> bool:
-        """Whether it counts as drift: it is decided, and no baseline entry accepts it."""
+        """Whether the finding counts as drift: it is decided, and no baseline entry accepts it."""
         counts = self.counted and not self.undecided and not self.accepted
         return self.bucket.is_drift and counts
 
     @property
     def drifting(self) -> tuple[str, ...]:
-        """The units of its drift: attributes of a change, else its bucket."""
+        """The units of its drift: the attributes of a CHANGED resource, otherwise the bucket."""
         if self.bucket is not Bucket.CHANGED:
             return (self.bucket.value,)
         return tuple(item.attribute for item in self.differences if not item.accepted)
@@ -115,7 +115,7 @@ class DriftEntry:
 
     Attributes:
         what: The attributes that differ, or the bucket that the resource is in.
-        seen: Whether this check saw it. Open drift that it could not see stays open.
+        seen: Whether this check saw the drift. Open drift that was not seen stays open.
     """
 
     stack: str
@@ -128,10 +128,10 @@ class DriftEntry:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A report beside an earlier one: new, resolved and open drift (`drift/since.py`).
+    """The comparison with an earlier report: new, resolved and open drift (`drift/since.py`).
 
     Attributes:
-        checked_at: When the earlier check ended; empty: there is no earlier report.
+        checked_at: When the earlier check ended; empty if there is no earlier report.
     """
 
     checked_at: str
@@ -142,7 +142,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The scope of a check: a comparison calls nothing outside it resolved.
+    """The scope of a check; a comparison never reports drift outside the scope as resolved.
 
     Attributes:
         stacks: The stacks whose states were read.
@@ -166,9 +166,9 @@ class Managed:
     """An object that a state manages.
 
     Attributes:
-        console: A digest of the console's address; empty: the console is not known.
+        console: A digest of the console's address; empty if the console is not known.
         type_name: Terraform type name.
-        id: The console's id; of an attachment `AGENT/PLUGIN`, as unmanaged ones are named.
+        id: The console's id; for an attachment `AGENT/PLUGIN`, as for unmanaged attachments.
     """
 
     console: str
@@ -178,7 +178,7 @@ class Managed:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Share `number` of `count` of the stacks, from 1, of several machines that work together."""
+    """Share `number` (from 1) of `count` shares of the stacks, for machines that work together."""
 
     number: int
     count: int
@@ -187,8 +187,8 @@ class Shard:
         return f"{self.number}/{self.count}"
 
     def takes(self, stack: str) -> bool:
-        """Return whether a stack belongs to it: by its name alone."""
-        # Not hash(): it differs from process to process, and each shard runs in its own.
+        """Return whether a stack belongs to this shard, which depends only on the stack's name."""
+        # hash() would differ between processes, and each shard runs in its own process.
         digest = hashlib.sha256(stack.encode("utf-8", "surrogateescape")).digest()
         return int.from_bytes(digest[:8], "big") % self.count == self.number - 1
 
@@ -197,7 +197,7 @@ def read_shard(text: str) -> Shard:
     """Read `K/N`.
 
     Raises:
-        UserError: It is not that, or K is not from 1 to N.
+        UserError: The text has another form, or K is not from 1 to N.
     """
     found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
     shard = Shard(int(found[1]), int(found[2])) if found else None
@@ -213,11 +213,11 @@ class Share:
     """The facts that a sharded check reports to the merge of all shards.
 
     Attributes:
-        shard: Which it is.
-        managed: What its states manage.
-        unused: Entries of the baseline that nothing of this shard matched.
+        shard: The shard itself.
+        managed: The objects that its states manage.
+        unused: The baseline entries that matched nothing in this shard.
         stacks: How many stacks it has.
-        absent: How many of them have a program and no state.
+        absent: How many of these stacks have a program but no state.
     """
 
     shard: Shard
@@ -232,12 +232,12 @@ class DriftReport:
     """One check of one or several states.
 
     Attributes:
-        findings: One per resource, grouped by stack, in the order of the state; then unmanaged and
-            pending ones.
-        checked_at: When, ISO 8601 UTC.
+        findings: One for each resource, grouped by stack in the order of the state; then unmanaged
+            objects and pending resources.
+        checked_at: The time of the check, in ISO 8601 and UTC.
         read_only: Whether nothing but GET was sent.
         method: How hosts were read, in one sentence.
-        diagnostics: What could not be checked and why.
+        diagnostics: Everything that could not be checked, with the reasons.
         baseline: Entries of the baseline that are expired or unused.
         calls: Requests sent, by operation.
         seconds: How long the check took.
@@ -264,7 +264,7 @@ class DriftReport:
 
     @property
     def could_tell(self) -> bool:
-        """Whether the check met no error, and checked as much as `min_coverage` demands."""
+        """Whether the check had no error and reached `min_coverage`."""
         enough = self.required_coverage >= self.min_coverage
         return enough and not has_error(self.diagnostics)
 
@@ -275,26 +275,26 @@ class DriftReport:
         return {bucket: found[bucket] for bucket in Bucket}
 
     def coverage(self, *types: str) -> float:
-        """Return the per cent of the resources in state, all or of `types`, that were checked."""
+        """Return the percentage of resources in state (all, or of `types`) that were checked."""
         return _coverage_of(item for item in self.findings if not types or item.type_name in types)
 
     @property
     def required_coverage(self) -> float:
-        """Per cent of the resources that `min_coverage` demands that were checked."""
+        """The percentage of the required resources that were checked."""
         return _coverage_of(finding for finding in self.findings if self.demands(finding))
 
     def demands(self, finding: Finding) -> bool:
         """Return whether a resource must be checked.
 
-        One whose creation is of unknown outcome must be, of any type.
+        A resource of any type must be checked if the outcome of its creation is unknown.
         """
         listed = not self.required or finding.type_name in self.required
-        # After a creation of unknown outcome the console may have it or not, and only a check
-        # tells.
+        # After a creation of unknown outcome, only a check shows whether the console has the
+        # object.
         return listed or is_sentinel(finding.id)
 
     def attribute_coverage(self, *types: str) -> float:
-        """Return the per cent of their attributes that was seen; 100 where there are none."""
+        """Return the percentage of attributes that were seen; 100 if there are none."""
         total = seen = 0
         for finding in self.findings:
             if finding.bucket in (Bucket.UNMANAGED, Bucket.PENDING):
@@ -314,7 +314,7 @@ class DriftReport:
 
 
 def _coverage_of(findings: Iterable[Finding]) -> float:
-    """Return the per cent of resources in state that were checked; 100 where there are none."""
+    """Return the percentage of resources in state that were checked; 100 if there are none."""
     beside = (Bucket.UNMANAGED, Bucket.PENDING)
     managed = [finding for finding in findings if finding.bucket not in beside]
     if not managed:

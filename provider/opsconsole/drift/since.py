@@ -1,7 +1,7 @@
 """Compares a drift report with an earlier one: new, resolved and open drift. Pure.
 
-The unit is one attribute that differs of one resource, or the bucket that the resource is in. Its
-values do not matter: a further change of an attribute that has drifted before is not new.
+The unit is one differing attribute of one resource, or the bucket of the resource. Values do not
+matter. A further change of an attribute that has already drifted is not new.
 
 | the earlier report | this check | it is |
 |---|---|---|
@@ -21,15 +21,15 @@ from dataclasses import replace
 from opsconsole.drift.report import Bucket, Comparison, DriftEntry, DriftReport, Finding
 
 _Key = tuple[str, str, str]
-"""Stack, address, and what differs. An unmanaged object has no stack of its own."""
+"""The stack, the address, and the unit that differs. An unmanaged object belongs to no stack."""
 
 
 def compare(report: DriftReport, earlier: DriftReport | None) -> DriftReport:
-    """Return the report with its comparison to an earlier one; without one all drift is new."""
+    """Return the report with its comparison to an earlier report; without one, all drift is new."""
     now = _entries(report.findings)
     before = _entries(earlier.findings) if earlier else {}
     if earlier is not None and earlier.comparison is not None:
-        # What an earlier check could not see is in no finding of it.
+        # The findings of an earlier check lack everything that the check could not see.
         for entry in earlier.comparison.open:
             if not entry.seen:
                 parts = (replace(entry, what=(what,), seen=True) for what in entry.what)
@@ -62,9 +62,10 @@ def compare(report: DriftReport, earlier: DriftReport | None) -> DriftReport:
 def _is_resolved(
     part: DriftEntry, report: DriftReport, by_address: Mapping[tuple[str, str], Finding]
 ) -> bool | None:
-    """Return whether earlier drift is resolved; False: it is open, but was not seen; None: neither.
+    """Return whether earlier drift is resolved.
 
-    A check that could not tell resolves nothing.
+    False means that the drift is open but was not seen. None means neither. An inconclusive check
+    resolves nothing.
     """
     [what] = part.what
     if not report.could_tell:
@@ -79,7 +80,7 @@ def _is_resolved(
         return not unmanaged or part.type_name in report.scope.listed
     if finding.bucket is Bucket.UNCHECKED or what in finding.unobserved:
         return False
-    # The attribute went with its object, whose own drift is new.
+    # The attribute is gone with its object, and the drift of the object itself is new.
     if finding.is_drift and finding.bucket in (Bucket.MISSING, Bucket.ARCHIVED):
         return None
     return True
@@ -97,7 +98,7 @@ def _parts(finding: Finding) -> Iterator[DriftEntry]:
 
 def _key(part: DriftEntry) -> _Key:
     [what] = part.what
-    # An unmanaged object is shown under any stack of its console, which may change.
+    # An unmanaged object is shown under any stack of its console, and that stack may change.
     return "" if what == Bucket.UNMANAGED.value else part.stack, part.address, what
 
 

@@ -1,7 +1,7 @@
-"""A stack to check: what its state holds, whether it stays as it was, and what its program says of
-the resources in state: construct, place, and pending changes.
+"""A stack to check: its state, later writes to the state, and facts from its program.
 
-Reads without a lock, and writes nothing; waits for a write in progress, or reports it.
+The program gives the construct, the location and pending changes of each resource. This module
+reads without a lock and writes nothing. It waits for a write in progress, or reports the write.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ _NEWER = "a newer release of opsconsole wrote it: use that release"
 
 @dataclass(frozen=True)
 class Stack:
-    """One state, and the program that it belongs to where that is known.
+    """One state, and its program if known.
 
     Attributes:
-        name: What reports call it.
-        backend: Where its state is kept; it is never opened, so no lock is taken.
-        program: Its program: provider settings, construct paths and places come from there.
+        name: Its name in reports.
+        backend: The backend of its state. The backend is never opened, so no lock is taken.
+        program: Its program, the source of provider settings, construct paths and locations.
         variables: The values of the program's variables.
         workspace: Terraform's workspace.
-        pending: Whether resources that the program declares and state lacks are reported.
+        pending: Whether to report resources that the program declares but state lacks.
     """
 
     name: str
@@ -68,12 +68,12 @@ class StateObject:
 
     Attributes:
         stack: The stack's name.
-        address: Its address in that state; a deposed object's says so.
+        address: Its address in that state; the address of a deposed object says so.
         known: The object as the reconciler reads it, under an address that is unique in a check.
         provider: The provider configuration, as state writes it.
         sensitive: Names of attributes that must not be shown.
-        absent: Names of attributes that state does not hold, not even as null.
-        unreadable: Why it cannot be compared at all; empty: it can.
+        absent: Names of attributes that are absent from state, not even present as null.
+        unreadable: Why it cannot be compared at all; empty if it can be compared.
     """
 
     stack: str
@@ -98,7 +98,7 @@ def state_objects(stack: str, state: State) -> tuple[list[StateObject], list[Dia
     found: list[StateObject] = []
     diagnostics: list[Diagnostic] = []
     foreign = 0
-    # A deposed object still exists on the console, so it can drift as any other.
+    # A deposed object still exists on the console, so it can drift like any other object.
     for address, deposed in state.objects():
         if address.mode != "managed":
             continue
@@ -123,10 +123,10 @@ def _state_object(stack: str, address: Address, deposed: str, item: InstanceObje
     definition = RESOURCES[address.type]
     text = deposed_name(str(address), deposed) if deposed else str(address)
     newer = item.schema_version > 0
-    # A newer release may have changed the meaning of any value but a name.
+    # A newer release may have changed the meaning of all values except names.
     named = {name: held for name, held in item.attributes.items() if isinstance(held, str)}
     value = from_state(definition, named if newer else item.attributes)
-    # The decoded attributes live on in `value` alone: there may be tens of thousands.
+    # Only `value` keeps the decoded attributes, because there may be tens of thousands.
     slim = InstanceObject(item.provider, {}, private=item.private)
     known = PriorInstance(f"{stack}: {text}", address.type, slim, value)
     return StateObject(
@@ -145,9 +145,9 @@ class StackState:
     """One stack whose state was read.
 
     Attributes:
-        digest: Of the state, to know it again.
-        stored: A digest of the bytes that it was read of.
-        held: The objects in it.
+        digest: A digest of the state, to detect changes.
+        stored: A digest of the bytes from which the state was read.
+        held: The objects in the state.
         absent: Whether there is no state.
     """
 
@@ -161,10 +161,10 @@ class StackState:
 def read_states(
     stacks: Iterable[Stack], *, whole: bool
 ) -> tuple[list[StackState], list[Diagnostic]]:
-    """Return the states that can be read, and diagnostics about them and the others.
+    """Return the readable states, and diagnostics about all states.
 
     Args:
-        whole: Whether these are all stacks, not the part of one shard.
+        whole: Whether these are all stacks, not just the stacks of one shard.
     """
     found: list[StackState] = []
     diagnostics: list[Diagnostic] = []
@@ -205,20 +205,20 @@ def _empty_file(stack: Stack) -> Path | None:
 
 
 def _is_absent(state: State) -> bool:
-    """Return whether nothing was ever written: a state from which all was removed has a serial."""
+    """Return whether nothing was ever written; a state that was emptied later has a serial."""
     return state.empty and state.serial == 0
 
 
 def has_no_state(found: StackState) -> bool:
-    """Return whether a stack's program was never applied, and the check does not ask for that."""
+    """Return whether a stack's program was never applied and pending resources are not reported."""
     stack = found.stack
     return found.absent and stack.program is not None and not stack.pending
 
 
 def _report_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagnostic]:
-    """Report states that do not exist; where a program has none at all, that is an error.
+    """Report states that do not exist.
 
-    An empty file is an error too.
+    It is an error if no stack has a state. An empty file is an error too.
     """
     for found in read:
         # A write that a full disk cut short leaves an empty file.
@@ -233,7 +233,7 @@ def _report_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagn
                 "must be imported.",
             )
     stacks = [found.stack for found in read if found.absent and not _empty_file(found.stack)]
-    # Another shard may have states: of a part of the stacks, the merge of all reports this.
+    # Other shards may have states. In a sharded check, the merge of all shards reports the error.
     nothing = whole and len(stacks) == len(read) and all(map(has_no_state, read))
     for stack in stacks:
         yield (error if nothing else warning)(
@@ -243,10 +243,10 @@ def _report_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagn
 
 
 def report_rewritten(found: StackState) -> list[Diagnostic]:
-    """Report a state that was written during the check: its drift may come from an apply."""
+    """Report a state that was written during the check; its drift may come from an apply."""
     backend = found.stack.backend
     try:
-        # Reading into it again would take much memory and time at the end of a large check.
+        # Parsing the state again would take much memory and time at the end of a large check.
         if is_as_stored(backend, found.stored) or read_state(backend).digest() == found.digest:
             return _report_locked(found)
     except UserError as problem:
@@ -260,7 +260,7 @@ def report_rewritten(found: StackState) -> list[Diagnostic]:
 
 
 def _report_locked(found: StackState) -> list[Diagnostic]:
-    """Report a run that has not written yet; not an error: a crash may have left the lock."""
+    """Warn of a run that has not written yet; a crash may also have left the lock."""
     backend = found.stack.backend
     holder = LockInfo.read(info_file(backend.path)) if isinstance(backend, LocalBackend) else None
     if holder is None:
@@ -274,10 +274,10 @@ def _report_locked(found: StackState) -> list[Diagnostic]:
 
 
 class Declarations:
-    """The blocks of a stack's program, found by the addresses of state."""
+    """The blocks of a stack's program, looked up by the addresses in state."""
 
     def __init__(self, stack: Stack, root: Path) -> None:
-        """Take a stack; places are relative to `root`."""
+        """Use a stack; source locations are relative to `root`."""
         self._stack = stack
         self._root = root
         program = stack.program
@@ -286,8 +286,8 @@ class Declarations:
         self._moves = {str(block.source): str(block.target) for block in moved}
 
     def locate(self, finding: Finding) -> Finding:
-        """Return a finding with the construct that declares its resource, and its place."""
-        # The id of an unmanaged object may read like an address.
+        """Return a finding with the construct and the source location of its resource."""
+        # The id of an unmanaged object may look like an address.
         if finding.bucket is Bucket.UNMANAGED or not self._blocks:
             return finding
         block = self._blocks.get(config_address(self._now(finding.address)))
@@ -301,16 +301,16 @@ class Declarations:
         return _follow_moves(self._moves, address) if self._moves else address
 
     def pending(self, values: Mapping[str, Attributes]) -> tuple[list[Finding], list[Diagnostic]]:
-        """Return the declared resources that state lacks, and diagnostics of undetermined ones.
+        """Return the declared resources that state lacks, and diagnostics of unknown ones.
 
         Args:
-            values: What state holds, by address: count and for_each may ask for it.
+            values: The values in state, by address; count and for_each may refer to them.
         """
         stack = self._stack
         if stack.program is None or not stack.pending:
             return [], []
-        # By their addresses in the program: a resource with a move that is not applied yet is
-        # there.
+        # Addresses in the program are used, so a resource whose move is not applied yet is not
+        # pending.
         by_address = {self._now(address): value for address, value in values.items()}
         evaluator = Evaluator(
             stack.program, stack.variables, by_address.get, workspace=stack.workspace
@@ -321,7 +321,7 @@ class Declarations:
             try:
                 found += self._pending_of(block, evaluator, by_address)
             except OpsconsoleError as problem:
-                # A block that cannot be evaluated hides no other.
+                # A block that cannot be evaluated does not hide the others.
                 diagnostics.append(
                     warning(
                         f"{stack.name}: pending resources of {block.title} cannot be determined",
@@ -345,7 +345,7 @@ class Declarations:
 
 
 def _follow_moves(moves: Mapping[str, str], text: str) -> str:
-    # No chain has more steps than there are moves, so that one in a circle ends too.
+    # No chain has more steps than there are moves. The limit also ends a circular chain.
     for _ in range(len(moves)):
         if text in moves:
             text = moves[text]

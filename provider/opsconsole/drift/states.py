@@ -1,4 +1,4 @@
-"""Finding state files: one that is named, or all under a folder. Reads directories only."""
+"""Finds state files: a named file, or all files under a folder. Reads directories only."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from opsconsole.state import DEFAULT_WORKSPACE
 
 _SUFFIX: Final = ".tfstate"
 _WORKSPACES: Final = "terraform.tfstate.d"
-# Only root may read `lost+found`, so that a check of a whole file system would fail on it.
+# Only root may read `lost+found`, so a check of a whole file system would fail there.
 _PASSED_OVER: Final = frozenset({"node_modules", "__pycache__", "lost+found"})
 _ERRORED: Final = "errored.tfstate"
-"""What Terraform leaves behind when a state cannot be stored: a copy, not a stack's state."""
+"""The copy that Terraform leaves when a state cannot be stored. It is not a stack's state."""
 
 
 def state_files(places: Iterable[Path]) -> list[Path]:
     """Return the state files that `places` name: files, and all files under folders.
 
-    Hidden folders (`.terraform` among them), backups and `errored.tfstate` are passed over, links
-    to folders are not followed. A file that is named twice, or linked to, is there once.
+    Hidden folders (such as `.terraform`), backups and `errored.tfstate` are skipped. Links to
+    folders are not followed. A file that is named twice or linked is returned once.
 
     Raises:
-        UserError: There is no such place, a folder that holds no state, or one that cannot be read.
+        UserError: A place does not exist, a folder has no state, or a folder cannot be read.
     """
     found: dict[Path, Path] = {}
     for place in places:
@@ -50,7 +50,7 @@ def state_files(places: Iterable[Path]) -> list[Path]:
 
 def _under(folder: Path) -> Iterator[Path]:
     for root, folders, files in os.walk(folder, onerror=_refuse):
-        # os.walk descends into the folders that this list still holds.
+        # os.walk descends only into the folders that remain in this list.
         folders[:] = [name for name in folders if name[0] != "." and name not in _PASSED_OVER]
         yield from (
             Path(root) / name for name in files if name.endswith(_SUFFIX) and name != _ERRORED
@@ -58,7 +58,7 @@ def _under(folder: Path) -> Iterator[Path]:
 
 
 def _refuse(problem: OSError) -> None:
-    # Skipping it would hide the states in it.
+    # Skipping the folder would hide the states in it.
     raise UserError(
         f"The folder {problem.filename} cannot be read: {problem.strerror}.",
         "Give this user read access, or name the state files.",
@@ -66,10 +66,10 @@ def _refuse(problem: OSError) -> None:
 
 
 def stack_names(paths: Sequence[Path]) -> list[str]:
-    """Return what to call the stacks of these states: short, meaningful and unique.
+    """Return names for the stacks of these states: short, meaningful and unique.
 
-    `terraform.STACK.tfstate` is called STACK, as cdktf names its states; a `terraform.tfstate`
-    goes by its folder, one of a workspace by folder and workspace.
+    `terraform.STACK.tfstate` is called STACK, as cdktf names its states. A `terraform.tfstate` is
+    named after its folder, and the state of a workspace after folder and workspace.
     """
     full = [path.absolute() for path in paths]
     for depth in range(1, max((len(path.parts) for path in full), default=1) + 1):
@@ -90,7 +90,7 @@ def _name(path: Path, depth: int) -> str:
         own = own.removeprefix("terraform.")
     above = folder.parts[max(0, len(folder.parts) - (depth - 1)) :]
     name = "/".join([*(part for part in above if part != folder.root), own])
-    # On Linux a name may hold bytes that are not text; a report cannot hold them.
+    # On Linux a name may contain bytes that are not text, which a report cannot contain.
     return name.encode("utf-8", "backslashreplace").decode()
 
 

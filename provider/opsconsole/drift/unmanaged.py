@@ -1,9 +1,9 @@
 """Objects that the console shows and no state manages.
 
-Lists that were read anyway show the plugins of a managed agent and the specialties of the one
-search. Hosts, agents and blacklisted commands are in an inventory: the lists of whole consoles,
-which the document does not show and an operator may have named. An inventory is read only if its
-kind counts as drift. Otherwise a check sends no more requests than a refresh.
+Lists that are read anyway show the plugins of managed agents and the specialties of the one search.
+Hosts, agents and blacklisted commands need an inventory: a list of the whole console. The document
+does not show such lists, but an operator may have named some. An inventory is read only if its kind
+counts as drift. Otherwise a check sends no more requests than a refresh.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import OPERATIONS
 
 Inventory = Mapping[str, Listing]
-"""What a console listed, by the type that it would be managed as."""
+"""The objects that a console listed, by their Terraform type."""
 
 
 async def read_inventory(
@@ -31,7 +31,7 @@ async def read_inventory(
 ) -> tuple[Inventory, list[Diagnostic]]:
     """Return a console's lists of `types`, and an error for each list that could not be read.
 
-    Types that the console lists only for one object, such as plugins, are passed over.
+    Types that the console lists only for one object, such as plugins, are skipped.
     """
     found: dict[str, Listing] = {}
     diagnostics: list[Diagnostic] = []
@@ -67,11 +67,11 @@ def find_unmanaged(
     counted: Collection[str],
     listed: Inventory,
 ) -> Iterator[Finding]:
-    """Yield what one console shows and none of these resources manages.
+    """Yield the objects that one console shows and none of these resources manages.
 
     Args:
-        held: Everything in state that was read in this session.
-        managed: Everything in state that may be on its console, under any settings.
+        held: All objects in state that were read in this session.
+        managed: All objects in state that may be on its console, under any settings.
         session: The session of the check.
         counted: Kinds that count as drift.
         listed: The console's whole lists of the kinds that count.
@@ -82,7 +82,7 @@ def find_unmanaged(
     }
     yield from _plugins(held, attached, session, "plugins" in counted)
     searched = session.listed_specialties()
-    # Where specialties count, they are among the inventories below.
+    # If specialties count, they are among the inventories below.
     if searched is not None and "specialties" not in counted:
         known = _ids(managed, SPECIALTY.type_name)
         yield from _unmanaged_entries(
@@ -98,7 +98,7 @@ def report_incomplete_lists(
 ) -> Iterator[Diagnostic]:
     """Report lists that count and were not read to their end.
 
-    A cut list of plugins is a warning, any other an error.
+    A truncated list of plugins is a warning. Any other truncated list is an error.
     """
     for type_name, listing in listed.items():
         if listing.complete:
@@ -112,7 +112,7 @@ def report_incomplete_lists(
     partial = [item for item in session.listed_plugins().values() if not item.complete]
     if partial and "plugins" in counted:
         which = "An agent may have" if len(partial) == 1 else f"{len(partial):,} agents may have"
-        # Plugins count without being asked for, so their list alone does not fail a check.
+        # Plugins count by default, so a truncated list of plugins does not fail a check.
         yield warning(
             f"{which} more plugins than the list shows: some may be unmanaged",
             explain_gap("the agent's plugins", partial[0])[1],
@@ -128,7 +128,7 @@ def _plugins(
     lists = dict(session.listed_plugins())
     for agent in _of_type(held, AGENT.type_name):
         agent_id = agent.known.before["id"]
-        # An agent in two states is looked at once.
+        # An agent in two states is handled once.
         listing = lists.pop(agent_id, None)
         if listing is None or agent_id in session.gone_agents:
             continue
@@ -166,8 +166,8 @@ def _unmanaged_entries(
     entries: Iterable[Mapping[str, Any]],
     counted: bool,
 ) -> Iterator[Finding]:
-    """Yield the entries of one type that no state holds; archived ones are left out."""
-    # An unmanaged object is in no stack, and reports are by stack: one with its type fits best.
+    """Yield the entries of one type that no state manages, except archived entries."""
+    # An unmanaged object is in no stack, but reports are by stack. A stack with its type fits best.
     stack = next(_of_type(held, type_name), held[0]).stack
     for entry in entries:
         if entry["id"] in ids or entry.get("status") == "archived":

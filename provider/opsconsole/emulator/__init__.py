@@ -1,7 +1,7 @@
 """A console for development, the demo and tests, built from the API document.
 
-It knows nothing of the provider: it follows the document alone, and everything that the document
-calls "not shown" is a switch.
+The emulator knows nothing of the provider and follows only the document. Everything that the
+document calls "not shown" is a switch.
 """
 
 from __future__ import annotations

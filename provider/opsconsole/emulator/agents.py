@@ -1,4 +1,4 @@
-"""Agents: create, the plugins of one, and the extra update and delete."""
+"""Agents: creation, plugins of an agent, and the extra update and delete."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _check_references(
 def _reference(
     console: EmulatedConsole, request: ConsoleRequest, table: Table, field: str, row_id: str
 ) -> Row:
-    """Return the row that a body names; 400 or 404, by the profile, when there is none."""
+    """Return the row that a body names; without such a row, 400 or 404 by the profile."""
     row = table.get(row_id)
     if row is not None and request.principal.sees(row):
         return row
@@ -81,7 +81,7 @@ def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     store = console.store
     row = console.get_writable("agent", request)
     fields = console.bodies.agent_update.read(json_body(request.body))
-    # Null clears a field, so it names nothing that must exist.
+    # Null clears a field, so it does not refer to a row that must exist.
     _check_references(console, request, {k: v for k, v in fields.items() if v is not None})
     if "org_id" in fields:
         request.principal.authorize(fields["org_id"])
@@ -102,7 +102,7 @@ def delete(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """Extra endpoint agent_delete: the agent is gone, or archived, by the profile."""
     store = console.store
     row = console.get_writable("agent", request)
-    # An agent that is removed leaves its tasks behind, so they are archived in either profile.
+    # A removed agent leaves its tasks behind, so the tasks are archived in both profiles.
     archive_agent(console, row, store.now())
     if console.profile.agent_delete == "removes":
         for attachment in store.attachments.find("agent_id", row["id"]):

@@ -1,4 +1,4 @@
-"""The ASGI application: the routes of the API, and around each request load, log and faults."""
+"""The ASGI application: the routes of the API, with load limits, the log and faults."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 MOST_BODY = 64 * 1024 * 1024
 TRANSPORT = "opsconsole.transport"
 UNKNOWN = "unknown"
-"""The operation of a request that is none."""
+"""The operation name of a request that matches no operation."""
 
 RULES: dict[str, Rule] = {
     "blacklist_get": get("blacklist"),
@@ -60,7 +60,8 @@ RULES: dict[str, Rule] = {
     "blacklist_delete": catalogue.delete_blacklisted_command,
 }
 _WITH_QUERY = ("host_import", "plugin_list", "specialty_search")
-"""Documented operations with query parameters, which their rules check, as those of lists do."""
+"""Documented operations with query parameters. Their rules check the parameters, as the rules of
+lists do."""
 _GROWING = ("agent_create", "specialty_create", "blacklist_create")
 
 
@@ -72,7 +73,7 @@ class Load:
         self._looked = 0.0
 
     def admit(self, profile: Profile, now: float) -> None:
-        """Count one request that comes at the moment `now`, in seconds.
+        """Count one request that arrives at the time `now`, in seconds.
 
         Raises:
             Refusal: there are too many.
@@ -90,11 +91,11 @@ class Load:
 
 
 class Application:
-    """One console as an ASGI application. Requests under `/_emulator/` are the control side's.
+    """One console as an ASGI application. Requests under `/_emulator/` go to the control side.
 
     Args:
-        sow: Fills the emptied store again, when data are reset.
-        latency: Seconds that every answer waits.
+        sow: Fills the store again after a reset of the data.
+        latency: Seconds by which every answer is delayed.
     """
 
     def __init__(
@@ -118,9 +119,9 @@ class Application:
         if self._routed_for is not profile or self._routed_operations != len(DOCUMENTED):
             self._router = self._routes(profile)
             self._routed_for, self._routed_operations = profile, len(DOCUMENTED)
-        # Routes see the path as it was sent, because an id may hold an encoded slash.
+        # Routes see the path as it was sent, because an id may contain an encoded slash.
         scope["path"] = scope["raw_path"].decode("latin-1")
-        # With this Starlette raises its 405; without it it would answer in plain text.
+        # With this, Starlette raises its 405. Otherwise Starlette would answer in plain text.
         scope["app"] = self
         try:
             await self._router(scope, receive, send)
@@ -143,10 +144,10 @@ class Application:
     def answer(
         self, operation: str, missing: int, scope: Scope, body: bytes
     ) -> tuple[int, bytes, str]:
-        """Answer one request; what it changed is committed before this returns.
+        """Answer one request; commit its changes before returning.
 
         Returns:
-            The status, the body, and of an error the request's id.
+            The status, the body, and for an error the request's id.
         """
         console = self.console
         try:
@@ -167,7 +168,8 @@ class Application:
             if query and operation not in _WITH_QUERY and not operation.endswith("_list"):
                 console.check_query(request.query, ())
             answer: Answer = RULES[operation](console, request)
-            # Before the answer is sent: what was answered survives a kill of the process.
+            # Commit before the answer is sent, so that answered changes survive a kill of the
+            # process.
             console.store.commit()
             status = answer.status or console.profile.success.get(operation, 200)
             return status, encode(answer.body), ""
@@ -197,7 +199,7 @@ def _nothing_here(status: int, scope: Scope) -> Refusal:
 
 
 def _check_license(console: EmulatedConsole, operation: str, method: str) -> None:
-    """Raise the 403 that the license brings to a write; an import meets its cap row by row."""
+    """Raise the license's 403 for a write; an import checks the cap row by row."""
     state = console.profile.license
     if state == "expired" and method != "GET":
         raise Refusal(403, "LICENSE_EXPIRED", "the license has expired")
@@ -206,10 +208,10 @@ def _check_license(console: EmulatedConsole, operation: str, method: str) -> Non
 
 
 class Exchange:
-    """What answers the requests of one operation, with the faults that they meet.
+    """Answers the requests of one operation, with the matching faults.
 
     Args:
-        missing: The status of a request that is no operation; 0: it is one.
+        missing: The status of a request that matches no operation; 0 if there is an operation.
     """
 
     def __init__(self, application: Application, operation: str, missing: int = 0) -> None:
@@ -282,7 +284,7 @@ class Exchange:
             await app.listener.close()
         if fault.cut is not None:
             transport.abort()
-            # uvicorn takes an application that returns without an answer for a failure, and answers
+            # uvicorn treats an application that returns without an answer as a failure, and answers
             # 500.
             await _wait_for_disconnect(receive)
             return 0
@@ -309,7 +311,7 @@ class Exchange:
             await _send(send, status, content, headers)
             return status
         await _send(send, status, content, headers, upto=fault.truncate)
-        # Unlike `abort` this sends first what is buffered: the part of the body that shall arrive.
+        # Unlike `abort`, this first sends the buffer: the part of the body that shall arrive.
         transport.close()
         await _wait_for_disconnect(receive)
         return status
@@ -347,7 +349,7 @@ async def _body(receive: Receive) -> bytes | None:
     while True:
         if message["type"] != "http.request":
             return None
-        # What is too long is read to its end, and kept only so far that its length is seen.
+        # A body that is too long is read to its end, but kept only until the limit is exceeded.
         if size <= MOST_BODY:
             parts.append(message["body"])
             size += len(message["body"])
@@ -368,7 +370,7 @@ async def _send(
     headers: list[tuple[bytes, bytes]],
     upto: int | None = None,
 ) -> None:
-    # HTTP has no body here: a client would take it for the start of the next answer.
+    # HTTP allows no body here. A client would read it as the start of the next answer.
     if status in (204, 304):
         body = b""
     headers = [*headers, (b"content-length", str(len(body)).encode())]
@@ -390,7 +392,8 @@ async def _send_endless(
     try:
         for piece in pieces:
             await send({"type": "http.response.body", "body": piece, "more_body": True})
-            # Sending to a client that has gone away does not wait, so it would never be noticed.
+            # Sending to a client that has gone away does not wait, so the loss would never be
+            # noticed.
             await asyncio.sleep(0)
             if gone.done():
                 break

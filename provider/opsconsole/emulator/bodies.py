@@ -17,7 +17,7 @@ Read = TypeVar("Read")
 
 
 class BadBody(Exception):
-    """A control body of the wrong shape: the place in it, the expected and the actual value."""
+    """A control body of the wrong shape, with the position, the expected and the actual value."""
 
 
 class Body(BaseModel):
@@ -27,7 +27,7 @@ class Body(BaseModel):
 
 
 def read(what: str, validate: Callable[[Any], Read], value: Any) -> Read:
-    """Return what `validate`, a method of a model, makes of `value`; `what` names it in errors."""
+    """Return the result of `validate`, a model's method, on `value`; `what` is for errors."""
     try:
         return validate(value)
     except ValidationError as problem:
@@ -35,12 +35,12 @@ def read(what: str, validate: Callable[[Any], Read], value: Any) -> Read:
 
 
 def with_switches(profile: Profile, values: Mapping[str, Any]) -> Profile:
-    """Return the profile with some switches set to JSON values; BadBody names the mistake."""
+    """Return the profile with some switches set to JSON values; mistakes raise BadBody."""
     return read("switches", profile.with_values, values)
 
 
 def json_body(content: bytes, *, required: bool = True) -> dict[str, Any]:
-    """Read a JSON object; 400 BAD_REQUEST for anything else. No body is an empty one."""
+    """Read a JSON object; 400 BAD_REQUEST for anything else. No body means an empty object."""
     if not content and not required:
         return {}
     try:
@@ -52,7 +52,7 @@ def json_body(content: bytes, *, required: bool = True) -> dict[str, Any]:
     return value
 
 
-# Python's decoder takes NaN and Infinity, which are not JSON.
+# Python's decoder accepts NaN and Infinity, which are not JSON.
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
@@ -77,12 +77,12 @@ def _bounded(kind: Any, least: int, most: int | None = None) -> Any:
 
 
 class Fields:
-    """The fields that the body of one operation may hold, on one console.
+    """The fields that the body of one operation may contain, on one console.
 
     Args:
         kinds: The type of each field.
         unknown: Whether other fields are `ignored` or `refused`.
-        nulls: Whether null passes for every field.
+        nulls: Whether null is allowed for every field.
     """
 
     def __init__(self, kinds: Mapping[str, Any], unknown: str, *, nulls: bool) -> None:
@@ -100,7 +100,7 @@ class Fields:
             if not absent:
                 read, sent = held.__dict__, held.model_fields_set
                 return {name: read[name] for name in given if name in sent}
-        # A required field that is null would be at fault twice.
+        # A required field that is null would be reported twice.
         errors = {name: text for name, text in errors.items() if name not in absent}
         raise invalid([*errors.items(), *((name, "is required") for name in absent)])
 
@@ -113,7 +113,7 @@ class Fields:
 
 
 class Bodies:
-    """The bodies that a console of one profile takes."""
+    """The request bodies that a console of one profile accepts."""
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
@@ -139,7 +139,7 @@ class Bodies:
 
     @cached_property
     def host_update(self) -> Fields:
-        """The update of a host, which has no place for what only a creation sets."""
+        """The update of a host, without the fields that only a creation sets."""
         kinds = {name: kind for name, kind in self._host.items() if name not in ONLY_AT_CREATION}
         if self._profile.connect_fields == "refused":
             kinds |= dict.fromkeys(CONNECT_FIELDS, Fixed)
@@ -155,7 +155,7 @@ class Bodies:
 
     @cached_property
     def agent_create(self) -> Fields:
-        """The creation of an agent; null is as good as nothing."""
+        """The creation of an agent; null means the same as an absent field."""
         return self._fields(self._agent, nulls=True)
 
     @cached_property
@@ -196,7 +196,7 @@ def _settable(kind: str) -> dict[str, Any]:
 
 
 class Refusal(Exception):
-    """A request that is refused, in the words of the document's Errors part.
+    """A refused request, in the terms of the document's Errors part.
 
     `field` is set when one input is at fault, `errors` when several are.
     """
@@ -224,7 +224,7 @@ class Refusal(Exception):
         return "; ".join(f"{name} {text}" for name, text in self.errors) or self.message
 
     def body(self, request_id: str) -> dict[str, Any]:
-        """Return the error body; members that say nothing are left out."""
+        """Return the error body without empty members."""
         body: dict[str, Any] = {
             "code": self.code,
             "message": self.message,
@@ -258,7 +258,7 @@ def unauthorized(message: str) -> Refusal:
 
 
 def not_found(what: str, row_id: str) -> Refusal:
-    """404: no such row that this caller can see."""
+    """404: the caller can see no such row."""
     return Refusal(404, "NOT_FOUND", f"no {what} {row_id}")
 
 
@@ -268,5 +268,5 @@ def license_cap() -> Refusal:
 
 
 def conflict(message: str, details: dict[str, Any] | None = None) -> Refusal:
-    """409. The name of its code is not shown in the document."""
+    """409. The document does not show the name of its code."""
     return Refusal(409, "CONFLICT", message, details=details)

@@ -24,7 +24,7 @@ def delete_specialty(console: EmulatedConsole, request: ConsoleRequest) -> Answe
 
 
 def create_specialty(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
-    """Extra endpoint specialty_create. A key that is taken is a 409."""
+    """Extra endpoint specialty_create. A key that exists already is a 409."""
     store = console.store
     fields = console.bodies.specialty_create.read(json_body(request.body), required=("key",))
     org_id = fields.get("org_id", request.principal.org_id)
@@ -51,7 +51,7 @@ def update_specialty(console: EmulatedConsole, request: ConsoleRequest) -> Answe
 
 
 def text_hash(pattern: str) -> str:
-    """Return what this console keeps as `text_hash`; its meaning is not shown."""
+    """Return this console's `text_hash`, whose meaning the document does not show."""
     return sha256(pattern.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""The console: its rows, its switches and its callers; how it answers with rows and with lists."""
+"""The console: its rows, its switches, its callers, and its answers with rows and lists."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Caller:
     tenant_write: bool
 
     def sees(self, row: Row) -> bool:
-        """Return whether the row is shown to this caller: tenant-wide rows are, to everyone."""
+        """Return whether the caller may see the row; everyone may see tenant-wide rows."""
         org_id = row.get("org_id")
         return self.read_orgs is None or org_id is None or org_id in self.read_orgs
 
     def authorize(self, org_id: str | None) -> None:
-        """Raise the 403 that writing in this scope brings; None is the whole tenant."""
+        """Raise 403 if the caller may not write in this scope; None is the whole tenant."""
         if org_id is None:
             if not self.tenant_write:
                 raise Refusal(403, "FORBIDDEN", "a tenant-wide row takes tenant-level access")
@@ -47,7 +47,7 @@ class Caller:
 
 
 class ConsoleRequest(NamedTuple):
-    """One request, its path taken apart and its caller known."""
+    """One request, with a parsed path and a known caller."""
 
     ids: Sequence[str]
     query: Mapping[str, str]
@@ -57,14 +57,14 @@ class ConsoleRequest(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A success: the body, and the status unless the profile gives it."""
+    """A success: the body, and the status unless the profile decides on the status."""
 
     body: Any
     status: int | None = None
 
 
 class EmulatedConsole:
-    """One console. Everything here runs to its end within one request: each is a transaction."""
+    """One console. Methods run to their end within one request: each is a transaction."""
 
     def __init__(self, store: Store, profile: Profile) -> None:
         self.store = store
@@ -73,14 +73,14 @@ class EmulatedConsole:
         self.use(profile)
 
     def use(self, profile: Profile) -> None:
-        """Behave by this profile from now on."""
+        """Follow this profile from now on."""
         self.profile = profile
         self.bodies = Bodies(profile)
         self.rendering = Rendering(profile)
 
     def principal(self, headers: Iterable[tuple[bytes, bytes]]) -> Caller:
-        """Return the caller; 401 UNAUTHORIZED where there is none that counts."""
-        # A key that is changed or removed loses its force with the next request.
+        """Return the caller; 401 UNAUTHORIZED without valid credentials."""
+        # A changed or removed key becomes invalid with the next request.
         if self._keys_version != self.store.keys.version:
             self._principals.clear()
             self._keys_version = self.store.keys.version
@@ -105,19 +105,19 @@ class EmulatedConsole:
         raise unauthorized("no credentials")
 
     def get_visible(self, kind: str, request: ConsoleRequest) -> Row:
-        """Return the row that the path names; 404 when there is none that the caller can see."""
+        """Return the row that the path names; 404 if the caller can see no such row."""
         row_id = request.ids[0]
         row = self.store.tables[TABLES[kind]].get(row_id)
         if row is not None and request.principal.sees(row):
             return row
-        # The document says 404 for the blacklist; for the others it is not shown.
+        # The document says 404 for the blacklist, and does not show the status for the others.
         if row is not None and self.profile.hidden_status == 403 and kind != "blacklist":
             message = f"this key may not see {kind} {row_id}"
             raise Refusal(403, "ORG_ACCESS_DENIED", message)
         raise not_found("blacklisted command" if kind == "blacklist" else kind, row_id)
 
     def get_writable(self, kind: str, request: ConsoleRequest) -> Row:
-        """Return the row; 404 when it is not seen, 403 when its scope may not be written."""
+        """Return the row; 404 if the caller cannot see it, 403 if the caller cannot write it."""
         row = self.get_visible(kind, request)
         request.principal.authorize(row.get("org_id"))
         return row
@@ -148,7 +148,7 @@ def _principal(rows: list[Row]) -> Caller:
     write_orgs = _orgs(row.get("write_orgs"))
     read_orgs = _orgs(row.get("read_orgs"))
     if read_orgs is not None:
-        # A key may read wherever it may write.
+        # A key may read everywhere it may write.
         read_orgs = None if write_orgs is None else read_orgs | write_orgs
     return Caller(
         org_id=row.get("org_id") or MAIN_ORG,
@@ -163,7 +163,7 @@ def _orgs(value: object) -> frozenset[str] | None:
 
 
 class Rendering:
-    """Renders rows by the switches of a profile: which fields, in which order, null or left out."""
+    """Renders rows by a profile's switches: the fields, their order, and null or absent values."""
 
     def __init__(self, profile: Profile) -> None:
         self._order = profile.order
@@ -205,21 +205,21 @@ class Rendering:
         return body
 
     def optional(self, body: Body, name: str, value: Any) -> None:
-        """Put a member into a body: a None as null, or not at all."""
+        """Put a member into a body; None becomes null or is left out."""
         if value is not None:
             body[name] = value
-        # Not `_leaving_out`, which alternates: within one answer all members are alike.
+        # `_leaving_out` alternates, but within one answer all members follow the same rule.
         elif not self._leaves_out:
             body[name] = None
 
 
 def get(kind: str) -> Rule:
-    """Return the rule that answers with the object of a kind that the path names."""
+    """Return the rule that answers with the object in the path, of one kind."""
     return lambda console, request: console.show(kind, console.get_visible(kind, request))
 
 
 def list_all(kind: str) -> Rule:
-    """Return the rule that lists the objects of a kind that the caller sees, archived ones too."""
+    """Return the rule that lists the caller's visible objects of a kind, archived ones included."""
 
     def rule(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
         rows = filter(request.principal.sees, console.store.tables[TABLES[kind]])
@@ -268,7 +268,8 @@ def _size(profile: Profile, query: Mapping[str, str]) -> int | None:
     asked = query.get(profile.page_size_parameter) if profile.page_size_parameter else None
     if asked is None:
         return profile.page_size
-    # Python refuses to convert some thousands of digits; nine are too many for a page already.
+    # Python refuses to convert thousands of digits, and nine digits are already too many for a
+    # page.
     if not (asked.isascii() and asked.isdigit() and 1 <= int(asked[:9]) <= MOST_PER_PAGE):
         raise bad_request(f"must be 1 to {MOST_PER_PAGE}", profile.page_size_parameter)
     return int(asked)
@@ -280,8 +281,7 @@ def _start(cursor: str | None) -> int:
     try:
         word, _, position = urlsafe_b64decode(cursor.encode()).decode().partition(":")
         if word == "after" and position.isascii() and position.isdigit():
-            # Nine digits are behind the end of any list, and Python refuses to convert some
-            # thousands.
+            # Nine digits are beyond the end of any list, and Python refuses to convert thousands.
             return int(position[:9])
     except ValueError:
         pass  # Refused below, as any other text that is no cursor of ours.

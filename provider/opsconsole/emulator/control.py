@@ -1,6 +1,6 @@
-"""The control side, under `/_emulator/`: what tests and demos do behind the API's back.
+"""The control side, under `/_emulator/`: actions of tests and demos that bypass the API.
 
-No key is asked for; callers that are not on this machine are refused.
+No key is needed. Callers from other machines are refused.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from opsconsole.emulator.traffic import Traffic
 
 _BACKLOG = 2048
 _TRIES = 1000
-"""Attempts to bind the address of a listener that is being closed."""
+"""The number of attempts to bind the address of a listener that is being closed."""
 NO_DOOR = (
     "connections can be refused only where the control side has an address of its own, as with "
     "opsconsole.emulator.serve"
@@ -48,13 +48,13 @@ class ResetBody(Body):
 
 
 class DoorBody(Body):
-    """Whether the API is to accept connections."""
+    """Whether the API shall accept connections."""
 
     open: bool
 
 
 class Control:
-    """The state that the control side may look at and change; see `Application` for `sow`."""
+    """The state that the control side can read and change; see `Application` for `sow`."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class Control:
         return {"reset": what}
 
     def faults(self, request: Request, body: Any) -> Any:
-        """GET: the faults that wait. POST: add one, or a list of them."""
+        """GET: the waiting faults. POST: add one fault, or a list of faults."""
         if request.method == "POST":
             added = [read_fault(item) for item in _as_list(body)]
             if any(fault.refuse for fault in added) and not self._listener.movable:
@@ -157,7 +157,7 @@ class Control:
         return {name: len(table) for name, table in self._console.store.tables.items()}
 
     def rows(self, request: Request, body: Any) -> Any:
-        """GET: the rows of a collection, as they are stored. POST: add one, or a list of them."""
+        """GET: the rows of a collection as stored. POST: add one row, or a list of rows."""
         collection = _collection(request)
         if request.method == "GET":
             return {"rows": list(self._console.store.tables[collection])}
@@ -235,7 +235,7 @@ class ControlError(Exception):
 class Emulator:
     """A handle to a running emulator: its address, its key, and the control side behind its API.
 
-    Every method is a request to the control side, so that it may be called from any thread.
+    Every method is a request to the control side, so any thread may call it.
     """
 
     def __init__(
@@ -271,12 +271,12 @@ class Emulator:
         return answer
 
     def request_counts(self) -> dict[str, int]:
-        """Return the number of requests by operation; `unknown`: of no operation."""
+        """Return the number of requests by operation; `unknown` counts those without one."""
         counts: dict[str, int] = self.traffic()["counts"]
         return counts
 
     def reset_log(self) -> None:
-        """Forget the requests that were counted and logged."""
+        """Clear the counts and the log of requests."""
         self._ask("POST", "reset", {"what": ["log"]})
 
     def reset(self) -> None:
@@ -296,11 +296,11 @@ class Emulator:
         self._ask("POST", "door", {"open": True})
 
     def clear_faults(self) -> None:
-        """Forget every fault, and let the requests go on that one holds."""
+        """Clear all faults, and let held requests continue."""
         self._ask("POST", "reset", {"what": ["faults"]})
 
     def waiting_faults(self) -> list[dict[str, Any]]:
-        """Return the faults that are not used up."""
+        """Return the faults that are not used up yet."""
         faults: list[dict[str, Any]] = self._ask("GET", "faults")["faults"]
         return faults
 
@@ -319,7 +319,7 @@ class Emulator:
         return row
 
     def create(self, collection: str, **fields: Any) -> dict[str, Any]:
-        """Add a row; id, tenant, org and timestamps are made up where they are not given."""
+        """Add a row; id, tenant, org and timestamps are generated if not given."""
         rows: list[dict[str, Any]] = self._ask("POST", f"data/{collection}", fields)["rows"]
         return rows[0]
 
@@ -334,7 +334,7 @@ class Emulator:
         return row
 
     def delete(self, collection: str, row_id: str) -> None:
-        """Take a row out, alone: the agents of a host, say, stay as they are."""
+        """Remove one row only; the agents of a host, for example, stay unchanged."""
         self._ask("DELETE", _one(collection, row_id))
 
     def _ask(self, method: str, path: str, body: Any = None, *, missing: bool = False) -> Any:
@@ -358,7 +358,7 @@ def _one(collection: str, row_id: str) -> str:
 
 
 class ListeningSocket:
-    """The API's address, which can be closed and opened while the control side stays open."""
+    """The API's socket, which can be closed and opened while the control side stays open."""
 
     def __init__(self) -> None:
         self._factory: Callable[[], asyncio.Protocol] | None = None
@@ -372,7 +372,7 @@ class ListeningSocket:
         factory: Callable[[], asyncio.Protocol],
         connections: Collection[Any],
     ) -> None:
-        """Take charge of a listening server, whose open connections are in `connections`."""
+        """Take control of a listening server, whose open connections are in `connections`."""
         self._server, self._factory, self._connections = server, factory, connections
 
     @property
@@ -387,9 +387,9 @@ class ListeningSocket:
         server, self._server = self._server, None
         address = server.sockets[0].getsockname()
         server.close()
-        # Bound and not listening: the port is kept, and connections to it are refused.
+        # A bound socket that does not listen keeps the port, and connections are refused.
         self._held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        # Connections that are still open would else keep the address from being bound again.
+        # Otherwise connections that are still open would prevent binding the address again.
         self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         await _bind(self._held, address)
         for connection in list(self._connections):
@@ -404,7 +404,7 @@ class ListeningSocket:
         self._server = await loop.create_server(self._factory, sock=held, backlog=_BACKLOG)
 
     def release(self) -> None:
-        """Let go of the address."""
+        """Release the address."""
         if self._held is not None:
             self._held.close()
         if self._server is not None:
@@ -416,7 +416,7 @@ async def _bind(held: socket.socket, address: tuple[str, int]) -> None:
     """Bind to an address whose listener is being closed.
 
     Raises:
-        OSError: It is not free after many tries.
+        OSError: The address is not free after many tries.
     """
     for tried in range(_TRIES):
         try:

@@ -1,7 +1,7 @@
 """The API document as data: operations, resources, and the types of their fields.
 
-The provider's definitions were read from the same document and are not used here: a double that
-shares them would agree with their mistakes. A test compares the two.
+The provider's definitions come from the same document, but are not used here. A test double with
+shared definitions would share their mistakes. A test compares the two.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DOCUMENTED: dict[str, str] = {
     "blacklist_get": "GET /api/v1/blacklists/{id}",
     "blacklist_update": "POST /api/v1/blacklists/{id}",
 }
-"""Operation to `METHOD /path`. A request goes to the first one that fits."""
+"""Each operation with its `METHOD /path`. A request goes to the first operation that matches."""
 
 EXTRA: dict[str, str] = {
     "host_get": "GET /api/v1/hosts/{id}",
@@ -39,7 +39,7 @@ EXTRA: dict[str, str] = {
     "blacklist_create": "POST /api/v1/blacklists",
     "blacklist_delete": "DELETE /api/v1/blacklists/{id}",
 }
-"""Operations that the document does not show, and that a profile may have."""
+"""Operations that the document does not show but a profile may have."""
 
 TABLES = {
     "host": "hosts",
@@ -47,7 +47,7 @@ TABLES = {
     "specialty": "specialties",
     "blacklist": "blacklists",
 }
-"""Kind of the objects that a path names, to the collection of their rows."""
+"""The collection of rows for each kind of object in a path."""
 
 
 class CredentialConfig(BaseModel):
@@ -137,9 +137,9 @@ FIELDS: dict[str, dict[str, Any]] = {
         "updated_at": None,
     },
 }
-"""The resource tables: field to the type that a body may hold, None where only the console sets it.
+"""The resource tables: each field with its type in a body, or None if only the console sets it.
 
-The order is that of answers.
+The fields have the order of answers.
 """
 
 LISTS = {

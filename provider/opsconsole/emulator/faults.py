@@ -1,6 +1,6 @@
-"""Faults on request: which there are, which requests they hit, how often, and spoilt answers.
+"""Faults on request: their kinds, the requests that they match, and spoilt answers.
 
-A spoilt answer is another object's, of another shape, with other ids, or too much of everything.
+A spoilt answer is about another object, has another shape or other ids, or is far too large.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from opsconsole.emulator.document import DOCUMENTED, EXTRA, TABLES
 _HTML = {"text": "<html><h1>Bad gateway</h1></html>", "content_type": "text/html"}
 
 KINDS: Mapping[str, Mapping[str, Any]] = {
-    # The line.
+    # The connection.
     "reset_before": {"cut": "before"},
     "reset_after": {"cut": "after"},
     "cut_answer": {"truncate": 10},
     "late_answer": {"answer_delay": 1.5},
     "late_effect": {"delay": 1.5},
-    # The console refuses; nothing is done.
+    # The console refuses, and does nothing.
     "bad_request": {"status": 400, "code": "BAD_REQUEST"},
     "bad_field": {"status": 400, "code": "VALIDATION_FAILED", "field": "name"},
     "bad_fields": {
@@ -53,7 +53,7 @@ KINDS: Mapping[str, Mapping[str, Any]] = {
         "headers": {"Retry-After": "0"},
     },
     "rate_limited_date": {"status": 429, "code": "RATE_LIMITED", "retry_after_date": 0},
-    # Somebody between may say so, before the console did it or after.
+    # A proxy may answer this, before or after the console acted.
     "request_timeout": {"status": 408, "code": "TIMEOUT"},
     "request_timeout_after": {"status": 408, "code": "TIMEOUT", "handled": True},
     "internal_error": {"status": 500, "code": "INTERNAL_ERROR"},
@@ -64,7 +64,7 @@ KINDS: Mapping[str, Mapping[str, Any]] = {
     "unavailable_after": {"status": 503, "code": "UNAVAILABLE", "handled": True},
     "gateway_timeout": {"status": 504, "code": "GATEWAY_TIMEOUT"},
     "gateway_timeout_after": {"status": 504, "code": "GATEWAY_TIMEOUT", "handled": True},
-    # The console did it, and answers something else.
+    # The console acted, but gives a wrong answer.
     "wrong_shape": {"answer": "array"},
     "empty_object": {"answer": "bare"},
     "null_answer": {"answer": "null"},
@@ -81,7 +81,7 @@ KINDS: Mapping[str, Mapping[str, Any]] = {
     "gzip_bomb": {"inflates_to": 1 << 30},
     "endless": {"endless": True},
 }
-"""Name to the members of `Fault` that make it."""
+"""The members of `Fault` for each name."""
 
 
 def _pattern(text: str) -> str:
@@ -117,31 +117,31 @@ class Fault(Body):
     """One thing that goes wrong.
 
     Attributes:
-        kind: A name of `KINDS`, whose members hold where others are not given.
-        method: The method that it meets; `*` meets all.
-        operation: The operation that it meets; None meets all.
+        kind: A name in `KINDS`, whose members are the defaults.
+        method: The method that it matches; `*` matches all.
+        operation: The operation that it matches; None matches all.
         path: A regular expression, searched for in the path (still encoded, without the query).
         holds: A regular expression, searched for in the request's body.
-        skip: How many of the requests it meets are let through first.
-        times: How many it spoils then; None spoils all.
-        delay: Seconds to wait before anything else. The console handles the request even where
-            the client has gone away meanwhile.
-        handled: Whether the console handles the request before it goes wrong.
+        skip: How many matching requests are let through first.
+        times: How many requests it spoils after that; None spoils all.
+        delay: Seconds to wait before anything else. The console handles the request even if the
+            client has gone away meanwhile.
+        handled: Whether the console handles the request before the fault.
         answer_delay: Seconds to wait between handling and answering.
-        hold: Hold the request, `before` it is handled or `after` that, until faults are forgotten.
+        hold: Hold the request `before` or `after` it is handled, until faults are cleared.
         cut: Cut the connection instead of answering, `before` or `after` the request is handled.
         truncate: Cut the connection after so many bytes of the answer's body.
-        refuse: Accept no connection afterwards, until the emulator is told to (`Emulator.accept`).
-        status: The answer's status. With nothing else the request is only delayed.
+        refuse: Accept no further connection until `Emulator.accept` is called.
+        status: The answer's status. If nothing else is set, the request is only delayed.
         code, message, field, errors, details: The members of the error body.
         headers: More headers, `Retry-After` for example.
         retry_after_date: Send Retry-After as the date so many seconds from now.
         redirect: Answer with a redirect to the same address (`same`), or to the same path under
             another name of this machine (`other`).
-        text: The body as it is sent, in place of an error body or of the true answer.
+        text: The body to send instead of an error body or the true answer.
         content_type: The type of that body.
-        answer: The answer in place of the true one: `other` is the answer about another
-            object, `array` wraps it, `bare` is an empty object, `null` is null.
+        answer: The answer instead of the true one: `other` is the answer about another object,
+            `array` wraps it, `bare` is an empty object, `null` is null.
         ids: The value of every id in the answer; `crossed` hands the ids of a list
             round by one.
         garbage: Send so many bytes that are not text.
@@ -212,7 +212,7 @@ class Fault(Body):
 
 
 def read_fault(fields: Any) -> Fault:
-    """Make a fault of its JSON form.
+    """Make a fault from its JSON form.
 
     Raises:
         BadBody: A member is unknown, or of the wrong kind.
@@ -225,25 +225,25 @@ def read_fault(fields: Any) -> Fault:
 
 
 class Faults:
-    """The faults of one console, in the order in which they were asked for."""
+    """The faults of one console, in the order of their requests."""
 
     def __init__(self) -> None:
         self.waiting: list[Fault] = []
         self._forgotten = asyncio.Event()
 
     def forget(self) -> None:
-        """Forget every fault, and let the requests go on that are held."""
+        """Clear all faults, and let held requests continue."""
         self.waiting.clear()
         self._forgotten.set()
         # Requests that are held wait for the old event. Later ones need one that is not set.
         self._forgotten = asyncio.Event()
 
     async def hold(self) -> None:
-        """Wait until faults are forgotten."""
+        """Wait until faults are cleared."""
         await self._forgotten.wait()
 
     def match(self, method: str, operation: str, path: str, body: bytes) -> Fault | None:
-        """Return the first fault that this request meets, and count it."""
+        """Return the first fault that matches this request, and count the match."""
         for fault in self.waiting:
             if fault.method not in ("*", method) or not re.search(fault.path, path):
                 continue
@@ -266,7 +266,7 @@ _HUGE = "x" * 100_000
 _IDS: dict[str, Any] = {"null": None, "number": 7, "dots": "..", "empty": "", "huge": _HUGE}
 _BLOCK = 1 << 20
 _OF_ONE = ("get", "create", "update", "attach", "detach")
-"""What an operation's name ends with where its answer is one object."""
+"""The suffixes of operations whose answer is one object."""
 
 _TELLING = ("id", "name", "key", "pattern", "host_id", "specialty_id")
 """Fields that identify an object."""
@@ -328,7 +328,7 @@ def _with_ids(body: Any, ids: str) -> Any:
 
 
 def garbage(size: int) -> bytes:
-    """Return bytes that are not text in any encoding that JSON may have; always the same ones."""
+    """Return bytes that are invalid in every encoding of JSON; the bytes are always the same."""
     return b"\xff\xfe\x80" + random.Random(size).randbytes(max(0, size - 3))
 
 
@@ -338,10 +338,10 @@ def bomb(size: int) -> bytes:
     start, end = b'{"pad":"', b'"}'
     block = b"0" * _BLOCK
     blocks = max(1, size // _BLOCK)
-    # Without the header and the checksum of gzip, which follow by hand: the body repeats one block
-    # that zlib sees once.
+    # gzip's header and checksum are added by hand, because the body repeats one block that zlib
+    # sees only once.
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
-    # A block that ends with a full flush stands for itself, so it is compressed only once.
+    # A block that ends with a full flush is independent, so it is compressed only once.
     first = packer.compress(start) + packer.flush(zlib.Z_FULL_FLUSH)
     middle = packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH)
     last = packer.compress(end) + packer.flush(zlib.Z_FINISH)
@@ -349,7 +349,7 @@ def bomb(size: int) -> bytes:
     for _ in range(blocks):
         checksum = zlib.crc32(block, checksum)
     checksum = zlib.crc32(end, checksum)
-    # Gzip keeps the length in four bytes, and drops what does not fit.
+    # gzip stores the length in four bytes, and drops the higher ones.
     length = (len(start) + blocks * _BLOCK + len(end)) & 0xFFFFFFFF
     head = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"
     return head + first + middle * blocks + last + struct.pack("<II", checksum, length)

@@ -1,4 +1,4 @@
-"""Hosts: update, delete and bulk import, and how a console normalises values."""
+"""Hosts: update, delete, bulk import, and the normalisation of values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from opsconsole.emulator.store import TENANT, Row
 
 
 def normalise_values(profile: Profile, fields: dict[str, Any]) -> Row:
-    """Return the fields as this console keeps them: trimmed, in lower case, without some."""
+    """Return the fields as this console stores them: trimmed, in lower case, or partly dropped."""
     kept = {name: value for name, value in fields.items() if name not in profile.drops}
     if profile.trims:
         kept = {name: _each(str.strip, value) for name, value in kept.items()}
@@ -91,7 +91,7 @@ def delete(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """DELETE /api/v1/hosts/{id}: archives the host's agents and their tasks, in one transaction."""
     store = console.store
     row_id = console.get_writable("host", request)["id"]
-    # A host that names itself as its jump host does not stand in its own way.
+    # A host that is its own jump host does not block its own deletion.
     behind = [row for row in store.hosts.find("jump_host_ids", row_id) if row["id"] != row_id]
     rerouted: list[str] = []
     if behind and console.profile.jump_host_delete == "refused":
@@ -228,10 +228,10 @@ def _result(
 def csv_rows(body: bytes, profile: Profile) -> list[dict[str, Any]]:
     """Read a CSV body: the first line names fields."""
     try:
-        # Spreadsheets begin a file with a byte order mark, which would become part of the first
+        # Spreadsheets start a file with a byte order mark, which would become part of the first
         # name.
         text = io.StringIO(body.decode("utf-8-sig"), newline="")
-        # The document does not show the layout of columns, so the profile gives the delimiters.
+        # The document does not show the layout of columns, so the profile has the delimiters.
         table = csv.DictReader(text, strict=True, delimiter=profile.csv_delimiter)
         return [_csv_row(row, profile.csv_list_separator) for row in table]
     except (UnicodeDecodeError, csv.Error) as failure:
@@ -241,13 +241,14 @@ def csv_rows(body: bytes, profile: Profile) -> list[dict[str, Any]]:
 def _csv_row(row: dict[str | Any, str | Any], separator: str) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, value in row.items():
-        # DictReader puts what a line has too many of under None, and None where it has too few.
+        # DictReader puts surplus values of a line under the key None, and None for missing values.
         if name is None or value in (None, ""):
             continue
         if name in LISTS["host"]:
             fields[name] = value.split(separator)
         elif name == "target_port" and value.isascii() and value.isdigit():
-            # Nine digits are out of bounds already, and Python refuses to convert some thousands.
+            # Nine digits are already out of bounds, and Python refuses to convert thousands of
+            # digits.
             fields[name] = int(value[:9])
         elif name in TRUTHS and value.lower() in ("true", "false"):
             fields[name] = value.lower() == "true"
@@ -261,7 +262,7 @@ def _exists(row: Row) -> str:
 
 
 class Batch:
-    """The rows of one import; hosts that a dry run would create are remembered for the next row."""
+    """The rows of one import; it remembers hosts that a dry run would create, for later rows."""
 
     def __init__(self, console: EmulatedConsole, request: ConsoleRequest, dry_run: bool) -> None:
         self._console = console
@@ -271,7 +272,7 @@ class Batch:
         self._promised: dict[tuple[str, str], str] = {}
 
     def import_row(self, row: Any) -> ImportedRow:
-        """Import one row, or return what its outcome would be."""
+        """Import one row; in a dry run, only return its outcome."""
         if type(row) is not dict:
             return ImportedRow("failed", None, "the row must be an object")
         given = {name: value for name, value in row.items() if value is not None}
@@ -319,7 +320,7 @@ class Batch:
                     kept[name] = list(dict.fromkeys([*(row.get(name) or ()), *kept[name]]))
         if all(row.get(name) == value for name, value in kept.items()):
             return ImportedRow("skipped", shown)
-        # Moving a host to another org takes the right to write in both.
+        # Moving a host to another org requires the right to write in both orgs.
         self._request.principal.authorize(kept.get("org_id") or row.get("org_id"))
         if not self._dry_run:
             self._console.store.hosts.put({**row, **kept, "updated_at": self._now})

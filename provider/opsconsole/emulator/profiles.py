@@ -1,6 +1,6 @@
-"""The switches of the emulator, one for all that the document calls "not shown", and the profiles.
+"""The emulator's profiles, and its switches for all that the document calls "not shown".
 
-A profile is a console that is often asked for; any other combination is made by its switches.
+A profile is a frequently used console. Switches make any other combination.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class Profile(BaseModel):
     fills_defaults: bool = True
     connect_fields: Literal["stored", "ignored", "refused"] = "stored"
 
-    # What a body may hold. The two strings of 1 to 255, the arrays of 5 and 64, the required ones.
+    # The content of a body: the two strings of 1 to 255, the arrays of 5 and 64, the required
+    # fields.
     unknown_fields: Literal["ignored", "refused"] = "ignored"
     nulls: Literal["refused", "clear"] = "refused"
     strings_to_255: tuple[str, ...] = ("name", "public_ip")
@@ -104,7 +105,7 @@ class Profile(BaseModel):
     filter_parameter: str | None = None
     unknown_parameters: Literal["ignored", "refused"] = "ignored"
 
-    # Refusals: an object that the key does not see, the license, the name of the 409's code.
+    # Refusals: an object that the key cannot see, the license, the name of the 409's code.
     hidden_status: Literal[403, 404] = 404
     license: Literal["valid", "cap_reached", "expired"] = "valid"
     conflict_code: str = "CONFLICT"
@@ -123,24 +124,25 @@ class Profile(BaseModel):
         """Return this profile with some switches set to JSON values.
 
         Raises:
-            ValidationError: A name or a value is not one of a switch.
+            ValidationError: A name is not a switch, or a value does not fit its switch.
         """
         fixed = {name: getattr(self, name) for name in FIXED}
         if given := sorted(fixed.keys() & switches.keys()):
             switches = {**switches, f"{given[0]} ": None}  # no switch, so it is refused
-        # By way of JSON: there even a strict model takes arrays for its tuples and sets.
+        # The values pass through JSON, because even a strict model then accepts arrays for tuples
+        # and sets.
         text = json.dumps({**self.model_dump(mode="json"), **switches})
         return Profile.model_validate_json(text).model_copy(update=fixed)
 
     @property
     def hosts_readable(self) -> bool:
-        """Whether the provider, set up by `provider_settings`, can read a host."""
+        """Whether the provider can read a host with the settings of `provider_settings`."""
         extra = self.provider_settings.get("extra_endpoints", {})
         return self.empty_update == "accepted" or "host_get" in extra
 
     @property
     def keeps_values_as_sent(self) -> bool:
-        """Whether every value of a host that this console takes is answered as it was sent."""
+        """Whether this console answers with every accepted value of a host as it was sent."""
         return not (
             self.trims
             or self.lowercases
@@ -151,7 +153,7 @@ class Profile(BaseModel):
 
     @property
     def lists_whole(self) -> bool:
-        """Whether the provider, set up by `provider_settings`, can see the end of every list."""
+        """Whether the provider can see the end of every list, with `provider_settings`."""
         settings = self.provider_settings
         uncounted = self.has_more == "absent" and self.total_count != "always"
         if uncounted or self.has_more == "always_true":
@@ -231,5 +233,5 @@ _PROFILES = (
 
 @cache
 def profiles() -> dict[str, Profile]:
-    """Return the named profiles, `default` first. The result is shared: leave it as it is."""
+    """Return the named profiles, `default` first. The result is shared and must not be changed."""
     return {item.name: item for item in _PROFILES}

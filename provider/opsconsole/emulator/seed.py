@@ -53,12 +53,12 @@ def seed_store(store: Store, seed: str = "starter", api_key: str = API_KEY) -> N
     Args:
         seed: `starter`, `empty` (the key alone), `fleet`, `fleet:HOSTS`, or the path of a JSON
             file: collection to list of rows.
-        api_key: The key that may do everything.
+        api_key: The key with all rights.
 
     Raises:
         BadSeed: The seed is not one of these.
     """
-    # A key that may do everything in the tenant.
+    # A key with all rights in the tenant.
     store.keys.put(
         {
             "id": "key_main",

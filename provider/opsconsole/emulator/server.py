@@ -1,6 +1,6 @@
-"""Puts the parts of one emulator together, and serves them: uvicorn on uvloop and httptools.
+"""Builds one emulator from its parts, and serves it by uvicorn on uvloop and httptools.
 
-`serve` runs it on a thread of this process, `spawn` as a process of its own.
+`serve` runs the emulator on a thread of this process, `spawn` as a separate process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from opsconsole.emulator.seed import API_KEY, seed_store
 from opsconsole.emulator.store import SqliteArchive, Store
 
 LISTENING: Final = "listening on "
-"""Begins the first line that the command prints; the address follows."""
+"""The beginning of the first line that the command prints; the address follows."""
 _STOP_TIMEOUT: Final = 20.0
 _LONGEST: Final = 3600.0
 BACKLOG: Final = 2048
@@ -44,7 +44,7 @@ def make_application(
     api_key: str = API_KEY,
     latency: float = 0.0,
 ) -> Application:
-    """Make an emulator; a file that holds rows already is not seeded.
+    """Make an emulator; a file that already has rows is not seeded.
 
     Raises:
         NotAnArchive, BadSeed: `data` or `seed` cannot be used.
@@ -54,19 +54,19 @@ def make_application(
     try:
         if not store.loaded:
             plant()
-        # An earlier run may have made the file under another key.
+        # An earlier run may have made the file with another key.
         elif not store.keys.find("secret", api_key):
             seed_store(store, "empty", api_key)
         store.commit()
     except BaseException:
-        # The archive would stay locked for the next attempt in this process.
+        # Otherwise the archive would stay locked for the next attempt in this process.
         store.close()
         raise
     return Application(EmulatedConsole(store, profile), plant, latency)
 
 
 class Protocol(HttpToolsProtocol):
-    """uvicorn's protocol, with the transport in the scope: a fault may cut the connection."""
+    """uvicorn's protocol with the transport in the scope: a fault can cut the connection."""
 
     def on_message_begin(self) -> None:
         """Begin a request."""
@@ -75,7 +75,7 @@ class Protocol(HttpToolsProtocol):
 
 
 class ConsoleServer(Server):
-    """uvicorn's server, whose first socket can be closed where the control side has another."""
+    """uvicorn's server, whose first socket can be closed if the control side has its own."""
 
     def __init__(self, config: Config, listener: ListeningSocket) -> None:
         super().__init__(config)
@@ -85,8 +85,7 @@ class ConsoleServer(Server):
         """Listen."""
         await super().startup(sockets)
         if len(self.servers) > 1:
-            # uvicorn closes the servers in its list, and this one is closed and opened by the
-            # listener.
+            # uvicorn closes the servers in its list, but the listener closes and opens this one.
             api = self.servers.pop(0)
             self._listener.take(api, self._protocol, self.server_state.connections)
 
@@ -102,7 +101,7 @@ class ConsoleServer(Server):
 
 
 def make_server(application: Application) -> Server:
-    """Make a server on uvloop and httptools; it takes bound sockets when it is run.
+    """Make a server on uvloop and httptools; its run method takes bound sockets.
 
     With two sockets the second is for the control side, and the application can close the first.
     """
@@ -138,15 +137,15 @@ def serve(
     """Run an emulator on a thread of this process, until the block ends.
 
     Args:
-        profile: A name, or a profile of your own.
+        profile: A name, or a custom profile.
         data: An SQLite file; None keeps the rows in memory.
-        seed: As of `seed.seed_store`.
-        port: 0 takes a free one.
-        latency: Seconds that every answer waits.
+        seed: The seed, as in `seed.seed_store`.
+        port: The port; 0 takes a free port.
+        latency: Seconds by which every answer is delayed.
     """
     chosen = profiles()[profile] if isinstance(profile, str) else profile
     application = make_application(chosen, data=data, seed=seed, api_key=api_key, latency=latency)
-    # The control side has an address of its own, so that the API's can be closed.
+    # The control side has its own address, so that the API's address can be closed.
     listeners = [
         socket.create_server(("127.0.0.1", number), backlog=BACKLOG) for number in (port, 0)
     ]
@@ -179,14 +178,14 @@ def spawn(
     latency: float = 0.0,
     seconds: float = _LONGEST,
 ) -> Iterator[Emulator]:
-    """Run an emulator as a process of its own, until the block, or this process, ends.
+    """Run an emulator as a separate process, until the block or this process ends.
 
     Args:
         switches: Switches that differ from the profile's.
-        seconds: It stops by itself after so many.
+        seconds: The number of seconds after which the emulator stops by itself.
 
     Raises:
-        ControlError: It did not start; the message holds what it said.
+        ControlError: The emulator did not start; the message has its output.
     """
     chosen = with_switches(profiles()[profile], switches or {})
     options = {
@@ -220,12 +219,12 @@ def _end(process: subprocess.Popen[str]) -> None:
 def start_process(
     options: Mapping[str, object], switches: Iterable[str], *, lasting: bool
 ) -> tuple[subprocess.Popen[str], str]:
-    """Run `opsconsole emulator` as a process of its own; return it and its address.
+    """Run `opsconsole emulator` as a separate process; return the process and its address.
 
     Args:
-        options: Options of the command; None leaves one out.
+        options: Options of the command; an option with None is left out.
         switches: `NAME=VALUE` of switches that differ from the profile's.
-        lasting: Whether it outlives this process, and the terminal.
+        lasting: Whether the emulator outlives this process and the terminal.
 
     Raises:
         ControlError: It did not start.
@@ -240,7 +239,8 @@ def start_process(
         + ([] if lasting else ["--exit-with-parent"]),
         stdin=subprocess.DEVNULL if lasting else subprocess.PIPE,
         stdout=subprocess.PIPE,
-        # A shell that collects what a command prints would wait for a process that shares it.
+        # A shell that captures a command's output would wait for every process that shares the
+        # output.
         stderr=subprocess.PIPE if lasting else None,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},

@@ -1,7 +1,7 @@
-"""Everything the console remembers: its tables, its clock, its ids and its SQLite file.
+"""The memory of the console: its tables, its clock, its ids and its SQLite file.
 
-No rule of the API is here. The file has one table of rows as JSON, read whole at start, written
-after each request.
+No rule of the API is here. The file has one table of rows as JSON. The table is read completely at
+start, and written after each request.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LISTS = (*document.LISTS["host"], "read_orgs", "write_orgs")
 
 
 def check_row(fields: Row) -> str | None:
-    """Return what breaks the rules in a row from outside the API, or None."""
+    """Return the first violation of the rules in a row from outside the API, or None."""
     for name, value in fields.items():
         if name == "id":
             # The id is a column of its own, and SQLite cannot store half of a surrogate pair as
@@ -77,7 +77,7 @@ class Table:
         self.version += 1
 
     def remove(self, row_id: str) -> Row | None:
-        """Take the row out and return it, or None where there is none."""
+        """Remove and return the row, or return None if there is none."""
         row = self.rows.pop(row_id, None)
         if row is not None:
             self._reindex(row_id, row, None)
@@ -86,7 +86,7 @@ class Table:
         return row
 
     def find(self, field: str, value: Any) -> list[Row]:
-        """Return the rows whose `field` is `value`, or, for a list, holds it."""
+        """Return the rows whose `field` equals `value`, or contains it if the field is a list."""
         index = self._indexes.get(field)
         if index is None:
             index = self._indexes[field] = defaultdict(dict)
@@ -131,7 +131,8 @@ COLLECTIONS = {
     "tasks": "tsk",
     "keys": "key",
 }
-"""Collection to the prefix of its ids. `attachments` join an agent and a plugin: `AGENT/PLUGIN`."""
+"""The prefix of the ids in each collection. `attachments` join an agent and a plugin:
+`AGENT/PLUGIN`."""
 
 TENANT = "ten_demo"
 MAIN_ORG = "org_main"
@@ -141,8 +142,8 @@ class Store:
     """The rows of one console. It belongs to one thread at a time.
 
     Args:
-        archive: Where the rows come from and go to; None keeps them in memory.
-        seed: The same seed makes the same ids; None makes others each time.
+        archive: The archive that rows are loaded from and saved to; None keeps them in memory.
+        seed: The same seed makes the same ids; None makes different ids each time.
     """
 
     def __init__(self, archive: SqliteArchive | None = None, seed: int | None = None) -> None:
@@ -168,7 +169,7 @@ class Store:
         return timestamp(utc_now(), "microseconds")
 
     def add(self, collection: str, fields: Row) -> Row:
-        """Add a row, with an id, a tenant and timestamps where `fields` names none."""
+        """Add a row; generate an id, a tenant and timestamps if `fields` has none."""
         now = self.now()
         row_id = fields.get("id")
         if not row_id and collection == "attachments":
@@ -184,7 +185,7 @@ class Store:
         return row
 
     def change(self, collection: str, row_id: str, fields: dict[str, Any]) -> Row | None:
-        """Change fields of a row, None clearing them; `updated_at` moves unless it is named."""
+        """Change fields of a row; None clears a field. `updated_at` changes unless it is given."""
         row = self.tables[collection].get(row_id)
         if row is None:
             return None
@@ -194,16 +195,16 @@ class Store:
         return changed
 
     def commit(self) -> None:
-        """Write what changed since the last commit to the archive, as one transaction."""
+        """Write the changes since the last commit to the archive, as one transaction."""
         if self._archive is not None:
-            # Where this fails the rows stay dirty, and the next commit writes them.
+            # If this fails, the rows stay dirty, and the next commit writes them.
             self._archive.save(self.tables)
         for table in self.tables.values():
             if table.dirty:
                 table.dirty = {}
 
     def close(self) -> None:
-        """Let go of the archive."""
+        """Close the archive."""
         if self._archive is not None:
             self._archive.close()
 
@@ -218,7 +219,7 @@ CREATE TABLE IF NOT EXISTS rows (
   UNIQUE (collection, id)
 )
 """
-# Not REPLACE, which would give a changed row a new number, and so move it to the end.
+# REPLACE would give a changed row a new number, and so move the row to the end.
 _PUT = """
 INSERT INTO rows (collection, id, body) VALUES (?, ?, ?)
 ON CONFLICT (collection, id) DO UPDATE SET body = excluded.body
@@ -226,17 +227,17 @@ ON CONFLICT (collection, id) DO UPDATE SET body = excluded.body
 
 
 class NotAnArchive(Exception):
-    """The file is not a database, or one of another program or version."""
+    """The file is not a database, or belongs to another program or version."""
 
 
 class SqliteArchive:
     """A console's rows in an SQLite file.
 
     Args:
-        path: The file; it is made where there is none.
+        path: The file, which is created if missing.
 
     Raises:
-        NotAnArchive: The file is there and cannot be used.
+        NotAnArchive: The file exists but cannot be used.
     """
 
     def __init__(self, path: Path) -> None:
@@ -260,10 +261,11 @@ class SqliteArchive:
         (tables,) = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if version not in (0, VERSION) or (version == 0 and tables):
             raise NotAnArchive(f"{self._path}: not a file of this emulator, or of another version")
-        # Two emulators on one file would each keep their own rows: the second one is refused.
+        # Two emulators on one file would each keep their own rows, so the second one is refused.
         self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
         self._database.execute("PRAGMA journal_mode = WAL")
-        # A crash of the machine may cost the last moments of a demo; a crash of the process none.
+        # A crash of the machine may lose the last moments of a demo. A crash of the process loses
+        # nothing.
         self._database.execute("PRAGMA synchronous = OFF")
         self._database.execute(_CREATE)
         self._database.execute(f"PRAGMA user_version = {VERSION}")
@@ -276,10 +278,9 @@ class SqliteArchive:
         query = "SELECT collection, body FROM rows ORDER BY number"
         for collection, body in self._database.execute(query):
             if collection in tables:
-                # Each body is read on its own, so that its names would be in memory once for each
-                # row.
+                # Each body is read separately, so its names would be in memory once for each row.
                 row: Row = {sys.intern(name): value for name, value in json.loads(body).items()}
-                # Not `put`: a row that was just read need not be written.
+                # `put` is not used, because a row that was just read need not be written.
                 tables[collection].rows[row["id"]] = row
                 count += 1
         return count
@@ -303,5 +304,5 @@ class SqliteArchive:
             self._database.executemany(_PUT, put)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._database.close()

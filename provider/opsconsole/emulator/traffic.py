@@ -18,8 +18,8 @@ MOST_BODY = 262_144
 class LoggedRequest:
     """One request. Times are seconds of the server's monotonic clock.
 
-    `status` is 0 while no answer was sent, or where the connection was cut; `request_id` is set
-    on errors.
+    `status` is 0 before an answer is sent, or if the connection was cut. `request_id` is set for
+    errors.
     """
 
     number: int
@@ -39,7 +39,7 @@ class LoggedRequest:
         """Return the entry as JSON; a JSON `body` is decoded."""
         try:
             body = json.loads(self.body) if self.body else None
-            # A body may be nested just deeply enough to be read and not be written again.
+            # A body may be nested so deeply that it can be read but not be written again.
             json.dumps([[[[body]]]])
         except (ValueError, RecursionError):
             body = self.body.decode("utf-8", "replace")
@@ -55,18 +55,18 @@ class Traffic:
         self.reset()
 
     def reset(self) -> None:
-        """Forget counts and log."""
+        """Clear the counts and the log."""
         self.counts: Counter[str] = Counter()
         self.statuses: Counter[int] = Counter()
         self.entries: deque[LoggedRequest] = deque(maxlen=KEPT)
         self.total = 0
-        # Requests that are in flight now outlast the reset.
+        # Requests in flight survive the reset.
         self.most_in_flight = self.in_flight
 
     def begin(
         self, operation: str, method: str, path: str, query: str, body: bytes, now: float
     ) -> LoggedRequest:
-        """Log a request that has come in whole."""
+        """Log a request that has arrived completely."""
         self.total += 1
         self.counts[operation] += 1
         self.in_flight += 1

@@ -1,12 +1,13 @@
 """The language of synthesised programs: reading, checking and evaluating `*.tf.json` files.
 
-It promises the values that Terraform would come to, and refuses, with one `UserError`, what
-Terraform refuses for its form, what only Terraform can run (`OnlyTerraform`), and what asks for
-more than its bounds allow. It reads files and states, and never asks a console. The
-caller passes the types that a program may declare (`Schemas`).
+Values are those that Terraform would compute. Three things are refused, with one `UserError`:
+programs that Terraform refuses for their form, constructs that only Terraform can run
+(`OnlyTerraform`), and programs that exceed the bounds. This package reads files and states, and
+never sends a request to a console. The caller passes the types that a program may declare
+(`Schemas`).
 
-The way in: `load_program`, `build_graph`, `resolve_variables`, `Evaluator`. Other packages import
-these names and no module below.
+The entry points are `load_program`, `build_graph`, `resolve_variables` and `Evaluator`. Other
+packages import the names of this package, not its modules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Attributes, indexes and splats: taking parts out of values (hcl's `GetAttr`, `Index`, splats)."""
+"""Attributes, indexes and splats, which take parts out of values (hcl's `GetAttr`, `Index`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def attribute(value: Value, name: str) -> Value:
     """Return the attribute or the map element `name` of `value`.
 
     Raises:
-        EvaluationError: There is none.
+        EvaluationError: `value` has no such attribute or element.
     """
     type = value.type
     if type.kind not in ("object", "map", "dynamic"):
@@ -53,7 +53,7 @@ def element(value: Value, key: Value) -> Value:
     """Return `value[key]`.
 
     Raises:
-        EvaluationError: There is none.
+        EvaluationError: There is no such element.
     """
     type, marks = value.type, value.marks | key.marks
     if value.is_null:
@@ -93,7 +93,7 @@ def _item_at(value: Value, position: Any, marks: Marks) -> Value:
 
 
 def follow(value: Value, steps: Sequence[Step]) -> Value:
-    """Return what `steps` lead to in `value`."""
+    """Return the part of `value` that `steps` lead to."""
     for step in steps:
         if isinstance(step, int):
             value = element(value, Value(NUMBER, step))
@@ -118,27 +118,27 @@ class GetAttribute(Node):
 
 
 class Index(Node):
-    """`source[key]`, where the key is not written out or the source is not a plain reference."""
+    """`source[key]`, if the key is not a literal or the source is not a plain reference."""
 
     __slots__ = ()
 
     def evaluate(self, scope: Scope) -> Value:
         source, key_node = self.operands
         key = key_node.evaluate(scope)
-        # The scope looks up one instance of a block without making the others.
+        # The scope looks up one instance of a block without evaluating the others.
         if isinstance(source, Reference):
             return scope.resolve_index(source, key)
         return element(source.evaluate(scope), key)
 
 
 ITEM: Final = "*"
-"""The name by which what follows a splat refers to the element that it is at."""
+"""The name under which the expression after a splat refers to the current element."""
 
 
 class Splat(Node):
     """`source[*]…`: the second operand is evaluated for each element.
 
-    A single value counts as one element, null as none.
+    A single value counts as one element, and null as no element.
     """
 
     __slots__ = ()
@@ -146,7 +146,7 @@ class Splat(Node):
     def evaluate(self, scope: Scope) -> Value:
         source, each = self.operands
         value = source.evaluate(scope)
-        # In HCL a null that is a sequence is an error, and any other null is no element.
+        # In HCL, a null list, set or tuple is an error, and any other null counts as no element.
         if value.is_null and is_sequence(value):
             raise EvaluationError("a splat cannot go over null")
         if value.is_null:
@@ -159,7 +159,7 @@ class Splat(Node):
         types = {item.type for item in results}
         if value.kind in ("list", "set"):
             if not results:
-                # An empty list keeps its type: an unknown element shows the type of the results.
+                # An empty list keeps its type, which is found by evaluating an unknown element.
                 example = {ITEM: unknown(value.type.element)}
                 types = {each.evaluate(scope.within(example)).type}
             if len(types) == 1:

@@ -1,4 +1,4 @@
-"""The model of cdktf.json. A module of its own, as pydantic is loaded only where there is one."""
+"""The model of cdktf.json, in its own module so that pydantic is loaded only when needed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _command(value: str) -> str:
 
 
 class AppFile(BaseModel):
-    """The members of a cdktf.json that are read; the others are for the cdktf command."""
+    """The members of a cdktf.json that this program reads; the others are for the cdktf command."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
     app: Annotated[str, AfterValidator(_command)]
@@ -28,7 +28,7 @@ def app_file(document: Any) -> AppFile:
     """Return the content of a cdktf.json.
 
     Raises:
-        ValueError: It is not of the model's shape; the message names every place.
+        ValueError: The document does not fit the model. The message names every place.
     """
     try:
         return AppFile.model_validate(document)

@@ -1,5 +1,6 @@
-"""Reads one resource or data block whole; and the parts that all kinds of blocks have: bodies,
-labels, names, arguments, meta-arguments, origins.
+"""Reads a resource or data block, and the common parts of all kinds of blocks.
+
+The common parts are bodies, labels, names, arguments, meta-arguments and origins.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from opsconsole.phrases import did_you_mean
 RESERVED_VARIABLES: Final = frozenset(
     ("count", "depends_on", "for_each", "lifecycle", "locals", "providers", "source", "version")
 )
-"""Names that no variable can have."""
+"""Names that a variable cannot have."""
 _PROVIDER_NAME: Final = re.compile(r"[^\W_](?:(?:[^\W_]|-)*[^\W_])?")
 _SOURCE: Final = re.compile(r"(?:[\w.-]+(?::\d+)?/)?(?:[\w-]+/)?[\w-]+")
 _VERSION: Final = re.compile(
@@ -59,7 +60,8 @@ def read_block(
     """Return the block that `body` declares.
 
     Raises:
-        UserError: Its type is unknown or another provider's, or it has unsupported content.
+        UserError: The block's type is unknown or belongs to another provider, or the block has
+            unsupported content.
     """
     origin = origin_of(dict(body), file)
     address = f"{'data.' if mode == 'data' else ''}{type_name}.{name}"
@@ -163,12 +165,12 @@ def _check_ignored(path: AttributePath, definition: BlockDefinition, where: str)
 
 
 def check_name(name: str, where: str) -> None:
-    """Refuse anything but a name.
+    """Refuse a name that is not valid.
 
     Raises:
-        UserError: It is not one.
+        UserError: The name is not valid.
     """
-    # Names of HCL are identifiers of Python, but for dashes, which cannot come first.
+    # HCL names are Python identifiers that may also contain dashes, but not at the start.
     if name[:1] == "-" or not name.replace("-", "_").isidentifier():
         raise UserError(f"{where}: {name!r} is not a valid name.", _NAME_RULE)
 
@@ -177,7 +179,7 @@ def check_arguments(body: Mapping[str, Any], allowed: Collection[str], where: st
     """Refuse a block with an argument that its type does not have here.
 
     Raises:
-        OnlyTerraform: There is one: a newer release may have it.
+        OnlyTerraform: There is such an argument; a newer release of Terraform may have it.
     """
     for name in body:
         if name not in allowed and name != COMMENT:
@@ -185,10 +187,10 @@ def check_arguments(body: Mapping[str, Any], allowed: Collection[str], where: st
 
 
 def check_versions(text: str, where: str) -> None:
-    """Refuse anything but version constraints.
+    """Refuse a text that is not a list of version constraints.
 
     Raises:
-        UserError: It is not one.
+        UserError: A constraint is not valid.
     """
     if not all(_VERSION.fullmatch(part) for part in text.split(",")):
         raise UserError(
@@ -205,7 +207,7 @@ def check_required_provider(name: str, wanted: Mapping[str, Any], where: str) ->
     if not _PROVIDER_NAME.fullmatch(name) or name != name.lower():
         raise UserError(f"{where}: {name!r} is not a valid provider name.", "Use a-z, 0-9 and -.")
     check_arguments(wanted, ("source", "version", "configuration_aliases"), f"{where}.{name}")
-    # What is left out has a value that passes.
+    # Missing arguments get a value that passes the check.
     source = wanted.get("source", "x/y")
     if not isinstance(source, str) or not _SOURCE.fullmatch(source):
         raise UserError(
@@ -219,10 +221,10 @@ def check_required_provider(name: str, wanted: Mapping[str, Any], where: str) ->
 
 
 def bodies(value: Any, where: str) -> Iterator[dict[str, Any]]:
-    """Yield each body of a block that may be one object or a list of objects; null is none.
+    """Yield each body of a block that may be an object or a list of objects; null yields nothing.
 
     Raises:
-        UserError: It is neither.
+        UserError: The value is neither.
     """
     for body in _objects(value, where):
         if isinstance(body, Repeated):
@@ -240,10 +242,10 @@ def _objects(value: Any, where: str) -> Iterator[dict[str, Any]]:
 
 
 def single(value: Any, where: str) -> dict[str, Any]:
-    """Return the only body of a block that may occur once; an empty one if it is null.
+    """Return the only body of a block that may occur once; empty if the value is null.
 
     Raises:
-        UserError: There are several, or it is not an object.
+        UserError: There are several bodies, or the value is not an object.
     """
     found = list(bodies(value, where))
     if len(found) > 1:
@@ -252,13 +254,13 @@ def single(value: Any, where: str) -> dict[str, Any]:
 
 
 def iterate_labels(value: Any, where: str, *, required: bool = False) -> Iterator[tuple[str, Any]]:
-    """Yield each label below a block's type with its content; a repeated label is repeated.
+    """Yield each label below a block's type with its content; repeated labels are all yielded.
 
     Args:
-        required: Whether null is refused, which otherwise is not a block.
+        required: Whether null is refused. By default, null is not a block.
 
     Raises:
-        UserError: It is neither an object nor a list of them.
+        UserError: The value is neither an object nor a list of objects.
     """
     if value is None and required:
         raise UserError(f"{where}: a label is required here, not null.")
@@ -269,14 +271,14 @@ def iterate_labels(value: Any, where: str, *, required: bool = False) -> Iterato
 
 
 def origin_of(body: dict[str, Any], file: str) -> Origin:
-    """Return where a body comes from, by the metadata that synthesis leaves in it."""
+    """Return where a body comes from, according to the metadata that synthesis leaves in it."""
     comment = body.get(COMMENT)
     if not isinstance(comment, dict):
         return Origin(file)
     metadata = comment.get("metadata")
     if not isinstance(metadata, dict):
         metadata = {}
-    # cdktf's own stack trace is in the metadata, that of the opsconsole constructs beside it.
+    # cdktf's own stack trace is in the metadata; the trace of opsconsole constructs is beside it.
     trace = metadata.get("stackTrace") or comment.get("stackTrace")
     path = metadata.get("path")
     return Origin(
@@ -287,10 +289,10 @@ def origin_of(body: dict[str, Any], file: str) -> Origin:
 
 
 def literal_text(value: Any, where: str) -> str:
-    """Return a string that is taken as it is.
+    """Return a string literal.
 
     Raises:
-        UserError: It is not a string.
+        UserError: The value is not a string.
     """
     if not isinstance(value, str):
         raise UserError(f"{where}: a string is required, not {_kind(value)}.")
@@ -298,10 +300,10 @@ def literal_text(value: Any, where: str) -> str:
 
 
 def flag(value: Any, where: str) -> bool:
-    """Return a literal true or false; a string of either counts.
+    """Return a literal true or false, which may also be written as a string.
 
     Raises:
-        UserError: It is neither.
+        UserError: The value is neither true nor false.
     """
     if value in ("true", "false"):
         return bool(value == "true")
@@ -319,10 +321,10 @@ def _kind(value: Any) -> str:
 
 
 def bare_text(value: Json, where: str) -> str:
-    """Return a text that Terraform reads as an expression by itself, so without `${…}`.
+    """Return a string that Terraform reads as an expression by itself, without `${…}`.
 
     Raises:
-        UserError: It is not a string, or a template.
+        UserError: The value is not a string, or is a template.
     """
     text = literal_text(value, where)
     if text.startswith("${"):
@@ -337,13 +339,13 @@ def provider_key(body: Mapping[str, Json], where: str) -> str:
     """Return the meta-argument `provider`, `NAME` or `NAME.ALIAS`; empty if not set.
 
     Raises:
-        OnlyTerraform: It is not NAME or NAME.ALIAS.
+        OnlyTerraform: The value has another form.
     """
     if "provider" not in body:
         return ""
     text = bare_text(body["provider"], f"{where}.provider")
     if not _PROVIDER.fullmatch(text):
-        # OpenTofu knows `opsconsole.by["key"]`.
+        # OpenTofu also accepts `opsconsole.by["key"]`.
         raise OnlyTerraform(
             f"{where}.provider: the native engine reads NAME or NAME.ALIAS, not {text!r}.",
             f"{where}.provider: {text}",
@@ -355,7 +357,7 @@ def texts(value: Json, where: str) -> list[Json]:
     """Return the items of a meta-argument that is a list.
 
     Raises:
-        UserError: It is something else.
+        UserError: The value is not a list.
     """
     if not isinstance(value, list):
         raise UserError(f"{where}: a list is required.", "Write [] for none.")
@@ -366,7 +368,7 @@ def blocks_named(value: Json, where: str) -> tuple[str, ...]:
     """Return the addresses that `depends_on` lists, without keys.
 
     Raises:
-        UserError: It is not a list of references to blocks, variables or local values.
+        UserError: The value is not a list of references to blocks, variables or local values.
     """
     found = []
     for item in texts(value, f"{where}: depends_on"):
@@ -390,7 +392,7 @@ _INSTANCE_NAMES: Final = frozenset(("each", "count", "self"))
 
 
 def block_address(steps: tuple[str | int, ...]) -> str | None:
-    """Return the address of the resource or data block that a reference starts with, if any."""
+    """Return the address of the resource or data block at the start of a reference, if any."""
     if steps[0] == "data":
         return f"data.{steps[1]}.{steps[2]}" if len(steps) > 2 else None
     return f"{steps[0]}.{steps[1]}" if len(steps) > 1 else None

@@ -34,11 +34,11 @@ _BARE = {kind: Type(kind, (DYNAMIC,)) for kind in COLLECTIONS}
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A type, and what optional attributes inside of it are when they are left out.
+    """A type, with the defaults of optional attributes inside it.
 
     Attributes:
         type: The type to convert to.
-        inner: The constraint of elements, where `type` is a list, a set or a map.
+        inner: The constraint of the elements, if `type` is a list, a set or a map.
         attributes: The constraints of an object's attributes.
         optional: The defaults of optional attributes.
         items: The constraints of a tuple's elements.
@@ -51,12 +51,12 @@ class Constraint:
     items: tuple[Constraint, ...] = ()
 
     def apply(self, value: Value) -> Value:
-        """Return `value` converted, optional attributes filled in.
+        """Return `value` converted to the type, with optional attributes filled in.
 
         Raises:
             EvaluationError: The value does not fit.
         """
-        # Defaults first: the conversion refuses an object that lacks an attribute.
+        # Fill in defaults first, because the conversion refuses an object that lacks an attribute.
         return convert(self._apply_defaults(value), self.type)
 
     def _apply_defaults(self, value: Value) -> Value:
@@ -91,10 +91,10 @@ ANY = Constraint(DYNAMIC)
 
 
 def parse_constraint(text: str) -> Constraint:
-    """Return the constraint that `text` writes: `map(object({name = string}))`.
+    """Parse a constraint such as `map(object({name = string}))`.
 
     Raises:
-        EvaluationError: It is not one.
+        EvaluationError: `text` is not a type constraint.
     """
     if text.startswith("${") and text.endswith("}"):
         text = text[2:-1]
@@ -143,7 +143,7 @@ def _object(node: Object, text: str) -> Constraint:
 
 
 class LiteralScope:
-    """A scope in which nothing can be referred to or called."""
+    """A scope without any names or functions."""
 
     def __init__(self) -> None:
         self.work = Work()
@@ -162,4 +162,4 @@ class LiteralScope:
 
 
 LITERALS: Final = LiteralScope()
-"""The scope of values that are written out."""
+"""The scope of literal values."""

@@ -1,5 +1,6 @@
-"""Types and values against each other: the type that several can have, conversion, equality, and
-the order of sets, by go-cty's rules. And what attributes of a definition take and hold.
+"""Conversion between types, by go-cty's rules: common types, equality and the order of sets.
+
+It also converts between values of the language and values of a definition's attributes.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def _unify_all(kind: str, types: Sequence[Type]) -> Type | None:
 
 
 def _unify_each(types: Sequence[Type], otherwise: str) -> Type | None:
-    """Return the tuple or the object that `types` convert to, part by part; else a collection."""
+    """Return the tuple or object that `types` convert to, part by part, or else a collection."""
     first = types[0]
     if any(type.names != first.names or len(type.inner) != len(first.inner) for type in types):
         return _unify_all(otherwise, types)
@@ -87,7 +88,7 @@ _RANK: Final = {"list": 0, "tuple": 1, "set": 2}
 
 
 def _most_general(types: Sequence[Type]) -> Type | None:
-    """Return the first type that all others convert to: lists are tried before sets."""
+    """Return the first type that all others convert to, trying lists before sets."""
 
     def rank(type: Type) -> tuple[int, bool]:
         return _RANK.get(type.kind, 3), type.element != STRING
@@ -116,10 +117,10 @@ def _converts(source: Type, wanted: Type) -> bool:
 
 
 def convert(value: Value, wanted: Type) -> Value:
-    """Return `value` converted to the type `wanted`; marks stay.
+    """Return `value` converted to the type `wanted`. Marks are kept.
 
     Raises:
-        EvaluationError: There is no such conversion, or not for this value.
+        EvaluationError: The conversion does not exist, or fails for this value.
     """
     if value.type is wanted or wanted is DYNAMIC or value.type == wanted:
         return value
@@ -143,7 +144,7 @@ def _type_error(what: str | Type, value: Value) -> EvaluationError:
 
 
 def _is_possible(source: Type, wanted: Type) -> bool:
-    """Return whether a null or unknown value of one type can be one of another."""
+    """Return whether a null or unknown value of type `source` can be of type `wanted`."""
     if _converts(source, wanted):
         return True
     kinds = source.kind, wanted.kind
@@ -160,7 +161,7 @@ def _is_possible(source: Type, wanted: Type) -> bool:
 
 
 def _complete(wanted: Type, source: Type) -> Type:
-    """Return `wanted` with what `source` knows in the place of `any`."""
+    """Return the collection type `wanted`, with elements of `any` typed as in `source`."""
     if wanted.kind not in COLLECTIONS or wanted.element != DYNAMIC or source == DYNAMIC:
         return wanted
     return Type(wanted.kind, (unify(source.inner) or DYNAMIC,))
@@ -245,15 +246,15 @@ def _to_tuple(value: Value, wanted: Type) -> Value:
 
 
 def equal(left: Value, right: Value) -> Any:
-    """Return whether two unmarked values are equal as `==` has it: True, False or UNKNOWN.
+    """Return whether `==` holds for two unmarked values: True, False or UNKNOWN.
 
-    Values of different types differ, a list and a tuple of the same elements included.
+    Values of different types differ, even a list and a tuple with the same elements.
     """
     if left.data is None or right.data is None:
         if UNKNOWN is left.data or UNKNOWN is right.data:
             return UNKNOWN
         return left.data is right.data
-    # A part of unknown type may turn out to be of the type of the other.
+    # A part of unknown type may turn out to have the type of its counterpart.
     if left.type != right.type and not (
         _is_comparable(left.type, right.type)
         and (holds_unknown(left.data) or holds_unknown(right.data))
@@ -301,7 +302,7 @@ def any_of(verdicts: Iterable[Any]) -> Any:
 
 
 def order_set(items: Iterable[Any], element: Type) -> list[Any]:
-    """Return the distinct data of a set in the order of iteration; unknown ones last, each kept."""
+    """Return a set's distinct data in order of iteration, then all unknown elements."""
     known: dict[str, Any] = {}
     unknowns = []
     for item in items:
@@ -324,18 +325,18 @@ def _position(item: Any, element: Type) -> tuple[Any, ...]:
 
 
 def fingerprint(data: Any, type: Type) -> str:
-    """Return a text that is the same for equal data of one type only."""
+    """Return a text that is equal exactly for equal data of the same type."""
     if isinstance(data, Marked):
         return fingerprint(data.data, type)
     if data is UNKNOWN:
         return "?"
     if data is None:
         return "~"
-    # Before numbers: to Python, a bool is an int.
+    # Checked before numbers, because in Python a bool is an int.
     if isinstance(data, bool):
         return "T" if data else "F"
     if isinstance(data, str):
-        # In quotes, so that no text looks like a number, a separator or one of the signs above.
+        # Quoted, so that no text looks like a number, a separator or one of the signs above.
         return json.dumps(data, ensure_ascii=False)
     if isinstance(data, int | Fraction):
         return format_number(data)
@@ -360,9 +361,9 @@ def attribute_type(attribute: Attribute) -> Type:
 
 
 def to_declared(attribute: Attribute, value: Value) -> Value:
-    """Return a value of the language as `attribute` takes it; marks stay.
+    """Convert a value of the language to the type that `attribute` accepts. Marks are kept.
 
-    Missing members of a nested object become null, superfluous ones are dropped, as in Terraform.
+    As in Terraform, missing members of a nested object become null and surplus members are dropped.
 
     Raises:
         EvaluationError: The value does not fit.
@@ -389,7 +390,7 @@ _SCALARS: Final = frozenset((str, int, bool, type(None)))
 
 def to_wire(data: Any) -> Any:
     """Return unmarked data of the language as a wire value."""
-    # By the exact type: a Double is an int too, and has another text.
+    # Compares the exact type, because a Double is an int too but has another text.
     if type(data) in _SCALARS or data is UNKNOWN:
         return data
     if isinstance(data, Fraction):

@@ -1,7 +1,7 @@
 """Evaluates a program: instances, their configurations, provider settings and outputs.
 
-One Evaluator serves one phase (a plan, or an apply): it keeps what it has evaluated. It asks the
-engine for the values of resources, address by address.
+One Evaluator serves one phase (a plan or an apply) and keeps the values that it has evaluated. It
+asks the engine for the values of resources, address by address.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class Evaluated:
     """An evaluated configuration.
 
     Attributes:
-        values: Every attribute of the definition; null where none is declared, UNKNOWN where
+        values: Every attribute of the definition: null if it is not declared, UNKNOWN if it is
             known only after apply.
-        sensitive: Paths of sensitive values, beyond the definition's.
+        sensitive: Paths of sensitive values, in addition to those of the definition.
     """
 
     values: Attributes
@@ -73,9 +73,9 @@ class OutputValue:
     """An evaluated output.
 
     Attributes:
-        value: A wire value; UNKNOWN, in whole or in part, where known only after apply.
-        type: Its type.
-        sensitive: Whether it is declared sensitive.
+        value: A wire value; UNKNOWN, in whole or in part, if known only after apply.
+        type: The type of the value.
+        sensitive: Whether the output is declared sensitive.
     """
 
     name: str
@@ -91,7 +91,7 @@ class OutputValue:
 
 
 _LATER: Final = "(known when the plan is made)"
-"""What stands for an import id while mistakes are looked for."""
+"""The placeholder for an import id during the search for mistakes."""
 
 
 class Evaluator:
@@ -112,15 +112,16 @@ class Evaluator:
         """Make an evaluator.
 
         Args:
-            variables: Values of all variables, as `resolve_variables` returns them.
-            lookup: Returns the value of an instance by its full address: a wire value, or None
-                (or UNKNOWN) where that is not known yet.
-            sensitive: Returns the sensitive paths of an instance that this evaluator has not
-                evaluated itself, from state.
-            applying: Whether this is an apply; `timestamp()` and `uuid()` are unknown before.
-            checking: Whether mistakes are looked for: no state of another stack is read, and names
-                that lead nowhere, which `build_graph` reports, are unknown.
-            workspace: Terraform's workspace; None: the one that is selected for the program.
+            variables: The values of all variables, as `resolve_variables` returns them.
+            lookup: Returns the value of an instance by its full address: a wire value, or None or
+                UNKNOWN if the value is not known yet.
+            sensitive: Returns the sensitive paths, from state, of an instance that this evaluator
+                has not evaluated itself.
+            applying: Whether this is an apply. Before an apply, `timestamp()` and `uuid()` are
+                unknown.
+            checking: Whether the program is checked for mistakes. No state of another stack is then
+                read, and references to missing names, which `build_graph` reports, are unknown.
+            workspace: Terraform's workspace; None is the workspace selected for the program.
             planned_at: The time of the plan, for `plantimestamp()`.
         """
         self._checking = checking
@@ -128,7 +129,7 @@ class Evaluator:
             root=program.root,
             applying=applying,
             planned_at=planned_at or utc_now(),
-            # A function of its own, as the resolver, which needs this context, is made later.
+            # A separate function, because the resolver needs this context and is made later.
             render=lambda text, names: parse_template(text).evaluate(
                 TemplateScope(names, self._resolver.context)
             ),
@@ -158,7 +159,7 @@ class Evaluator:
         """Return the instances of a block by key, in order.
 
         Raises:
-            UserError: count or for_each is wrong, or not known yet.
+            UserError: `count` or `for_each` is wrong, or not known yet.
         """
         found = self._expanded.get(block.address)
         if found is None:
@@ -186,8 +187,8 @@ class Evaluator:
         """Return the configuration of an instance.
 
         Raises:
-            UserError: It names an attribute that does not exist, lacks a required one, or an
-                expression cannot be evaluated.
+            UserError: The configuration names an attribute that does not exist, lacks a required
+                one, or has an expression that cannot be evaluated.
         """
         problems: list[UserError] = []
         configured = self.examine(instance, problems)
@@ -196,9 +197,9 @@ class Evaluator:
         return configured
 
     def examine(self, instance: Instance, problems: list[UserError]) -> Evaluated:
-        """Return the configuration of an instance; add its problems to `problems`.
+        """Return the configuration of an instance, adding its problems to `problems`.
 
-        An argument with a problem is unknown in it.
+        An argument with a problem is unknown in the configuration.
         """
         block = instance.block
         scope = ProgramScope(self._resolver, instance)
@@ -211,18 +212,17 @@ class Evaluator:
             if attribute.required and configured.values[attribute.name] is None
         ]
         if lacking:
-            # What is misspelt is said once.
+            # Report a misspelt argument only once.
             misnamed = [name for name in block.arguments if name not in block.definition.by_name]
             misspelt = {nearest(name, block.definition.names) for name in misnamed}
             problems += (_missing(block, name) for name in lacking if name not in misspelt)
         return configured
 
     def provider_config(self, key: str) -> Evaluated:
-        """Return the settings of a provider block; one that is not declared sets nothing.
+        """Return the settings of a provider block; without a block, no settings are set.
 
         Args:
-            key: `opsconsole`, `opsconsole.alias`, or `opsconsole.alias["key"]` of one with
-                `for_each`.
+            key: `opsconsole`, `opsconsole.alias`, or with `for_each` `opsconsole.alias["key"]`.
 
         Raises:
             UserError: As `config`.
@@ -247,12 +247,13 @@ class Evaluator:
         return found
 
     def outputs(self) -> dict[str, OutputValue]:
-        """Return the outputs by name. Every local value is evaluated too, used or not.
+        """Return the outputs by name. Also evaluate every local value, even if it is unused.
 
         Raises:
-            UserError: One cannot be evaluated, or holds a sensitive value without saying so.
+            UserError: A value cannot be evaluated, or an output holds a sensitive value without
+                being declared sensitive.
         """
-        # Terraform evaluates unused local values too, and reports what is wrong with them.
+        # Terraform evaluates unused local values too, and reports their errors.
         for name in self.program.locals:
             self.check_local(name)
         return {name: self.output(name) for name in self.program.outputs}
@@ -261,7 +262,7 @@ class Evaluator:
         """Evaluate a local value.
 
         Raises:
-            UserError: It cannot be evaluated.
+            UserError: The local value cannot be evaluated.
         """
         reference, scope = Reference(("local", name)), self.scope()
         scope.work.start()
@@ -281,7 +282,7 @@ class Evaluator:
         return OutputValue(name, to_wire(data), value.type, output.sensitive, output.description)
 
     def imports(self) -> list[ImportTarget]:
-        """Return what `import` blocks ask for, one entry an instance.
+        """Return the import targets of all `import` blocks, one per instance.
 
         Raises:
             UserError: An id is null, empty or not known yet, or `to` names no instance.
@@ -289,7 +290,7 @@ class Evaluator:
         return [target for block in self.program.imports for target in self.targets_of(block)]
 
     def targets_of(self, block: Import) -> list[ImportTarget]:
-        """Return what one `import` block asks for; raises as `imports`."""
+        """Return the targets of one `import` block; raises as `imports`."""
         title = f"{block.origin.path or block.origin.file}: import of {block.to}"
         if not block.repeated:
             return [self._import(title, block, self.scope())]
@@ -314,7 +315,7 @@ class Evaluator:
         return ImportTarget(target, identifier, block.provider, title)
 
     def triggers(self, instance: Instance) -> tuple[Trigger, ...]:
-        """Return what `replace_triggered_by` of an instance's block names.
+        """Return the objects that `replace_triggered_by` of an instance's block names.
 
         Raises:
             UserError: A reference cannot be evaluated, or names no resource.
@@ -346,11 +347,11 @@ class Evaluator:
                 value = evaluate_argument(title, name, raw, scope, partial(to_declared, attribute))
             except UserError as problem:
                 problems.append(problem)
-                # With null in its place, a required argument would be reported as missing, too.
+                # With null instead, a required argument would also be reported as missing.
                 values[name] = UNKNOWN
                 continue
             data = value.data
-            # A text without marks is a wire value already.
+            # A string without marks is a wire value already.
             if value.marks or type(data) is not str:
                 sensitive.extend(marked_paths(pack(value), SENSITIVE, (name,)))
                 data, marks = value.unmark_deep()

@@ -1,11 +1,10 @@
-"""Why an expression could not be evaluated, before it is known whose expression it is; and the
-bounds on the size of a program's values.
+"""Failures of an expression whose owner is not known yet, and bounds on a program's values.
 
-The failures do not leave the package: the evaluator turns them into a UserError with the construct
+The failures do not leave the package. The evaluator turns them into a UserError with the construct
 path.
 
-Terraform has almost no bounds: it answers, or exhausts the machine. Terraform can still run a
-program that exceeds one, so the error says so, and `try` does not catch it.
+Terraform has almost no bounds: it answers, or exhausts the machine. Terraform can therefore still
+run a program that exceeds a bound. The error says so, and `try` does not catch it.
 """
 
 from __future__ import annotations
@@ -15,28 +14,31 @@ from typing import Final
 MAX_TEXT: Final = 16 * 2**20
 """Characters in one string."""
 MAX_PARTS: Final = 2_000_000
-"""What one argument, output or local value may make in all: elements, and 16 characters each."""
+"""The parts that one argument, output or local value may make in all.
+
+Every element is a part, and so are every 16 characters of text.
+"""
 MAX_INSTANCES: Final = 200_000
 """Instances of one block with `count` or `for_each`."""
 MAX_WIDTH: Final = 1_000_000
-"""Width and precision in a format; Go's own formats end here as well."""
+"""Width and precision in a format; Go's own formats have the same limit."""
 MAX_EXPONENT: Final = 4_000
-"""Numbers reach from 10^-4000 to 10^4000, and no text of one is longer."""
+"""Numbers range from 10^-4000 to 10^4000, and their texts are not longer."""
 MAX_FILE: Final = 16 * 2**20
 """Bytes of a file that a function reads."""
 MAX_PROGRAM: Final = 512 * 2**20
 """Bytes of a file of a program: 200,000 resources fit."""
 MAX_NESTING: Final = 100
-"""Brackets, unary operators, conditionals and quoted templates inside of each other."""
+"""Levels of nested brackets, unary operators, conditionals and quoted templates."""
 
 
 class ExpressionFailure(Exception):
-    """The root of both failures. `expression` is the template at fault, once it is known."""
+    """The base class of both failures; `expression` is the failing template, once known."""
 
     expression: str = ""
 
     def at(self, expression: str) -> ExpressionFailure:
-        """Note the template at fault, unless a smaller one is noted."""
+        """Set the failing template, unless a smaller one is set already."""
         self.expression = self.expression or expression
         return self
 
@@ -46,7 +48,7 @@ class EvaluationError(ExpressionFailure):
 
 
 class NotKnownYet(EvaluationError):
-    """The value must be known here, and depends on one that is not known yet."""
+    """The value must be known here, but depends on a value that is not known yet."""
 
 
 class UnsupportedExpression(ExpressionFailure):
@@ -54,7 +56,7 @@ class UnsupportedExpression(ExpressionFailure):
 
 
 class DependsOnRelease(EvaluationError):
-    """Up to Terraform 1.11 the expression is wrong; newer releases and OpenTofu pass over it."""
+    """The expression is an error up to Terraform 1.11; newer releases and OpenTofu ignore it."""
 
 
 class BeyondBounds(UnsupportedExpression):

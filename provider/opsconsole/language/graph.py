@@ -1,7 +1,8 @@
 """Dependencies between the blocks of a program, and the order that follows from them.
 
-A block depends on what its arguments refer to (through local values too), on what `depends_on`
-and `replace_triggered_by` name, and on what its provider's settings refer to.
+A block depends on the references in its arguments, directly or through local values. It also
+depends on the blocks that `depends_on` and `replace_triggered_by` name, and on the references in
+its provider's settings.
 """
 
 from __future__ import annotations
@@ -34,14 +35,15 @@ _NEVER_BLOCKS: Final = ROOTS - {"data"}
 
 @dataclass(frozen=True)
 class Graph:
-    """The blocks of a program and what each depends on.
+    """The blocks of a program and their dependencies.
 
     Attributes:
-        direct: Address to the addresses that the block depends on itself, in order of mention.
-        order: All addresses; each comes after everything that it depends on. Blocks that do not
-            depend on each other are in the order of reading.
-        outputs: Name of an output to the addresses that it depends on.
-        imports: The addresses that the import blocks depend on themselves.
+        direct: For each address, the addresses that the block itself depends on, in order of
+            mention.
+        order: All addresses, each after its dependencies. Independent blocks keep the order of
+            reading.
+        outputs: For each output's name, the addresses that the output depends on.
+        imports: The addresses that the import blocks themselves depend on.
     """
 
     direct: Mapping[str, tuple[str, ...]]
@@ -51,14 +53,14 @@ class Graph:
     _ancestors: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
 
     def ancestors(self, address: str) -> tuple[str, ...]:
-        """Return everything that a block depends on, directly or not, sorted.
+        """Return all direct and indirect dependencies of a block, sorted.
 
-        This is what Terraform's state lists as `dependencies`.
+        Terraform's state lists these as `dependencies`.
         """
         return tuple(sorted(self._all_before(address)))
 
     def _all_before(self, address: str) -> frozenset[str]:
-        # A stack in place of recursion, as chains of blocks may be long.
+        # A stack instead of recursion, because chains of blocks may be long.
         known = self._ancestors
         waiting = [address]
         while waiting:
@@ -75,12 +77,12 @@ class Graph:
 
 
 def build_graph(program: Program) -> Graph:
-    """Return the graph of a program; every reference in it is checked.
+    """Return the graph of a program, after checking every reference in it.
 
     Raises:
         OnlyTerraform: A name is not known here.
-        UserError: Something refers to what there is not, or blocks depend on each other in a
-            cycle; the message names all concerned.
+        UserError: A reference leads nowhere, or blocks depend on each other in a cycle. The message
+            names all of them.
     """
     finder = _Finder(program)
     direct = {address: finder.of_block(block) for address, block in program.blocks.items()}
@@ -98,7 +100,7 @@ def build_graph(program: Program) -> Graph:
         )
     )
     for name in program.locals:
-        # References in unused local values may lead nowhere, too.
+        # References in unused local values may also lead nowhere.
         finder.attempt(Reference(("local", name)), f"local.{name}")
     for key in program.providers:
         finder.of_provider(key)
@@ -107,9 +109,9 @@ def build_graph(program: Program) -> Graph:
 
 
 def named_resources(block: Block) -> frozenset[str]:
-    """Return the resources that a block names itself: by `depends_on`, or in an argument.
+    """Return the resources that a block itself names, in `depends_on` or in an argument.
 
-    What it reaches through a local value is left out, as in core.
+    As in core, resources reached through a local value are left out.
     """
     values = (dict(block.arguments), block.count, block.for_each)
     found = {block_address(item.steps) for value in values for item in references_in(value)}
@@ -121,7 +123,7 @@ def named_resources(block: Block) -> frozenset[str]:
 
 
 class _Finder:
-    """Finds what values depend on; local values and providers are looked through once.
+    """Finds the dependencies of values, looking through each local value and provider once.
 
     Attributes:
         problems: References that lead nowhere, each once.
@@ -194,7 +196,8 @@ class _Finder:
         try:
             order = in_order(name, self._program.locals, self._locals)
         except LocalCycle as cycle:
-            # Noted, so that the next reference to it does not report the cycle again.
+            # Keep an entry, so that the next reference to this value does not report the cycle
+            # again.
             self._locals[name] = ()
             raise UserError(
                 f"Local values refer to each other in a cycle: {cycle}.",
@@ -225,7 +228,7 @@ class _Finder:
             found.update(dict.fromkeys(self.attempt(reference, where)))
 
     def attempt(self, reference: Reference, where: str) -> tuple[str, ...]:
-        """Return the blocks that a reference leads to; one that leads nowhere is noted."""
+        """Return the blocks that a reference leads to. Add a problem if it leads nowhere."""
         try:
             return self._targets(reference, where)
         except UserError as problem:
@@ -241,7 +244,7 @@ class _Finder:
                 f"{where}: {root} alone has no value.", f"Name a part of it, such as {root}.NAME."
             )
         named = block_address(reference.steps)
-        # Its own mistake is reported already.
+        # The declaration's own mistake is already reported.
         if named in self._program.unread:
             return ()
         if root == "local":
@@ -260,7 +263,7 @@ class _Finder:
         return (self._block(named, reference.source_text(), where),)
 
     def _of_remote_state(self, address: str | None, written: str, where: str) -> tuple[str, ...]:
-        """Return the dependencies of a `terraform_remote_state`, by its arguments."""
+        """Return the dependencies of a `terraform_remote_state`, found in its arguments."""
         name = (address or "").removeprefix(remote_states.PREFIX)
         block = self._program.remote_states.get(name)
         if block is None:
@@ -325,12 +328,12 @@ def _order_blocks(program: Program, direct: Mapping[str, tuple[str, ...]]) -> tu
 
 
 def _cycle(program: Program, direct: Mapping[str, tuple[str, ...]], stuck: set[str]) -> UserError:
-    """Follow dependencies among what could not be ordered until one is met again."""
+    """Return the error that names a cycle, found by following dependencies of unordered blocks."""
     path: list[str] = []
     current = min(stuck, key=list(program.blocks).index)
     while current not in path:
         path.append(current)
-        # There is always one: each waits for another that could not be ordered.
+        # Each of these blocks waits for another block that could not be ordered.
         current = next(item for item in direct[current] if item in stuck)
     members = [*path[path.index(current) :], current]
     named = " → ".join(program.blocks[member].title for member in members)

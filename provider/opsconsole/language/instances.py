@@ -1,5 +1,6 @@
-"""Instances: what `count` and `for_each` make of a block, and the addresses that name instances
-in import blocks and in `replace_triggered_by`, keys evaluated.
+"""Instances that `count` and `for_each` make of a block, and addresses that name instances.
+
+Such addresses are in import blocks and in `replace_triggered_by`. Their keys may be expressions.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class ImportTarget:
-    """What one `import` block, or one entry of its `for_each`, asks for.
+    """The target of one `import` block, or of one entry of the block's `for_each`.
 
     Attributes:
         address: The instance to import to.
         id: The import id.
-        provider: Key of the provider block to use, or empty: that of the resource.
-        title: How messages call it.
+        provider: The key of the provider block to use; empty for the resource's own provider.
+        title: The name of the import in messages.
     """
 
     address: Address
@@ -55,12 +56,12 @@ class ImportTarget:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """What one entry of `replace_triggered_by` names.
+    """The object that an entry of `replace_triggered_by` names.
 
     Attributes:
         block: Address of the block.
-        address: Full address of the instance; None: any instance of the block.
-        path: The attribute, or empty: any change of the instance.
+        address: Full address of the instance; None for any instance of the block.
+        path: The attribute's path; empty for any change of the instance.
     """
 
     block: str
@@ -72,7 +73,8 @@ def count_entries(value: Value) -> dict[InstanceKey, Value]:
     """Return the keys of the instances that `count = value` makes.
 
     Raises:
-        EvaluationError: The value is unknown, null, sensitive, or no whole number from 0 on.
+        EvaluationError: The value is unknown, null or sensitive, or not a whole number of at least
+            0.
     """
     if value.marks:
         raise EvaluationError("count must not be sensitive")
@@ -124,10 +126,10 @@ def each_entries(value: Value) -> dict[str, Value]:
 
 
 def instance_address(text: str, scope: Scope) -> Address:
-    """Return the address that `text` writes, an index in it evaluated.
+    """Parse an instance's address, evaluating an index in it.
 
     Raises:
-        EvaluationError: It is not one.
+        EvaluationError: `text` is not an address.
     """
     address, rest = _split(_steps(parse_expression(text), scope))
     if rest:
@@ -136,7 +138,7 @@ def instance_address(text: str, scope: Scope) -> Address:
 
 
 def trigger(text: str, scope: Scope) -> Trigger:
-    """Return what `text` names; raises as `instance_address`."""
+    """Parse an entry of `replace_triggered_by`; raises as `instance_address`."""
     address, rest = _split(_steps(parse_expression(text), scope))
     if address.mode == "data" or address.type in ("var", "local", "each", "count"):
         raise EvaluationError(f"{text} names no resource")
@@ -150,7 +152,7 @@ def _steps(node: Node, scope: Scope) -> tuple[Any, ...]:
         return (*_steps(node.operands[0], scope), node.name)
     if isinstance(node, Index):
         key = node.operands[1].evaluate(scope).data
-        # To Python, a bool is an int.
+        # In Python, a bool is an int.
         if not isinstance(key, str | int) or isinstance(key, bool):
             raise EvaluationError("an index must be a known text or a whole number")
         return (*_steps(node.operands[0], scope), Quoted(key) if isinstance(key, str) else key)
@@ -164,7 +166,7 @@ def _split(steps: tuple[Any, ...]) -> tuple[Address, Path]:
     if len(names) < own or not all(isinstance(name, str) for name in names):
         raise EvaluationError("an address is required")
     if names[0] == "module":
-        # Callers refuse an address for its module, whatever else it names.
+        # Callers refuse an address in a module, whatever else it names.
         return Address(names[1], names[1], module=f"module.{names[1]}"), ()
     rest = steps[own:]
     key: InstanceKey = None

@@ -1,8 +1,7 @@
-"""Values of JSON: reads them as Terraform does, evaluates those in which strings are templates, and
-collects what they refer to.
+"""JSON values: reads them as Terraform does, evaluates the templates in them, and finds references.
 
-Which local values a local value needs first is found here, too. So are the errors about an
-expression: which one failed and why, and what only Terraform can run.
+This module also orders the local values that a local value needs, and makes the errors about an
+expression. These say which expression failed and why, or what only Terraform can run.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ from opsconsole.terraform_binary import engine_of
 from opsconsole.values import UNKNOWN
 
 COMMENT = "//"
-"""The property that is not an argument: comments, and the metadata of constructs."""
+"""The property that holds comments and the metadata of constructs, and is not an argument."""
 
 T = TypeVar("T")
 _SHOWN = 200
@@ -56,10 +55,10 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 
 class Repeated(dict[str, Any]):
-    """An object of JSON with a name that occurs twice; `pairs` has both, the dict the last.
+    """A JSON object in which a name occurs twice; `pairs` has all members, the dict only the last.
 
-    Terraform reads one as several blocks where the names are types or labels of blocks, and
-    refuses it everywhere else.
+    If the names are types or labels of blocks, Terraform reads the object as several blocks.
+    Terraform refuses the object everywhere else.
     """
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
@@ -76,12 +75,12 @@ def read_json(path: Path) -> Any:
     """Return the content of a JSON file; an object with a repeated name is a Repeated.
 
     Raises:
-        UserError: It cannot be read, or is not JSON; the message gives file, line and column.
+        UserError: The file cannot be read or is not JSON. The message gives file, line and column.
     """
     text = _read_text(path)
     try:
         found = parse_json(text, _members)
-        # Python's reader keeps half a character that is escaped alone; Go's replaces it.
+        # Python's reader keeps an escaped lone surrogate; Go's reader replaces it.
         return replace_surrogates(found) if _SURROGATE.search(text) else found
     except json.JSONDecodeError as error:
         raise UserError(
@@ -100,7 +99,7 @@ def _read_text(path: Path) -> str:
     """Return the text of a file of a program.
 
     Raises:
-        UserError: It cannot be read, is too large, or is not UTF-8.
+        UserError: The file cannot be read, is too large, or is not UTF-8.
     """
     try:
         data = read_named(path, MAX_PROGRAM)
@@ -117,24 +116,24 @@ def _read_text(path: Path) -> str:
 def parse_json(
     text: str, members: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None = None
 ) -> Any:
-    """Return the content of a JSON text, in values of the language; `members` makes its objects.
+    """Parse JSON into values of the language; `members` makes the objects.
 
     Raises:
-        ValueError: It is not JSON.
+        ValueError: The text is not JSON.
     """
     return json.loads(
         text,
-        # A float would lose digits: numbers of the language have a mantissa of 512 bits.
+        # A float would lose digits, because numbers of the language have a mantissa of 512 bits.
         parse_float=_number,
         parse_int=_number,
-        # Python would take NaN and Infinity, which JSON does not have.
+        # Python accepts NaN and Infinity, which JSON does not have.
         parse_constant=_refuse,
         object_pairs_hook=members,
     )
 
 
 def says_twice(text: str) -> bool:
-    """Return whether an object of a JSON text has a name twice."""
+    """Return whether an object in a JSON text has the same name twice."""
     found = False
 
     def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -167,7 +166,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def replace_surrogates(value: Any) -> Any:
-    """Replace halves of characters, which no text can hold, by the replacement character, as Go."""
+    """Replace lone surrogates, which no text can hold, by the replacement character, as Go does."""
     if isinstance(value, str):
         return _LONE.sub("\ufffd", value)
     if isinstance(value, list):
@@ -183,10 +182,10 @@ def evaluate_json(value: Any, scope: Scope) -> Value:
 
     Raises:
         EvaluationError: A template in it cannot be evaluated.
-        UnsupportedExpression: One uses what only Terraform has.
+        UnsupportedExpression: A template uses something that only Terraform has.
     """
     if isinstance(value, str):
-        # Every sequence of a template, escaped ones included, holds a brace.
+        # Every template sequence, even an escaped one, contains a brace.
         if "{" not in value:
             return Value(STRING, to_nfc(value))
         return _evaluated_template(value, scope)
@@ -231,11 +230,11 @@ def _evaluated_object(value: dict[str, Any], scope: Scope) -> Value:
 
 
 def readable_references(value: Any) -> list[Reference]:
-    """Return every reference in a JSON value; none where it cannot be read."""
+    """Return every reference in a JSON value; empty if the value cannot be parsed."""
     try:
         return references_in(value)
     except (ExpressionFailure, RecursionError):
-        # Its evaluation reports what is wrong with it.
+        # Evaluating the value reports the error.
         return []
 
 
@@ -245,7 +244,7 @@ def references_in(value: Any) -> list[Reference]:
 
 
 def templates_in(value: Any) -> list[str]:
-    """Return the texts in a JSON value, names included, that may be more than plain text."""
+    """Return the strings in a JSON value, names included, that may be more than plain text."""
     if isinstance(value, str):
         return [value] if "{" in value else []
     found: list[str] = []
@@ -261,21 +260,21 @@ def templates_in(value: Any) -> list[str]:
 
 
 class LocalCycle(Exception):
-    """Local values refer to each other in a cycle, which the text names."""
+    """Local values refer to each other in a cycle; the message names them."""
 
 
 def in_order(name: str, values: Mapping[str, Any], done: Collection[str]) -> list[str]:
-    """Return the local values to evaluate, `name` last, each after its references.
+    """Return the local values to evaluate, each after its references and `name` last.
 
     Args:
-        done: Names that are evaluated already.
+        done: Names that are already evaluated.
 
     Raises:
-        LocalCycle: Some of them refer to each other in a cycle.
+        LocalCycle: Local values refer to each other in a cycle.
     """
     order: list[str] = []
     listed: set[str] = set()
-    # A stack in place of recursion, as chains may be long; a dict finds a cycle at once.
+    # A stack instead of recursion, because chains may be long; the dict finds a cycle at once.
     path: dict[str, Iterator[str]] = {name: _named_in(values[name])}
     while path:
         current = next(reversed(path))
@@ -293,19 +292,19 @@ def in_order(name: str, values: Mapping[str, Any], done: Collection[str]) -> lis
 
 
 def _named_in(value: Any) -> Iterator[str]:
-    """Yield the local values that a value names; one that cannot be read fails when it is used."""
+    """Yield the local values that a value names. A value that cannot be parsed fails when used."""
     for item in readable_references(value):
         if item.steps[0] == "local" and item.steps[1:]:
             yield str(item.steps[1])
 
 
 class OnlyTerraform(UserError):
-    """The program is one for Terraform or OpenTofu, or only they know whether it is right.
+    """The program is for Terraform or OpenTofu, or only they know whether it is correct.
 
     Attributes:
-        construct: Names the part that this engine cannot run.
-        program: What could be read of the program, where it alone shows that: nothing was asked
-            of a console, and nothing was changed.
+        construct: The part that this engine cannot run.
+        program: The readable part of the program, if the program alone showed the error. Nothing
+            was then asked of a console, and nothing was changed.
     """
 
     program: Program | None = None
@@ -318,7 +317,7 @@ class OnlyTerraform(UserError):
 
 
 class UnreadProgram(Mistakes):
-    """A program with mistakes; `program` is what could be read of it."""
+    """A program with mistakes; `program` is its readable part."""
 
     def __init__(self, mistakes: Iterable[UserError], program: Program) -> None:
         super().__init__(item for mistake in mistakes for item in diagnostics_of(mistake))
@@ -326,11 +325,11 @@ class UnreadProgram(Mistakes):
 
 
 def raise_any(problems: Sequence[UserError]) -> None:
-    """Raise all problems as one error, if there are any; what only Terraform can run comes first.
+    """Raise all problems as one error, if there are any. OnlyTerraform takes precedence.
 
     Raises:
-        OnlyTerraform: One of them is.
-        UserError: Else the problem, or Mistakes where there are several.
+        OnlyTerraform: One of the problems is an OnlyTerraform.
+        UserError: Otherwise the problem, or Mistakes if there are several.
     """
     for problem in problems:
         if isinstance(problem, OnlyTerraform) or len(problems) == 1:
@@ -355,8 +354,8 @@ def unknown_language(what: str, name: str, known: Iterable[str], where: str) -> 
         known: The names that are known here.
     """
     named = f'{where}: the {what} "{name}"'
-    # It may be a slip, or belong to a release of Terraform or OpenTofu that this engine does not
-    # follow: they judge it.
+    # The name may be a slip, or belong to a release of Terraform or OpenTofu that this engine does
+    # not follow. Terraform or OpenTofu decides.
     return OnlyTerraform(
         f"{named} is not known to the native engine.",
         f"{named}, which the native engine does not know",
@@ -371,14 +370,14 @@ class DependsOnUnknown(UserError):
 def evaluate_argument(
     title: str, name: str, raw: Any, scope: Scope, then: Callable[[Any], Any] | None = None
 ) -> Any:
-    """Return the value of a JSON value, taken through `then`.
+    """Evaluate a JSON value and convert the result with `then`.
 
     Args:
-        title: What holds it: the construct's path and the address.
-        name: The argument that it is the value of.
+        title: The owner of the value: the construct's path and the address.
+        name: The argument that the value belongs to.
 
     Raises:
-        UserError: It cannot be evaluated.
+        UserError: The value cannot be evaluated.
     """
 
     def evaluate(raw: Any) -> Any:
@@ -390,7 +389,7 @@ def evaluate_argument(
 
 
 def try_step(title: str, name: str, step: Callable[..., T], *arguments: Any) -> T:
-    """Return `step(*arguments)`; its failures are reported with the first argument.
+    """Return `step(*arguments)`; report its failures with the first argument.
 
     Raises:
         UserError: The step failed.
@@ -406,7 +405,7 @@ def try_step(title: str, name: str, step: Callable[..., T], *arguments: Any) -> 
 def explanation(
     title: str, name: str, raw: Any, error: EvaluationError | UnsupportedExpression
 ) -> UserError:
-    """Return the error that names place, expression and cause."""
+    """Return the error that names the place, the expression and the cause."""
     where = f"{title}: {name}" if name else title
     written = shorten(error.expression or raw)
     if isinstance(error, DependsOnRelease):
@@ -429,13 +428,13 @@ def explanation(
 
 
 def nested_too_deeply(title: str, name: str) -> UserError:
-    """Return the error for a value with more levels than can be followed."""
+    """Return the error for a value that is nested too deeply."""
     where = f"{title}: {name}" if name else title
     return UserError(f"{where}: its value is nested too deeply.", "Use fewer levels.")
 
 
 def shorten(raw: Any) -> str:
     """Return a JSON value as one short text."""
-    # JSON has no fractions: a message shows them as floats.
+    # JSON has no fractions, so a message shows them as floats.
     text = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False, default=float)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

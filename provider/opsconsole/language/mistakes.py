@@ -1,6 +1,7 @@
-"""Everything that is wrong with a program, found at once and before anything is asked of a console:
-references that lead nowhere, arguments that do not exist or are missing, values that cannot be
-evaluated, and bounds.
+"""Finds all mistakes in a program before any request to a console.
+
+Mistakes are references that lead nowhere, unknown or missing arguments, values that cannot be
+evaluated, and exceeded bounds.
 """
 
 from __future__ import annotations
@@ -30,18 +31,19 @@ def find_mistakes(
     workspace: str | None = None,
     present: Callable[[], Container[str]] | None = None,
 ) -> list[Diagnostic]:
-    """Return errors and warnings about a program, each once; nothing is read for it.
+    """Return errors and warnings about a program, each once, without reading anything for it.
 
-    Expressions that depend on a value not known yet are passed over.
+    Expressions that depend on a value not known yet are skipped.
 
     Args:
-        variables: The values of its variables, UNKNOWN where one is not known.
-        workspace: Terraform's workspace; None: the one that is selected.
-        present: Returns the addresses of existing instances, if known. They, and imported
-            ones, may leave out what a creation needs; if not known, it may be declared as null.
+        variables: The values of the program's variables; UNKNOWN if not known.
+        workspace: Terraform's workspace; None is the selected workspace.
+        present: Returns the addresses of existing instances, if known. Existing and imported
+            instances may leave out arguments that only a creation needs. If the addresses are not
+            known, such an argument may be null.
 
     Raises:
-        OnlyTerraform: Only Terraform or OpenTofu can say whether it is right.
+        OnlyTerraform: Only Terraform or OpenTofu can say whether the program is correct.
     """
     evaluator = Evaluator(
         program, variables, lambda address: None, checking=True, workspace=workspace
@@ -60,7 +62,7 @@ class _Search:
     """One search for mistakes.
 
     Attributes:
-        found: The mistakes by their causes: one local value may spoil many blocks.
+        found: The mistakes by cause, because one local value may affect many blocks.
     """
 
     def __init__(
@@ -82,7 +84,7 @@ class _Search:
         program, evaluator = self._program, self._evaluator
         for name in program.locals:
             self._attempt(evaluator.check_local, name)
-        # Before the blocks, as a resource that is imported may leave out what a creation needs.
+        # Before the blocks, because an imported resource may lack arguments that a creation needs.
         for item in program.imports:
             self._attempt(self._note_targets, item)
         for block in program.blocks.values():
@@ -99,20 +101,20 @@ class _Search:
             self._add(problem, argument if isinstance(argument, Block) else None)
 
     def _add(self, problem: UserError, block: Block | None = None) -> None:
-        """Note a problem, unless its cause is noted: the address is then added to that.
+        """Add a problem. If its cause is known already, only add the address to that mistake.
 
         Raises:
-            OnlyTerraform: It is one.
+            OnlyTerraform: The problem is an OnlyTerraform.
         """
         if isinstance(problem, OnlyTerraform):
             raise problem
         if isinstance(problem, DependsOnUnknown):
-            # Whether it is wrong shows once the value is known.
+            # Whether the expression is wrong shows only once the value is known.
             return
         failure = problem.__cause__
         cause: object = None
         if isinstance(failure, ExpressionFailure) and failure.expression:
-            # One expression that fails for one reason is one mistake, whichever blocks use it.
+            # An expression that fails for one reason is one mistake, even if several blocks use it.
             cause = (failure.expression, str(failure))
         for item in diagnostics_of(problem):
             self._note(item, block, cause)
@@ -126,7 +128,7 @@ class _Search:
         self.found[key] = replace(known, addresses=tuple(addresses))
 
     def _note_targets(self, block: Import) -> None:
-        # Which instances it names may be known only when the plan is made.
+        # The instances that the block names may be known only when the plan is made.
         self._imported.add(block.to.partition("[")[0])
         self._imported.update(str(item.address) for item in self._evaluator.targets_of(block))
 
@@ -140,7 +142,7 @@ class _Search:
                 self._note(replace(item, summary=f"{block.title}: {item.summary}"), block)
 
     def _of_declaration(self, instance: Instance, values: Attributes) -> Iterable[Diagnostic]:
-        """Yield the problems of a declaration by the definition of its resource."""
+        """Yield the problems of a declaration, according to the definition of its resource."""
         block = instance.block
         definition = block.definition
         if not isinstance(definition, ResourceDefinition):

@@ -1,8 +1,8 @@
-"""A program as it was read: its blocks, not yet evaluated; and the definitions of types, which a
-caller gives, as the language knows none.
+"""A program as read, with its blocks not yet evaluated, and the interface of type definitions.
 
-Values inside are JSON's, strings still templates. Reading is in `reading`, evaluating in
-`evaluator`.
+The values inside are JSON values in which strings are still templates. `reading` reads programs,
+and `evaluator` evaluates them. The caller passes the definitions of types, because the language has
+none of its own.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ class Schemas(Protocol):
     """The definitions of one provider, such as the package `opsconsole.resources`.
 
     Attributes:
-        RESOURCES, DATA_SOURCES: By type name, which begins with the provider's name and `_`.
-        PROVIDER: Its settings.
+        RESOURCES, DATA_SOURCES: Definitions by type name, which begins with the provider's name and
+            `_`.
+        PROVIDER: The definition of the provider's settings.
     """
 
     @property
@@ -53,9 +54,9 @@ class Origin:
     """Where a block comes from, for messages and reports.
 
     Attributes:
-        file: The file that holds it.
-        path: The construct's path from the metadata, `stack/fleet/web`, or empty.
-        trace: Where the construct was made, as `file:line` texts, where the metadata says so.
+        file: The file that holds the block.
+        path: The construct's path from the metadata, such as `stack/fleet/web`; may be empty.
+        trace: Where the construct was made, as `file:line` texts, if the metadata has a trace.
     """
 
     file: str
@@ -63,11 +64,11 @@ class Origin:
     trace: tuple[str, ...] = ()
 
     def title(self, address: str) -> str:
-        """How messages call the block: the construct's path, if there is one, and the address."""
+        """Return the block's name in messages: the construct's path, if any, and the address."""
         return f"{self.path} ({address})" if self.path else address
 
     def place(self, folder: Path) -> str:
-        """Return `FILE:LINE` as the metadata tells it, relative to `folder`; or nothing."""
+        """Return `FILE:LINE` from the metadata, relative to `folder`; empty if not known."""
         for entry in self.trace:
             text = entry.strip().rpartition("(")[2].rstrip(")")
             file, _, line = _without_column(text).rpartition(":")
@@ -76,7 +77,7 @@ class Origin:
                 if path.is_absolute() and path.is_relative_to(folder):
                     path = path.relative_to(folder)
                 return f"{path}:{line}"
-        # Synthesis leaves a stack trace in the metadata only on request.
+        # Synthesis writes a stack trace into the metadata only on request.
         return ""
 
 
@@ -92,9 +93,9 @@ class LifecycleBlock:
 
     Attributes:
         ignore_changes: Paths of attributes whose changes are ignored.
-        ignore_all: All changes are.
+        ignore_all: Whether all changes are ignored.
         replace_triggered_by: References, as written.
-        create_before_destroy: None where nothing is said.
+        create_before_destroy: None if not set.
     """
 
     prevent_destroy: bool = False
@@ -112,9 +113,10 @@ class Block:
         mode: `managed` or `data`.
         arguments: The declared arguments, without meta-arguments.
         provider: Key of its provider block: `opsconsole` or `opsconsole.alias`.
-        depends_on: Addresses of blocks, keys left out.
-        definition: What its type has.
-        counted: Whether `count` is set; `repeated`: whether `for_each` is.
+        depends_on: Addresses of blocks, without keys.
+        definition: The definition of the block's type.
+        counted: Whether `count` is set.
+        repeated: Whether `for_each` is set.
     """
 
     mode: str
@@ -139,7 +141,7 @@ class Block:
 
     @property
     def title(self) -> str:
-        """How messages call it."""
+        """The name of the block in messages."""
         return self.origin.title(self.address)
 
 
@@ -147,7 +149,8 @@ class Block:
 class ProviderBlock:
     """A provider configuration; `key` is `opsconsole` or `opsconsole.alias`.
 
-    `for_each`, which OpenTofu has, makes several of it: None where there is none.
+    `for_each`, which only OpenTofu has, makes several configurations. None means that it is not
+    set.
     """
 
     key: str
@@ -169,9 +172,9 @@ class Variable:
     """An input variable.
 
     Attributes:
-        default: What it is where nothing is given; it counts only if `optional`.
+        default: The value if none is given; applies only if `optional`.
         textual: Whether a text on the command line is the value itself, not an expression.
-        validations: What its value must fulfil.
+        validations: The rules that the value must fulfil.
     """
 
     name: str
@@ -222,7 +225,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A `removed` block; `destroy` false: the object leaves the state and stays."""
+    """A `removed` block. If `destroy` is false, the object is only removed from the state."""
 
     source: Address
     destroy: bool
@@ -242,16 +245,18 @@ class Program:
     """One program (one stack, one directory of files).
 
     Attributes:
-        root: The directory that relative paths start at.
+        root: The base directory of relative paths.
         blocks: Resources and data sources by address, in the order of reading.
-        providers: Provider blocks by key; a key that a block names without one is left out.
-        remote_states: The states of other stacks that this one refers to, by name.
-        readings: Their states, so that each is read once.
-        required_providers: Local name to requirements.
+        providers: Provider blocks by key. A key that a block uses without a provider block is
+            missing.
+        remote_states: The states of other stacks that this stack refers to, by name.
+        readings: The remote states that were read, so that each is read once.
+        required_providers: Requirements by local name.
         settings: The provider's settings.
-        warnings: Construct path and text of the warnings that constructs gave at synthesis.
-        engine: The real engine of the directory.
-        unread: Names of declarations that could not be read: `opsconsole_host.web`, `var.v`.
+        warnings: Construct path and text of each warning from synthesis.
+        engine: The Terraform or OpenTofu of the directory.
+        unread: Names of declarations that could not be read, such as `opsconsole_host.web` or
+            `var.v`.
     """
 
     root: Path
@@ -274,7 +279,7 @@ class Program:
     readings: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def reads_state(self, address: Address) -> bool:
-        """Return whether an address is of a `terraform_remote_state` that the program has."""
+        """Return whether an address belongs to a `terraform_remote_state` of the program."""
         found = address.mode == "data" and address.type == "terraform_remote_state"
         return found and address.name in self.remote_states
 

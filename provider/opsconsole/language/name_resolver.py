@@ -1,7 +1,7 @@
 """The names of a program: variables, local values, resources, settings, `each`.
 
-Resources are reached in constant time per reference: one instance is looked up for a reference to
-one, and what stands for all instances of a block is made once.
+A reference to a resource is resolved in constant time. A reference to one instance looks up only
+that instance, and the value that stands for all instances of a block is made once.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class FunctionContext:
     """The context of the impure functions.
 
     Attributes:
-        root: The directory of the program; relative paths of files are relative to it.
-        applying: Whether this is an apply: what only an apply knows is unknown before.
+        root: The directory of the program, which is the base of relative file paths.
+        applying: Whether this is an apply. Values that only an apply knows are unknown before.
         planned_at: The time of the plan.
         render: Evaluates a template's text with the given names.
-        work: The size of the values made in this evaluation.
+        work: The count of values made in this evaluation, with its bound.
     """
 
     root: Path
@@ -65,7 +65,7 @@ class FunctionContext:
 
 
 class TemplateScope:
-    """The scope of a template file: the names that the call gives, and functions."""
+    """The scope of a template file: the names that the call passes, and functions."""
 
     __slots__ = ("_context", "names")
 
@@ -97,14 +97,14 @@ class TemplateScope:
 
 def call(name: str, arguments: Sequence[Value], context: FunctionContext) -> Value:
     """Return the result of the function `name`."""
-    # Loaded with the first call: most programs that are synthesised have none.
+    # Imported at the first call, because most synthesised programs call no function.
     from opsconsole.language import functions
 
     return functions.call(name, arguments, context)
 
 
 Lookup = Callable[[str], Any]
-"""What an instance holds, by its full address: Attributes; None or UNKNOWN: not known yet."""
+"""Returns an instance's Attributes by its full address; None or UNKNOWN if not known yet."""
 
 
 class NameResolver:
@@ -142,10 +142,10 @@ class NameResolver:
         self._checking = checking
 
     def _absent(self, message: str) -> Value:
-        """Return what stands for a name that leads nowhere.
+        """Return the placeholder for a missing name while the program is checked for mistakes.
 
         Raises:
-            EvaluationError: Nothing does, unless mistakes are looked for.
+            EvaluationError: The program is not being checked.
         """
         if not self._checking:
             raise EvaluationError(message)
@@ -156,7 +156,7 @@ class NameResolver:
         """Return the value of a reference.
 
         Raises:
-            EvaluationError: Nothing has that name, or it lacks that attribute.
+            EvaluationError: The name or the attribute does not exist.
         """
         steps = reference.steps
         root = steps[0]
@@ -177,7 +177,7 @@ class NameResolver:
         return self._of_block(block, steps[3 if block.mode == "data" else 2 :])
 
     def instance_value(self, reference: Reference, key: Value) -> Value:
-        """Return `reference[key]`, one instance of a block without making the others."""
+        """Return `reference[key]`: one instance of a block, without evaluating the others."""
         block = self._program.blocks.get(block_address(reference.steps) or "")
         own = 3 if block is not None and block.mode == "data" else 2
         plain, marks = key.data, key.marks
@@ -206,7 +206,8 @@ class NameResolver:
                 f"there is no local value {name}. {did_you_mean(name, self._program.locals)}"
             )
         if name in self._passing:
-            # It may rest on an unknown value, so a local value that uses it must not last either.
+            # The value may depend on an unknown value, so a local value that uses it must not be
+            # kept either.
             self._missed += 1
             found = self._passing[name]
         else:
@@ -216,17 +217,17 @@ class NameResolver:
         return found
 
     def _evaluated_in_order(self, name: str) -> Value | ExpressionFailure:
-        """Return a local value, or why it has none; its references come first."""
+        """Return a local value, or its failure, after evaluating the local values it refers to."""
         self._depth += 1
         found: Value | ExpressionFailure = NULL
         try:
             done = ChainMap(self._locals, self._passing)
-            # Each after its references, so that a long chain of them needs no deep recursion.
+            # Evaluate each after its references, so that a long chain needs no deep recursion.
             for item in in_order(name, self._program.locals, done):
                 missed = self._missed
                 found = self._evaluated_local(item)
-                # What rests on unknown values may be known when it is asked for again, so it is
-                # kept only until the outermost local value is evaluated.
+                # A value that depends on unknown values may be known the next time. So it is kept
+                # only until the outermost local value is evaluated.
                 lasting = missed == self._missed and not isinstance(found, ExpressionFailure)
                 (self._locals if lasting else self._passing)[item] = found
         except LocalCycle as cycle:
@@ -262,7 +263,7 @@ class NameResolver:
         value = self._remote_states.get(instance.address, unknown())
         if value.data is UNKNOWN:
             scope = ProgramScope(self, instance)
-            # While mistakes are looked for, too: there may be some in them.
+            # Evaluated during the search for mistakes too, because the arguments may contain some.
             arguments = {key: evaluate_json(raw, scope) for key, raw in block.arguments.items()}
             if not self._checking:
                 value = remote_states.read(
@@ -314,7 +315,7 @@ class NameResolver:
         return value
 
     def _lookup_instance(self, address: str) -> Attributes | None:
-        """Return the value of an instance; None is counted, as no result of it may be kept."""
+        """Return an instance's value. Count each None, because results based on it are not kept."""
         values = self._lookup(address)
         if values is None or values is UNKNOWN:
             self._missed += 1
@@ -345,7 +346,7 @@ class NameResolver:
             for key, instance in instances.items()
         }
         result = _of_instances(block, values)
-        # During an apply, instances become known one after another.
+        # During an apply, the instances become known one after another.
         if not any(value.data is UNKNOWN for value in values.values()):
             self._all_instances[block.address] = result
         return result
@@ -405,7 +406,7 @@ class ProgramScope:
 
 
 def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instance]) -> Instance:
-    # `e["a"]` is a Quoted text; True is not an index, though Python takes it for one.
+    # `e["a"]` is a Quoted. True is not an index, although Python treats it as an int.
     fitting = type(key) is int if block.counted else isinstance(key, str)
     instance = instances.get(key) if fitting else None
     if instance is None and (found := _as_key(block, key)) is not None:
@@ -428,7 +429,7 @@ def _second(reference: Reference, form: str) -> str:
 
 
 def _as_key(block: Block, key: Step) -> InstanceKey:
-    """Return an index as the kind of key that the block's instances have, if it can be one."""
+    """Convert an index to the kind of key that the block's instances have, if possible."""
     if block.counted and isinstance(key, str) and key.isascii() and key.isdigit():
         return int(key)
     if block.repeated and isinstance(key, int):
@@ -437,7 +438,7 @@ def _as_key(block: Block, key: Step) -> InstanceKey:
 
 
 def _of_instances(block: Block, values: Mapping[InstanceKey, Value]) -> Value:
-    """Return what stands for all instances: a tuple with count, an object with for_each."""
+    """Return the value for all instances: a tuple with count, an object with for_each."""
     if block.counted:
         return tuple_of(values.values())
     return object_of({str(key): item for key, item in values.items()})
@@ -455,7 +456,7 @@ def _data_marked_below(data: Any, path: AttributePath) -> Any:
     try:
         inner = _data_marked_below(data[path[0]], path[1:])
     except (LookupError, TypeError):
-        # The path leads nowhere in this value: rather all of it is hidden than nothing.
+        # The path leads nowhere in this value. Hide all of the value rather than nothing.
         return Marked(data, IS_SENSITIVE)
     changed = data.copy()
     changed[path[0]] = inner

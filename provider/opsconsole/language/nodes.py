@@ -26,7 +26,7 @@ from opsconsole.values import UNKNOWN
 
 
 class Call(Node):
-    """A function call; `spread` when the last argument is followed by `...`."""
+    """A function call; `spread` tells whether the last argument is followed by `...`."""
 
     __slots__ = ("name", "spread")
 
@@ -36,7 +36,7 @@ class Call(Node):
         self.spread = spread
 
     def evaluate(self, scope: Scope) -> Value:
-        # Before any argument is evaluated: theirs may fail.
+        # Handled before any argument is evaluated, because the arguments may fail.
         if self.name in ("try", "can"):
             return _try_each(self, scope)
         arguments = [operand.evaluate(scope) for operand in self.operands]
@@ -55,14 +55,15 @@ class Call(Node):
 
 
 def _try_each(call: Call, scope: Scope) -> Value:
-    """`try` and `can`: what fails is passed over. `can` of an unknown value is unknown."""
+    """Evaluate `try` or `can`, which skip failures. `can` of an unknown value is unknown."""
     if not call.operands or (call.name == "can" and len(call.operands) != 1):
         raise EvaluationError(f"{call.name} has the wrong number of arguments")
     problems = []
     for operand in call.operands:
         try:
             value = operand.evaluate(scope)
-        # What only Terraform can run is not caught: there, this argument may have a value.
+        # A construct that only Terraform can run is not caught, because the argument may have a
+        # value in Terraform.
         except EvaluationError as error:
             problems.append(str(error))
             continue
@@ -84,7 +85,7 @@ class Tuple(Node):
 
 
 class Object(Node):
-    """`{a = b}`: operands are keys and values in turn."""
+    """`{a = b}`; the operands are alternating keys and values."""
 
     __slots__ = ()
 
@@ -94,10 +95,12 @@ class Object(Node):
 
 
 def make_object(pairs: Iterable[tuple[Value, Value]]) -> Value:
-    """Return an object; unknown where a key is, marked as the keys are. The last of a name counts.
+    """Return an object. The last pair with a name counts.
+
+    If a key is unknown, so is the object. The object has the marks of the keys.
 
     Raises:
-        EvaluationError: A key is null, or no text.
+        EvaluationError: A key is null, or not a string.
     """
     items: dict[str, Value] = {}
     marks = NO_MARKS
@@ -115,7 +118,7 @@ def make_object(pairs: Iterable[tuple[Value, Value]]) -> Value:
 
 
 class Template(Node):
-    """Text with interpolations: at least two parts, or one that is text."""
+    """Text with interpolations; has at least two parts, or one part that is text."""
 
     __slots__ = ()
 
@@ -124,10 +127,10 @@ class Template(Node):
 
 
 def join_parts(parts: Iterable[Value], scope: Scope) -> Value:
-    """Return the text that the parts of a template make.
+    """Join the parts of a template.
 
     Raises:
-        EvaluationError: One is null, or no primitive.
+        EvaluationError: A part is null, or not a primitive.
         BeyondBounds: The text is too long.
     """
     pieces: list[str] = []
@@ -137,7 +140,7 @@ def join_parts(parts: Iterable[Value], scope: Scope) -> Value:
         if value.marks:
             marks |= value.marks
         if value.data is UNKNOWN:
-            # Goes on, as a later part may be wrong, known or not.
+            # Continue, because a later part may fail whether or not it is known.
             has_unknown = True
         elif value.is_null:
             raise EvaluationError("a part of this template is null")
@@ -150,7 +153,7 @@ def join_parts(parts: Iterable[Value], scope: Scope) -> Value:
 
 
 class _For(Node):
-    """The common part of all forms; the collection and the results are operands."""
+    """The common part of all `for` forms; the collection and the results are operands."""
 
     __slots__ = ("condition", "names")
 
@@ -206,13 +209,13 @@ class _For(Node):
         return (unknown() if has_unknown else made).mark(frozenset(marks))
 
     def _try_condition(self, scope: Scope) -> None:
-        """Evaluate the condition, so that a wrong one fails without any round, too."""
+        """Evaluate the condition, so that a wrong condition fails even if there are no rounds."""
         if self.condition is not None:
             trial = self.condition.evaluate(scope.within(dict.fromkeys(self.names, unknown())))
             convert(trial, BOOL)
 
     def collect(self, results: Sequence[Value], scope: Scope) -> Value:
-        """Combine the results of all rounds: each has a value, or a key and a value."""
+        """Combine the results of all rounds. Each result has a value, or a key and a value."""
         raise NotImplementedError
 
 
@@ -261,7 +264,7 @@ class ForGroups(_For):
         for key, item in zip(results[::2], results[1::2], strict=True):
             marks |= key.marks
             name = convert(key, STRING).data
-            # The last key of a group stands for all; `marks` has those of the others.
+            # The last key stands for the group; `marks` holds the marks of the other keys.
             keys[name] = key
             groups.setdefault(name, []).append(item)
         pairs = ((key, tuple_of(groups[name])) for name, key in keys.items())

@@ -1,7 +1,7 @@
 """Numbers as go-cty has them: binary floating point with 512 bits of mantissa.
 
-A whole number is an int, any other a Fraction whose denominator is a power of two. Precision,
-rounding and the shortest decimal text are as in go-cty.
+A whole number is an int. Any other number is a Fraction whose denominator is a power of two.
+Precision, rounding and the shortest decimal text are as in go-cty.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,9})?", re.ASCII)
 
 
 def parse_number(text: str) -> Number | None:
-    """Return the number that `text` writes in decimal, or None.
+    """Parse a decimal number; return None if `text` is not a number.
 
     Raises:
-        BeyondBounds: It is too large, too close to 0, or written with too many digits.
+        BeyondBounds: The number is too large, too close to 0, or written with too many digits.
     """
     if not _DECIMAL.fullmatch(text):
         return None
-    # The mantissa holds that many digits, so nothing is to be rounded.
+    # The mantissa can hold that many digits, so no rounding is needed.
     if text.isdigit() and len(text) < 150:
         return int(text)
     if len(text) > MAX_EXPONENT:
         raise BeyondBounds(_TOO_LARGE)
     mantissa, _, exponent = text.lower().partition("e")
-    # The mantissa moves the point by at most MAX_EXPONENT places, which cannot make up for this.
+    # The digits move the point by at most MAX_EXPONENT places, so they cannot compensate for this.
     if abs(int(exponent or "0")) > 2 * MAX_EXPONENT:
         if not mantissa.strip("+-0."):
             return 0
@@ -47,9 +47,11 @@ def parse_number(text: str) -> Number | None:
 
 
 class Double(int):
-    """A whole number that was computed in double precision: written, as in Terraform, with the
-    digits that tell it from every other such number. Arithmetic treats it as an ordinary
-    integer."""
+    """A whole number that was computed in double precision.
+
+    As in Terraform, it is written with the digits that distinguish it from every other double.
+    Arithmetic treats it as an ordinary integer.
+    """
 
     def __neg__(self) -> Double:
         return Double(-int(self))
@@ -62,7 +64,7 @@ class Double(int):
 
 
 def from_float(value: float) -> Number:
-    """Return the number that `value` is written as in JSON."""
+    """Return the number that the JSON text of `value` represents."""
     number = parse_number(repr(value))
     if number is None:
         raise ValueError(f"not a number: {value!r}")
@@ -70,10 +72,10 @@ def from_float(value: float) -> Number:
 
 
 def round_number(value: Number) -> Number:
-    """Return `value` rounded to the mantissa, ties to even; an int if it is whole.
+    """Round `value` to the mantissa, ties to even; return an int if the result is whole.
 
     Raises:
-        BeyondBounds: It is too large, or too close to 0.
+        BeyondBounds: The number is too large, or too close to 0.
     """
     if type(value) is int and value.bit_length() <= _PRECISION:
         return value  # So is nearly every number of a program, and fractions are slow.
@@ -92,7 +94,7 @@ def _last_place(value: Fraction) -> Fraction:
     """Return the weight of the last mantissa bit of `value`, which is not zero."""
     magnitude = abs(value)
     exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
-    # The lengths in bits differ by the exponent or by one more.
+    # The lengths in bits differ by the exponent, or by the exponent plus one.
     if magnitude < Fraction(2) ** exponent:
         exponent -= 1
     return Fraction(2) ** (exponent - _PRECISION + 1)
@@ -104,7 +106,7 @@ def format_number(value: Number) -> str:
         return str(value)
     magnitude = abs(value)
     tolerance = _last_place(magnitude) / 2
-    # From near the first digit that is not 0, before which there may be thousands.
+    # Start near the first digit that is not 0, because thousands of zeros may precede that digit.
     places = max(1, len(str(magnitude.denominator)) - len(str(magnitude.numerator)) - 1)
     scale = 10**places
     while abs(Fraction(round(magnitude * scale), scale) - magnitude) >= tolerance:
@@ -116,6 +118,6 @@ def format_number(value: Number) -> str:
 
 
 def remainder(left: Number, right: Number) -> Number:
-    """Return what `%` comes to in go-cty, which rounds quotient, product and difference."""
+    """Return the result of `%` in go-cty, which rounds quotient, product and difference."""
     times = int(round_number(Fraction(left) / Fraction(right)))
     return round_number(Fraction(left) - Fraction(round_number(times * Fraction(right))))

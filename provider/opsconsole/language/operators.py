@@ -1,4 +1,4 @@
-"""Operators and conditionals; marks travel, unknown operands give unknown results."""
+"""Operators and conditionals. Results keep the operands' marks; unknown operands give unknowns."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ class Binary(Node):
                     raise item
             return _binary(self.operator, left, right)
         except EvaluationError as error:
-            # Terraform 1.12 and OpenTofu pass over a failure beside an operand that decides:
-            # `false && X` is false there.
+            # Terraform 1.12 and OpenTofu ignore a failure if the other operand decides: `false &&
+            # X` is false.
             if _passes_over(self.operator, left, right):
                 raise DependsOnRelease(str(error)) from error
             raise
 
 
 def _attempt(node: Node, scope: Scope) -> Any:
-    """Return the value of a node, or why it has none."""
+    """Return the value of a node, or its failure."""
     try:
         return node.evaluate(scope)
     except EvaluationError as error:
@@ -95,7 +95,7 @@ def _operand(value: Value, type: Type) -> Any:
 
 
 def _logic(operator: str, left: Any, right: Any) -> Any:
-    """An operand that decides alone does so even if the other one is unknown."""
+    """Evaluate `&&` or `||`. An operand that decides alone does so even if the other is unknown."""
     deciding = operator == "||"
     if left is deciding or right is deciding:
         return deciding
@@ -103,10 +103,10 @@ def _logic(operator: str, left: Any, right: Any) -> Any:
 
 
 def _passes_over(operator: str, left: Value | EvaluationError, right: Any) -> bool:
-    """Return whether Terraform 1.12 and OpenTofu pass over the failure of `left operator right`.
+    """Return whether Terraform 1.12 and OpenTofu ignore the failure of `left operator right`.
 
     Args:
-        left, right: The operands; one that failed is its EvaluationError.
+        left, right: The operands, or the EvaluationError of an operand that failed.
     """
     if isinstance(left, EvaluationError):
         return _decides(operator, right)
@@ -116,7 +116,7 @@ def _passes_over(operator: str, left: Value | EvaluationError, right: Any) -> bo
 
 
 def _decides(operator: str, operand: Any) -> bool:
-    """Return whether an operand of `&&` or `||` decides alone."""
+    """Return whether an operand of `&&` or `||` decides the result alone."""
     deciding = operator == "||"
     return isinstance(operand, Value) and (
         operand.data is deciding or operand.data == ("true" if deciding else "false")
@@ -147,7 +147,7 @@ _NUMERIC: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 class Conditional(Node):
     """`condition ? when_true : when_false`, or `%{ if condition }…%{ else }…%{ endif }`.
 
-    A failure of the result not taken does not matter.
+    A failure of the result that is not taken is ignored.
     """
 
     __slots__ = ()
@@ -156,7 +156,7 @@ class Conditional(Node):
         condition = self.operands[0].evaluate(scope)
         results: list[Value] = []
         failures: list[EvaluationError | None] = []
-        # The result not taken is evaluated too: the type is one that both have in common.
+        # The result that is not taken is evaluated too, because both results need a common type.
         for operand in self.operands[1:]:
             try:
                 results.append(operand.evaluate(scope))
@@ -184,7 +184,7 @@ def _choose(condition: Value, results: Sequence[Value]) -> Value:
 
 
 def _common_type(results: Sequence[Value]) -> Type:
-    """Return the type of both results of a conditional; a null without a type fits any."""
+    """Return the common type of both results of a conditional; a null without a type fits any."""
     types = [item.type for item in results if item.type is not DYNAMIC or not item.is_null]
     type = DYNAMIC if DYNAMIC in types else unify(types)
     if type is None:

@@ -1,6 +1,6 @@
 """Reads templates, expressions and arguments of the language into trees, by recursive descent.
 
-The syntax is HCL's (github.com/hashicorp/hcl, hclsyntax/spec.md). The same text is parsed once.
+The syntax is HCL's (github.com/hashicorp/hcl, hclsyntax/spec.md). Equal texts are parsed once.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ _HEREDOC: Final = re.compile(r"<<(-?)([^\W\d][\w-]*)[ \t\r]*\n")
 
 @cache
 def parse_template(text: str) -> Node:
-    """Return the tree of a template, which a string in Terraform's JSON syntax is.
+    """Parse a template, such as a string in Terraform's JSON syntax.
 
     Raises:
-        EvaluationError: It is not a valid template.
-        BeyondBounds: It is nested too deeply.
+        EvaluationError: `text` is not a valid template.
+        BeyondBounds: The template is nested too deeply.
     """
     if text.startswith("${") and text.endswith("}") and (plain := plain_reference(text[2:-1])):
         return plain
@@ -78,15 +78,15 @@ def parse_template(text: str) -> Node:
 
 @cache
 def parse_expression(text: str) -> Node:
-    """Return the tree of a bare expression; raises as `parse_template` does."""
+    """Parse a bare expression; raises as `parse_template`."""
     return plain_reference(text) or _parse(Parser(text).whole_expression)
 
 
 def parse_arguments(text: str) -> list[tuple[str, Node]]:
-    """Return name and expression of each `name = expression` of a file of them.
+    """Return the name and expression of each `name = expression` in the text of a file.
 
     Raises:
-        EvaluationError: It is something else; the message begins with the line.
+        EvaluationError: The text has something else. The message begins with the line.
         BeyondBounds: An expression is nested too deeply.
     """
     parser = Parser(text.removeprefix("\ufeff").replace("\r\n", "\n"))
@@ -98,8 +98,8 @@ def parse_arguments(text: str) -> list[tuple[str, Node]]:
 
 
 def plain_reference(text: str) -> Reference | None:
-    """Return the reference that `text` is, if it is one and nothing more."""
-    # By one pattern, as nearly all expressions of synthesised programs are plain references.
+    """Return the reference if `text` is a plain reference, else None."""
+    # Uses one pattern, because nearly all expressions in synthesised programs are plain references.
     match = _PLAIN.fullmatch(text)
     if match is None or match[1] in _CONSTANTS:
         return None
@@ -142,13 +142,13 @@ _Part = _Text | _Directive | Node
 
 
 class Parser:
-    """Reads one text from its beginning; `at` is how far it came."""
+    """Reads one text from the beginning; `at` is the current position."""
 
     def __init__(self, text: str, depth: int = 0) -> None:
         self.text = text
         self.at = 0
         self._depth = depth
-        # Whether a line break is a token: in objects and between arguments it separates.
+        # Whether a line break is a token: in objects and between arguments, line breaks separate.
         self._lines = False
 
     def template(self) -> Node:
@@ -163,7 +163,7 @@ class Parser:
         return node
 
     def arguments(self) -> Iterator[tuple[str, Node]]:
-        """Read all of the text as lines `name = expression`."""
+        """Read all of the text as lines of the form `name = expression`."""
         self._lines = True
         while self._skip_lines():
             if self._kind() != "name":
@@ -217,7 +217,7 @@ class Parser:
         return _Directive(keyword, [])
 
     def _close_sequence(self, part: _Part) -> bool:
-        """Read the `}` that ends an interpolation or a directive; return whether it has a `~`."""
+        """Read the `}` that ends an interpolation or directive; return whether it has a `~`."""
         token = self._peek()
         strips = self._accept("~")
         if self._accept("}"):
@@ -300,7 +300,7 @@ class Parser:
         self.at += 1
         if token == '"':
             self._deepen("levels of nesting")
-            # Inside of an interpolation a line break separates nothing.
+            # Inside an interpolation, a line break separates nothing.
             lines, self._lines = self._lines, False
             node = _assemble(self._parts(_LITERAL_QUOTED))
             self._lines = lines
@@ -328,7 +328,7 @@ class Parser:
         lines, self._lines = self._lines, False
         node = read()
         self._expect(bracket)
-        # Only now, as a line break right before the bracket is a blank too.
+        # Reset only now, because a line break right before the bracket is a blank too.
         self._lines = lines
         return node
 
@@ -347,7 +347,7 @@ class Parser:
 
     def _step(self, source: Node) -> Node:
         """Read what follows a dot: a name, or an index as Terraform 0.11 wrote it."""
-        # Goes past blanks only: as a token, `0.1` in `a.0.1` would be one number.
+        # Only skips blanks. Read as a token, `0.1` in `a.0.1` would be one number.
         self._peek()
         if match := _OLD_INDEX.match(self.text, self.at):
             if match[2]:
@@ -360,7 +360,7 @@ class Parser:
         return GetAttribute(source, name)
 
     def _attribute_splat(self, source: Node) -> Node:
-        """Read what follows `.*`: an index in brackets applies to the result."""
+        """Read the steps after `.*`. An index in brackets applies to the result."""
         each: Node = Reference((ITEM,))
         while self._accept("."):
             if self._peek() == "*":
@@ -398,7 +398,7 @@ class Parser:
             results = [key, self._expression()]
             kind = ForGroups if self._accept("...") else ForObject
             return kind(names, collection, results, self._condition())
-        # From here on line breaks separate; `_until` sets that back.
+        # From here on, line breaks separate; `_until` restores the old value.
         self._lines = True
         operands: list[Node] = []
         while self._skip_lines() and self._peek() != "}":
@@ -408,7 +408,7 @@ class Parser:
         return Object(*operands)
 
     def _key(self) -> Node:
-        """Read a key and what follows it. A bare name is a text, in parentheses a reference."""
+        """Read a key and the token after it. A name is a string, or in parentheses a reference."""
         start = self._peek()
         key = self._expression()
         if isinstance(key, Reference) and start != "(":
@@ -416,7 +416,7 @@ class Parser:
                 raise EvaluationError(f"the key {key.source_text()} needs parentheses or quotes")
             key = _text(str(key.steps[0]))
         elif isinstance(key, Literal) and start in _CONSTANTS:
-            # As a key, `true` or `null` is a name like any other.
+            # As a key, `true` or `null` is an ordinary name.
             key = _text(start)
         if not self._accept("="):
             self._expect(":")
@@ -445,10 +445,10 @@ class Parser:
     # Tokens
 
     def _match(self) -> re.Match[str] | None:
-        """Return the match of the next token, which blanks and comments are not; None at the end.
+        """Return the match of the next token, skipping blanks and comments; None at the end.
 
         Raises:
-            EvaluationError: There is something that is no token.
+            EvaluationError: The text is not a valid token.
         """
         while self.at < len(self.text):
             match = _TOKEN.match(self.text, self.at)
@@ -504,7 +504,7 @@ def _unescape(match: re.Match[str]) -> str:
     kind = match[1]
     if kind in _ESCAPES:
         return _ESCAPES[kind]
-    # A letter that is no escape gets a code beyond the last one, to be refused with those.
+    # An unknown escape gets a code beyond the last character, so that it is refused like those.
     code = int(kind[1:], 16) if len(kind) > 1 else sys.maxunicode + 1
     if code > sys.maxunicode or 0xD800 <= code < 0xE000:
         raise EvaluationError(f"there is no escape sequence \\{kind}")
@@ -512,7 +512,7 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def _unindent(parts: Iterable[_Part]) -> None:
-    """Take the indentation that all lines share from the lines of a heredoc `<<-`."""
+    """Remove the common indentation from the lines of a heredoc `<<-`."""
     begins = True
     starts: list[_Text] = []
     shared = sys.maxsize
@@ -528,7 +528,7 @@ def _unindent(parts: Iterable[_Part]) -> None:
 
 
 def _assemble(parts: list[_Part]) -> Node:
-    """Return the tree of a template. A sole interpolation keeps its type, anything else is text."""
+    """Return the tree of a template. A lone interpolation keeps its type; all else is a string."""
     if len(parts) == 1 and isinstance(sole := parts[0], Node):
         return sole
     if len(parts) == 1 and isinstance(sole, _Text):
@@ -537,7 +537,7 @@ def _assemble(parts: list[_Part]) -> Node:
 
 
 def _template(parts: Iterator[_Part], ends: tuple[str, ...]) -> tuple[Template, str]:
-    """Return the template up to one of the directives `ends`, and which one it was."""
+    """Return the template up to one of the directives `ends`, and the directive that was found."""
     nodes: list[Node] = []
     for part in parts:
         if isinstance(part, Node):
@@ -565,7 +565,7 @@ def _text(text: str) -> Literal:
 
 
 def _make_step(source: Node, key: Node) -> Node:
-    """Return `source[key]`: of a reference, a further step where the key is written out."""
+    """Return `source[key]`. A reference with a literal key becomes a longer reference."""
     written = key.value.data if isinstance(key, Literal) else None
     if isinstance(source, Reference) and isinstance(written, str):
         return Reference((*source.steps, Quoted(written)))

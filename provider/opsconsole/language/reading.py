@@ -57,7 +57,7 @@ from opsconsole.terraform_binary import OF_OPENTOFU, engine_of
 
 _UNSUPPORTED: Final = ("module", "check", "ephemeral", "action")
 _SETTINGS: Final = "terraform"
-"""The name of the block of settings among what could not be read."""
+"""The name of the settings block in the list of unread parts."""
 _TERRAFORM: Final = (
     "backend",
     "cloud",
@@ -79,16 +79,16 @@ _IMPORT: Final = ("to", "id", "for_each", "provider")
 
 
 def load_directory(directory: Path, schemas: Schemas, stack: str = "") -> Program:
-    """Return the program that the `*.tf.json` files of a directory make together.
+    """Return the program in the `*.tf.json` files of a directory.
 
     Raises:
-        UserError: There is none, or files that only Terraform reads.
+        UserError: There are no such files, or there are files that only Terraform reads.
     """
     if not directory.is_dir():
         raise UserError(f"There is no directory {directory}.", "Check the path.")
     files = sorted(directory.glob("*.tf.json"))
     overriding = [path.name for path in files if path.name.endswith("override.tf.json")]
-    # First, so that a directory of *.tf files alone is told from one without a program.
+    # Checked first, to distinguish a directory of only *.tf files from one without a program.
     refuse_native(directory, overriding)
     if not files:
         raise UserError(
@@ -99,32 +99,34 @@ def load_directory(directory: Path, schemas: Schemas, stack: str = "") -> Progra
 
 
 def readable_part(load: Callable[[], Program]) -> Program | None:
-    """Return what can be read of a program, for what needs its state alone.
+    """Return the readable part of a program, for commands that need only its state.
 
     Args:
         load: Loads the program.
 
     Returns:
-        None where its files are for them alone: its state is where they noted.
+        The program, or its readable part if only Terraform or OpenTofu can run it. None if nothing
+        could be read, because the files are only for Terraform or OpenTofu, whose note then names
+        the place of the state.
 
     Raises:
-        OnlyTerraform: Only they know where its state is, or how it is kept.
-        UserError: It has mistakes.
+        OnlyTerraform: Only Terraform or OpenTofu knows where the state is, or how it is kept.
+        UserError: The program has mistakes.
     """
     try:
         return load()
     except OnlyTerraform as refusal:
-        # The settings name the backend: unread, they leave open where the state is.
+        # The settings name the backend. If they are unread, the place of the state is unknown.
         if refusal.program is not None and _SETTINGS in refusal.program.unread:
             raise
-        # Terraform or OpenTofu may be the ones to carry the program out, with the same state.
+        # Terraform or OpenTofu may apply the program, using the same state.
         return refusal.program
 
 
 def refuse_native(directory: Path, overriding: Sequence[str]) -> None:
     """Refuse a directory with files that this engine does not read, or that override others."""
-    # OpenTofu reads `x.tofu.json` in place of `x.tf.json`, Terraform does not: the program depends
-    # on the engine.
+    # OpenTofu reads `x.tofu.json` instead of `x.tf.json`, Terraform does not. So the program
+    # depends on the engine.
     native = sorted(
         path.name for path in directory.iterdir() if path.name.endswith((".tf", *OF_OPENTOFU))
     )
@@ -136,12 +138,12 @@ def refuse_native(directory: Path, overriding: Sequence[str]) -> None:
 
 
 def read_program(files: list[Path], root: Path, schemas: Schemas, stack: str = "") -> Program:
-    """Return the program that `files` make together.
+    """Return the program in `files`.
 
     Raises:
         UserError: A file cannot be read.
-        OnlyTerraform: It holds what only Terraform can run, or what only Terraform may know.
-        UnreadProgram: Something in it is wrong.
+        OnlyTerraform: The program has something that only Terraform can run or may know.
+        UnreadProgram: The program has a mistake.
     """
     reader = _Reader(schemas)
     for path in files:
@@ -171,15 +173,15 @@ class _Reader:
     unread: set[str] = field(default_factory=set)
 
     def attempt(self, name: str, read: Callable[..., None], *arguments: Any) -> None:
-        """Read a part of the program; its errors are kept.
+        """Read a part of the program, collecting its errors.
 
         Args:
-            name: How other parts refer to it, or empty.
+            name: The name by which other parts refer to this part; may be empty.
         """
         try:
             read(*arguments)
         except UserError as problem:
-            # What is wrong with the settings may say more than the rest.
+            # A mistake in the settings may explain more than the other mistakes.
             self.problems.insert(0 if name == _SETTINGS else len(self.problems), problem)
             self.unread.add(name)
 
@@ -187,10 +189,10 @@ class _Reader:
         """Return the program.
 
         Raises:
-            OnlyTerraform: Something in it is for Terraform.
-            UnreadProgram: Something in it is wrong.
+            OnlyTerraform: A part of the program is for Terraform.
+            UnreadProgram: The program has a mistake.
         """
-        # Last, as any of the files may hold required_providers.
+        # Done last, because any of the files may hold required_providers.
         for block in self.blocks.values():
             self.attempt("", self._check_provider, block)
         program = self._program(root, stack)
@@ -223,7 +225,7 @@ class _Reader:
         )
 
     def _check_provider(self, block: Block) -> None:
-        """Refuse a resource whose provider is neither the usual one nor one that is required."""
+        """Refuse a resource whose provider is neither the usual provider nor a required one."""
         name = block.provider.partition(".")[0]
         if name not in (block.type_name.partition("_")[0], *self.required_providers):
             raise UserError(
@@ -308,7 +310,7 @@ class _Reader:
             if argument not in (COMMENT, "alias", "version", "for_each")
         }
         origin = origin_of(body, file)
-        # Noted before it is refused: a command that needs the state alone goes on with it.
+        # Stored before the refusal, so that a command that needs only the state can continue.
         self.providers[key] = ProviderBlock(key, arguments, origin, body.get("for_each"))
         if "for_each" in body:
             raise only_terraform("for_each of a provider", origin, name)
@@ -496,7 +498,8 @@ def _read_variable(name: str, value: Json, file: str) -> Variable:
         sensitive=flag(body.get("sensitive", False), f"{where}.sensitive"),
         ephemeral=flag(body.get("ephemeral", False), f"{where}.ephemeral"),
         nullable=flag(body.get("nullable", True), f"{where}.nullable"),
-        # Terraform takes a text as it is where there is no type; of `any`, it reads an expression.
+        # Without a type, Terraform takes a text literally; with type `any`, it parses an
+        # expression.
         textual="type" not in body or constraint.type in PRIMITIVES,
         description=_description(body, where),
         validations=tuple(

@@ -1,7 +1,7 @@
-"""`terraform_remote_state`: the outputs of another stack, read from where its state is kept.
+"""`terraform_remote_state`: the outputs of another stack, read from that stack's state.
 
-cdktf writes such a data source for each stack that a stack refers to. Nothing of it is kept in
-state: every run reads it again, once, and only if something refers to it.
+cdktf writes such a data source for each stack that a stack refers to. The state keeps nothing of
+the data source. Every run reads it again, once, and only if something refers to it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def read_block(name: str, body: Mapping[str, Any], file: str) -> Block:
     """Return the block that `body` declares.
 
     Raises:
-        UserError: It holds an argument that does not exist, or lacks `backend`.
+        UserError: The block has an argument that does not exist, or lacks `backend`.
     """
     origin = origin_of(dict(body), file)
     address = f"{PREFIX}{name}"
@@ -67,36 +67,36 @@ def read_block(name: str, body: Mapping[str, Any], file: str) -> Block:
 
 
 def stack_of(block: Block) -> str:
-    """Return the name of the stack that a block refers to, as far as its name tells."""
+    """Return the stack that a block refers to, as far as the block's name tells."""
     return block.name.removeprefix(_OF_CDKTF)
 
 
 def read(block: Block, arguments: Mapping[str, Any], root: Path, cache: Any) -> Any:
-    """Return the value of the data source: `outputs` beside its arguments.
+    """Return the value of the data source: its `outputs` and its arguments.
 
     Args:
-        arguments: The evaluated arguments; while one is unknown, so is all of it.
-        root: The directory that paths of a local backend start at.
+        arguments: The evaluated arguments. If one is unknown, so is the whole value.
+        root: The base directory of a local backend's paths.
         cache: The states that were read, by the arguments.
 
     Raises:
-        EvaluationError: The state cannot be read, or there is none.
+        EvaluationError: The state cannot be read, or does not exist.
     """
     bare = {name: to_wire(value.unmark_deep()[0]) for name, value in arguments.items()}
     if any(map(holds_unknown, bare.values())):
         return unknown()
     kind, workspace = str(bare["backend"]), str(bare.get("workspace") or "default")
-    # Through JSON: fractions become floats, as the block of a backend holds them.
+    # Converted through JSON, so that fractions become floats, as in the block of a backend.
     config = json.dumps(bare.get("config") or {}, sort_keys=True, default=float)
     key = (kind, workspace, config)
     if key not in cache:
         try:
             cache[key] = _outputs(block, kind, json.loads(config), workspace, root)
         except EvaluationError as error:
-            # Kept as well: the state is not asked for again by each reference.
+            # Keep the error too, so that not every reference reads the state again.
             cache[key] = error
     if isinstance(cache[key], EvaluationError):
-        # A new error each time, as each notes the template that it failed in.
+        # Raise a new error each time, because each error stores the template in which it occurred.
         raise EvaluationError(str(cache[key]))
     given = {name: arguments.get(name, NULL).unmark() for name in _ARGUMENTS}
     defaults = given["defaults"]
@@ -107,7 +107,7 @@ def read(block: Block, arguments: Mapping[str, Any], root: Path, cache: Any) -> 
 
 
 def no_output(block: Block, name: str) -> EvaluationError:
-    """Say that the state of another stack lacks an output."""
+    """Return the error that the state of another stack lacks an output."""
     stack = stack_of(block)
     return EvaluationError(
         f'the state of the stack "{stack}" has no output "{name}": apply {stack} first, as it is'
@@ -125,7 +125,7 @@ def _outputs(
         raise EvaluationError(
             f'the state of the stack "{stack}" cannot be read: {error}'
         ) from error
-    # A state whose resources are all destroyed is empty too, but has a serial.
+    # A state whose resources are all destroyed is empty too, but has a serial above 0.
     if state.empty and state.serial == 0:
         raise EvaluationError(
             f'the stack "{stack}" is not applied yet: there is no state in {name}; apply it first'

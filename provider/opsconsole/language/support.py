@@ -1,7 +1,7 @@
-"""Whether a program can be run here at all, decided from its text alone, before anything is done.
+"""Decides from a program's text alone, before any other step, whether it can be run here.
 
-What reading refuses is refused there. Here are the expressions: every one is parsed, and every
-function that it calls is looked up, whether its value is needed or not.
+`reading` refuses unsupported blocks. This module checks the expressions: it parses every expression
+and looks up every function called, whether or not the value is needed.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from opsconsole.language.parser import parse_template
 from opsconsole.language.syntax import Node, Reference
 
 SETTINGS: Final = {"path": ("module", "root", "cwd"), "terraform": ("workspace",)}
-"""What can be asked of the running engine, by the root of its names."""
+"""The properties of the running engine that expressions may use, by the root of their names."""
 
 ROOTS: Final = frozenset(("var", "local", "each", "count", "self", "data", *SETTINGS))
-"""Names that a reference to no resource begins with."""
+"""The first parts of names that do not refer to resources."""
 
 
 def is_foreign(reference: Reference) -> bool:
-    """Return whether a reference may mean something to Terraform or OpenTofu, and does not here.
+    """Return whether a reference has no meaning here, but may have one in Terraform or OpenTofu.
 
-    Such are `module.m`, `ephemeral.x_y.z`, `tofu.workspace` and `terraform.applying`.
+    Examples are `module.m`, `ephemeral.x_y.z`, `tofu.workspace` and `terraform.applying`.
     """
     root, *rest = map(str, reference.steps)
     if not rest:
         return False
     if root in SETTINGS:
         return rest[0] not in SETTINGS[root]
-    # The type of a resource always has an underscore.
+    # A resource type always contains an underscore.
     return root not in ROOTS and "_" not in root
 
 
@@ -50,11 +50,11 @@ def foreign_name(reference: Reference, where: str) -> OnlyTerraform:
 
 
 def check_support(program: Program) -> None:
-    """Refuse a program that only Terraform can run; its evaluation reports mistakes.
+    """Refuse a program that only Terraform can run. Mistakes are reported at its evaluation.
 
     Raises:
-        OnlyTerraform: An expression uses what this engine does not have, or an import block asks
-            for configuration to be generated.
+        OnlyTerraform: An expression uses a feature that this engine lacks, or an import block asks
+            for generated configuration.
     """
     for title, name, value in _values(program):
         try:
@@ -63,7 +63,8 @@ def check_support(program: Program) -> None:
         except UnsupportedExpression as error:
             raise explanation(title, name, value, error) from error
         except EvaluationError:
-            # A mistake, which evaluation reports; here only what needs Terraform is reported.
+            # Evaluation reports this mistake; only constructs that need Terraform are reported
+            # here.
             continue
         except RecursionError as error:
             raise nested_too_deeply(title, name) from error
@@ -94,7 +95,7 @@ def _values(program: Program) -> Iterator[tuple[str, str, Json]]:
 
 
 def _check(node: Node) -> None:
-    """Refuse functions and references that are not known here, anywhere below a node."""
+    """Refuse unknown functions and references anywhere in a node's tree."""
     for reference in node.references():
         if is_foreign(reference):
             raise UnsupportedExpression(f"the name {reference.source_text()}")

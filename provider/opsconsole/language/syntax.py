@@ -1,7 +1,7 @@
 """The tree of a parsed expression. Each node evaluates itself in a scope.
 
-Built by `parser`; the scope resolves names. Marks travel with every result; an unknown
-operand makes the result unknown.
+`parser` builds the tree, and the scope resolves names. Every result keeps the marks of its
+operands. An unknown operand makes the result unknown.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Protocol
 from opsconsole.language.values import Value, check_size
 
 Step = str | int
-"""An attribute's name, or an index that is written out: a whole number or a Quoted."""
+"""An attribute's name, or a literal index: a whole number or a Quoted."""
 
 
 class Quoted(str):
-    """An index that is a text: `["a"]`. It leads to the same as the attribute `a`."""
+    """A string index, `["a"]`. It leads to the same value as the attribute `a`."""
 
     __slots__ = ()
 
 
 class Work:
-    """The bound on the values made while one value is evaluated, discarded ones included."""
+    """The bound on the values made while one value is evaluated, including discarded values."""
 
     __slots__ = ("parts",)
 
@@ -30,14 +30,14 @@ class Work:
         self.parts = 0
 
     def start(self) -> None:
-        """Count from nothing."""
+        """Reset the count."""
         self.parts = 0
 
     def count(self, parts: int) -> None:
-        """Count values that were made.
+        """Add values to the count.
 
         Raises:
-            BeyondBounds: It is too much.
+            BeyondBounds: The count exceeds the bound.
         """
         self.parts = check_size(self.parts + parts)
 
@@ -47,23 +47,23 @@ class Scope(Protocol):
 
     @property
     def work(self) -> Work:
-        """The size of the values made in it."""
+        """The count of values made in this scope, with its bound."""
 
     def within(self, names: dict[str, Value]) -> Scope:
-        """Return this scope with further names bound."""
+        """Return this scope with additional names."""
 
     def resolve(self, reference: Reference) -> Value:
-        """Return the value that a reference stands for."""
+        """Return the value of a reference."""
 
     def resolve_index(self, reference: Reference, key: Value) -> Value:
-        """Return the element `key` of a reference's value, without making the others."""
+        """Return the element `key` of a reference's value, without evaluating the others."""
 
     def call(self, name: str, arguments: Sequence[Value]) -> Value:
         """Return the result of a function."""
 
 
 class Node:
-    """One node of the tree; `operands` are nodes right below."""
+    """One node of the tree; `operands` are its child nodes."""
 
     __slots__ = ("operands",)
 
@@ -74,23 +74,23 @@ class Node:
         """Return the value in `scope`.
 
         Raises:
-            EvaluationError: The expression is wrong for what it was given.
-            UnsupportedExpression: It uses what only Terraform has.
+            EvaluationError: The expression fails for these values.
+            UnsupportedExpression: The expression uses something that only Terraform has.
         """
         raise NotImplementedError
 
     def children(self) -> Sequence[Node]:
-        """Return the nodes right below."""
+        """Return the child nodes."""
         return self.operands
 
     def references(self, bound: frozenset[str] = frozenset()) -> Iterator[Reference]:
-        """Yield every reference in the tree but those to names in `bound`."""
+        """Yield every reference in the tree, except references to names in `bound`."""
         for child in self.children():
             yield from child.references(bound)
 
 
 class Literal(Node):
-    """A value that is written out."""
+    """A literal value."""
 
     __slots__ = ("value",)
 
@@ -103,7 +103,7 @@ class Literal(Node):
 
 
 class Reference(Node):
-    """A name and the steps that follow it, as far as they are written out."""
+    """A name and the literal steps that follow it."""
 
     __slots__ = ("steps",)
 
@@ -128,7 +128,7 @@ class Reference(Node):
             yield self
 
     def source_text(self) -> str:
-        """Return the reference as a user writes it."""
+        """Return the reference as the user writes it."""
         text = str(self.steps[0])
         for step in self.steps[1:]:
             if isinstance(step, int):

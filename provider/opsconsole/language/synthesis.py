@@ -1,5 +1,6 @@
-"""Finds the stacks of an app: runs the `app` command of a cdktf.json, as the cdktf CLI does, with a
-Node that serves jsii, and reads what synthesis wrote.
+"""Finds the stacks of an app: runs synthesis as the cdktf CLI does, and reads its output.
+
+Synthesis is the `app` command of a cdktf.json. It runs with a Node that jsii can use.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from opsconsole.phrases import did_you_mean
 from opsconsole.terraform_binary import standin_in_place_of_terraform
 
 _OLDEST_NODE = 18
-# jsii splits these at commas, and looks for the major version that it runs on.
+# jsii splits these at commas, and looks for the major version of the Node that it runs on.
 _SILENCED = (
     "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION",
     "JSII_SILENCE_WARNING_DEPRECATED_NODE_VERSION",
@@ -42,25 +43,24 @@ def load_program(
     """Return one stack of an app.
 
     Args:
-        directory: Where the command was called.
+        directory: The directory in which the command was called.
         schemas: The types that a program may declare.
-        stack: Name of the stack; not needed where there is only one.
-        run_app: Whether to synthesise again where there is a cdktf.json; else the output of
-            an earlier synthesis is read.
+        stack: The name of the stack. Optional if there is only one.
+        run_app: Whether to synthesise again if there is a cdktf.json. Otherwise the output of an
+            earlier synthesis is read.
 
     Raises:
-        UserError: There is no program, or there are several stacks and none is named; or as
-            `read_program` and `synthesise`.
+        UserError: There is no program, or there are several stacks and `stack` is not given. Also
+            raises the errors of `read_program` and `synthesise`.
     """
     return load_stack(find_output(directory, run_app=run_app), schemas, stack)
 
 
 def find_output(directory: Path, *, run_app: bool = True) -> Path:
-    """Return the directory that synthesis writes the stacks of an app to; arguments as of
-    `load_program`.
+    """Return the directory to which synthesis writes an app's stacks; arguments as `load_program`.
 
     Raises:
-        UserError: There is no program; or as `synthesise`.
+        UserError: There is no program. Also raises the errors of `synthesise`.
     """
     config = directory / "cdktf.json"
     output = directory / "cdktf.out"
@@ -84,7 +84,8 @@ def load_stack(output: Path, schemas: Schemas, stack: str | None = None) -> Prog
     """Return one of the stacks that synthesis wrote to `output`.
 
     Raises:
-        UserError: There is no such stack, several and none is named, or one reports an error.
+        UserError: The stack does not exist or reports an error, or there are several stacks and
+            `stack` is not given.
     """
     stacks = _stacks(output)
     if stack is None:
@@ -115,7 +116,7 @@ def stacks_of(output: Path) -> list[str]:
     """Return the names of the stacks that synthesis wrote to `output`.
 
     Raises:
-        UserError: There is no manifest, or it is not one.
+        UserError: There is no manifest, or the manifest is not valid.
     """
     return sorted(_stacks(output))
 
@@ -130,7 +131,7 @@ def _stacks(output: Path) -> dict[str, dict[str, Any]]:
 
 
 def _annotations(manifest: dict[str, Any], *levels: str) -> tuple[tuple[str, str], ...]:
-    """Return construct path and text of the annotations of a stack's constructs on these levels."""
+    """Return construct path and text of a stack's annotations on these levels."""
     found = manifest.get("annotations")
     return tuple(
         (str(item.get("constructPath")), str(item.get("message")))
@@ -144,10 +145,10 @@ class App:
     """The settings in a cdktf.json.
 
     Attributes:
-        directory: The directory of the file; the app runs there.
-        command: The shell command that synthesises.
-        output: The directory that synthesis writes to.
-        context: Values that constructs can read, feature flags among them.
+        directory: The directory of the file, in which the app runs.
+        command: The shell command that synthesises the app.
+        output: The directory to which synthesis writes.
+        context: Values that constructs can read, including feature flags.
     """
 
     directory: Path
@@ -160,7 +161,7 @@ def read_app(path: Path) -> App:
     """Return the settings in the cdktf.json at `path`.
 
     Raises:
-        UserError: It cannot be read, or says nothing of an app.
+        UserError: The file cannot be read, or does not describe an app.
     """
     from opsconsole.language.app_file import app_file  # pydantic takes time to load
 
@@ -176,16 +177,16 @@ def read_app(path: Path) -> App:
 
 
 def synthesise(app: App) -> None:
-    """Run the app; its output directory holds the program afterwards.
+    """Run the app, which writes the program to its output directory.
 
     Raises:
-        UserError: The command failed, or a construct reported an error; its output
-            is shown. Or its output directory cannot be written.
+        UserError: The command failed or a construct reported an error, and the message shows the
+            output. Or the output directory cannot be written.
     """
     manifest = app.output / "manifest.json"
     try:
         app.output.mkdir(parents=True, exist_ok=True)
-        # An earlier manifest would pass for that of an app that writes none.
+        # If the app writes no manifest, an earlier manifest would be taken for the app's own.
         manifest.unlink(missing_ok=True)
     except OSError as error:
         raise UserError(
@@ -222,7 +223,7 @@ def synthesise(app: App) -> None:
 
 
 def _remedy(output: str) -> str:
-    """Say what helps an app that failed: the extra that it lacks, where that is all."""
+    """Return the remedy for a failed app: a missing extra, if that is the only cause."""
     lacking = _LACKING.search(output)
     problem = lacking and missing_package(ModuleNotFoundError(name=lacking[1]))
     if problem:
@@ -239,7 +240,7 @@ def _ending(output: str) -> str:
 
 def _without_packages(lines: list[str]) -> list[str]:
     """Replace the frames of installed packages in Python's tracebacks by an ellipsis."""
-    # The mistake is in the app: what matters are its own lines, and the error below them.
+    # The mistake is in the app, so only its own lines and the final error matter.
     kept: list[str] = []
     within = False
     for line in lines:
@@ -247,8 +248,8 @@ def _without_packages(lines: list[str]) -> list[str]:
             within = "site-packages" in Path(frame[1]).parts
             if within and kept[-1:] != [_ELLIPSIS]:
                 kept.append(_ELLIPSIS)
-        # Below a frame come the line that it ran and, from Python 3.13 on, marks under that: both
-        # are indented further, and belong to the frame.
+        # Below a frame is the line of code and, from Python 3.13 on, a line of marks. Both are
+        # indented further and belong to the frame.
         elif not line.startswith("    "):
             within = False
         if not within:
@@ -262,21 +263,20 @@ def app_environment(app: App) -> dict[str, str]:
     Raises:
         UserError: There is no Node.
     """
-    # Variables of Terraform are left out, as the CLI leaves them out: a program does not depend on
-    # them.
+    # Terraform's variables are left out, as in the CLI, because a program does not depend on them.
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("TF_VAR_")
     }
     context = json.loads(environment.get("CDKTF_CONTEXT_JSON") or "{}")
     environment["CDKTF_CONTEXT_JSON"] = json.dumps({**app.context, **context})
     environment["CDKTF_OUTDIR"] = str(app.output.absolute())
-    # The manifest then holds all errors of constructs, which `load_stack` reports; else the app
-    # fails with them.
+    # With this variable, the manifest holds all errors of constructs, and `load_stack` reports
+    # them. Without it, the app fails with the errors.
     environment["CDKTF_CONTINUE_SYNTH_ON_ERROR_ANNOTATIONS"] = "true"
-    # This engine reads JSON alone.
+    # This engine reads only JSON.
     environment["SYNTH_HCL_OUTPUT"] = "false"
     environment.setdefault("NODE_OPTIONS", "--max-old-space-size=4096")
-    # Where an app declares a move, cdktf asks this program for its version.
+    # If an app declares a move, cdktf asks this program for its version.
     binary = environment.get("TERRAFORM_BINARY_NAME") or standin_in_place_of_terraform()
     if binary:
         environment["TERRAFORM_BINARY_NAME"] = binary
@@ -284,7 +284,7 @@ def app_environment(app: App) -> dict[str, str]:
 
 
 def jsii_environment() -> dict[str, str]:
-    """Return the variables by which jsii finds a Node and does not warn that the Node is old.
+    """Return the variables that make jsii find a Node and not warn that the Node is old.
 
     Raises:
         UserError: There is no Node.
@@ -297,10 +297,10 @@ def jsii_environment() -> dict[str, str]:
 
 
 def find_node() -> tuple[str, int]:
-    """Return path and major version of a Node: JSII_NODE, the system's, or PyPI's.
+    """Return the path and major version of a Node: JSII_NODE, the system's, or PyPI's.
 
     Raises:
-        UserError: There is none that is new enough.
+        UserError: There is no Node that is new enough.
     """
     candidates = [os.environ.get("JSII_NODE"), shutil.which("node"), packaged_node()]
     for candidate in candidates:
@@ -331,7 +331,7 @@ def _major_version(node: str) -> int:
             [node, "--version"], capture_output=True, text=True, timeout=30, check=True
         )
     except (OSError, subprocess.SubprocessError):
-        # One that does not run is passed over: another candidate may.
+        # Skip a Node that does not run, because another candidate may.
         return 0
     match = re.match(r"v(\d+)\.", result.stdout)
     return int(match[1]) if match else 0

@@ -1,11 +1,11 @@
 """The values of the language: a type, plain data, and marks.
 
-The data of a value is what JSON has: None (null), UNKNOWN, str, bool, a Number, a list (of a list,
-a set or a tuple) or a dict (of a map or an object). Its type stands beside it, once, so that a null
-and an unknown value have a type like any other, at every depth.
+The data of a value is a JSON value: None (null), UNKNOWN, str, bool, a Number, a list (for a list,
+set or tuple) or a dict (for a map or object). The type is stored once, beside the data. So null and
+unknown values have a type like any other value, at every depth.
 
-A mark (sensitive, ephemeral) sits on the smallest value that carries it: in the data of a
-collection it is a `Marked`. The results of a marked value are marked too.
+A mark (sensitive, ephemeral) is on the smallest value that carries it. In the data of a collection,
+a marked part is a `Marked`. Results computed from a marked value are marked too.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from opsconsole.language.numbers import from_float
 from opsconsole.values import UNKNOWN, holds_unknown
 
 SENSITIVE: Final = "sensitive"
-"""Never shown in plans and outputs."""
+"""Never shown in plans or outputs."""
 EPHEMERAL: Final = "ephemeral"
-"""Known during one run only: it may reach provider settings, never state."""
+"""Known only during one run; may be used in provider settings, but never stored in state."""
 
 Marks = frozenset[str]
 NO_MARKS: Final[Marks] = frozenset()
@@ -50,7 +50,7 @@ class Type:
 
     @property
     def element(self) -> Type:
-        """The type of the elements of a list, a set or a map; of anything else, DYNAMIC."""
+        """The type of the elements of a list, set or map; DYNAMIC for any other type."""
         return self.inner[0] if self.kind in COLLECTIONS else DYNAMIC
 
     @property
@@ -79,7 +79,7 @@ class Type:
         return f"Type({self})"
 
     def __str__(self) -> str:
-        """Return it in the words of Terraform's messages: `list of string`."""
+        """Return the type as Terraform's messages write it, such as `list of string`."""
         if self.kind in COLLECTIONS:
             return f"{self.kind} of {self.element}"
         return "any value" if self is DYNAMIC else self.kind
@@ -89,12 +89,12 @@ STRING: Final = Type("string")
 NUMBER: Final = Type("number")
 BOOL: Final = Type("bool")
 DYNAMIC: Final = Type("dynamic")
-"""The type of a null or unknown value whose type is not known; as a constraint, `any`."""
+"""The unknown type of a null or unknown value; in a constraint, `any`."""
 
 _SIMPLE: Final = {type.kind: type for type in (STRING, NUMBER, BOOL, DYNAMIC)}
 PRIMITIVES: Final = frozenset((STRING, NUMBER, BOOL))
 COLLECTIONS: Final = frozenset(("list", "set", "map"))
-"""The kinds of what has elements of one type."""
+"""The kinds of types whose elements all have the same type."""
 
 
 def list_of(element: Type) -> Type:
@@ -124,7 +124,7 @@ def object_type(attributes: Mapping[str, Type]) -> Type:
 
 
 def type_to_json(type: Type) -> Any:
-    """Return the form that Terraform writes into states and plans: `["list", "string"]`."""
+    """Return the form that Terraform writes into states and plans, such as `["list", "string"]`."""
     if not type.inner and type.kind in _SIMPLE:
         return type.kind
     inner = [type_to_json(item) for item in type.inner]
@@ -136,10 +136,10 @@ def type_to_json(type: Type) -> Any:
 
 
 def type_from_json(written: Any) -> Type:
-    """Return a type from the form that states have.
+    """Return the type for the form that states use.
 
     Raises:
-        LookupError, TypeError, AttributeError, ValueError: It is not one.
+        LookupError, TypeError, AttributeError, ValueError: `written` is not such a form.
     """
     if isinstance(written, str):
         return _SIMPLE[written]
@@ -154,7 +154,7 @@ def type_from_json(written: Any) -> Type:
 
 
 class Marked:
-    """Data inside of a collection that is marked."""
+    """Marked data inside a collection."""
 
     __slots__ = ("data", "marks")
 
@@ -184,24 +184,24 @@ class Value:
 
     @property
     def size(self) -> int:
-        """How many parts it has at all depths; one that occurs several times counts each time."""
+        """How many parts the value has at all depths; a repeated part counts each time."""
         if self._size is None:
             self._size = _size_of(self.data)
         return self._size
 
     @property
     def kind(self) -> str:
-        """The kind of its type."""
+        """The kind of the value's type."""
         return self.type.kind
 
     @property
     def is_null(self) -> bool:
-        """Whether it is null."""
+        """Whether the value is null."""
         return self.data is None
 
     @property
     def is_known(self) -> bool:
-        """Whether it is known as a whole. Its parts may be unknown, but not elements of a set."""
+        """Whether the value as a whole is known. Its parts, except set elements, may be unknown."""
         return self.data is not UNKNOWN and not (self.kind == "set" and holds_unknown(self.data))
 
     def mark(self, marks: Marks) -> Value:
@@ -209,11 +209,11 @@ class Value:
         return Value(self.type, self.data, self.marks | marks, self._size) if marks else self
 
     def unmark(self) -> Value:
-        """Return this value without its own marks; parts of it may be marked."""
+        """Return this value without its own marks. Its parts may still be marked."""
         return Value(self.type, self.data, size=self._size) if self.marks else self
 
     def unmark_deep(self) -> tuple[Any, Marks]:
-        """Return its data without marks at any depth, and all that were found."""
+        """Return the data without marks at any depth, and all marks found."""
         found = set(self.marks)
         data = strip_marks(self.data, found)
         return data, frozenset(found)
@@ -228,19 +228,19 @@ def unknown(type: Type = DYNAMIC, marks: Marks = NO_MARKS) -> Value:
 
 
 def unpack(type: Type, data: Any, marks: Marks = NO_MARKS) -> Value:
-    """Return data of a collection as a value."""
+    """Return data from a collection as a value."""
     if isinstance(data, Marked):
         return Value(type, data.data, data.marks | marks)
     return Value(type, data, marks)
 
 
 def pack(value: Value) -> Any:
-    """Return a value as data of a collection."""
+    """Return a value as data for a collection."""
     return Marked(value.data, value.marks) if value.marks else value.data
 
 
 CHARACTERS_PER_PART: Final = 16
-"""Characters of a text that count as one part."""
+"""How many characters of a text count as one part."""
 
 
 def _size_of(data: Any) -> int:
@@ -256,20 +256,20 @@ def _size_of(data: Any) -> int:
 
 
 def check_length(characters: int) -> None:
-    """Refuse a text before it is made.
+    """Refuse a text that would be too long, before it is made.
 
     Raises:
-        BeyondBounds: It would be too long.
+        BeyondBounds: The text would be too long.
     """
     if characters > MAX_TEXT:
         raise BeyondBounds(f"a text of more than {MAX_TEXT:,} characters")
 
 
 def check_size(parts: int) -> int:
-    """Return the size of a value, unless it is too large.
+    """Return the size of a value, unless the value is too large.
 
     Raises:
-        BeyondBounds: It is: code that writes or compares the value visits all of its parts.
+        BeyondBounds: The value is too large. Code that writes or compares a value visits all parts.
     """
     if parts > MAX_PARTS:
         raise BeyondBounds(f"its values hold more than {MAX_PARTS:,} elements in all")
@@ -285,14 +285,14 @@ def _total(items: Collection[Value]) -> int:
 
 
 def list_value(items: Iterable[Value], element: Type) -> Value:
-    """Return a list of values that are of the type `element`; raises as `check_size`."""
+    """Return a list of values of the type `element`; raises as `check_size`."""
     values = list(items)
     size = _total(values)
     return Value(list_of(element), [pack(item) for item in values], size=size)
 
 
 def map_value(items: Mapping[str, Value], element: Type) -> Value:
-    """Return a map of values that are of the type `element`; raises as `check_size`."""
+    """Return a map of values of the type `element`; raises as `check_size`."""
     size = _total(items.values())
     return Value(map_of(element), {name: pack(item) for name, item in items.items()}, size=size)
 
@@ -313,14 +313,14 @@ def object_of(items: Mapping[str, Value]) -> Value:
 
 
 def elements(value: Value) -> Iterator[tuple[Value, Value]]:
-    """Yield key and element of a known collection, in the order of iteration.
+    """Yield the keys and elements of a known collection, in the order of iteration.
 
-    The key of an element of a set is the element.
+    For a set, each element is also its own key.
     """
     data, type = value.data, value.type
     if isinstance(data, dict):
         types = type.attributes if type.kind == "object" else dict.fromkeys(data, type.element)
-        # go-cty goes through maps and objects by key.
+        # go-cty iterates over maps and objects by key.
         for name in sorted(data):
             yield Value(STRING, name), unpack(types[name], data[name])
     else:
@@ -340,17 +340,17 @@ def items_of(value: Value) -> list[Value]:
 
 
 def is_sequence(value: Value, *, sets: bool = True) -> bool:
-    """Return whether a value is a list or a tuple, or a set where `sets`."""
+    """Return whether a value is a list or a tuple, or also a set if `sets` is true."""
     return value.kind in ("list", "tuple") or (sets and value.kind == "set")
 
 
 def of_python(data: Any) -> Value:
-    """Return plain data as a value: lists are tuples, dicts are objects, None has no type."""
+    """Convert plain data to a value: lists become tuples, dicts objects, and None has no type."""
     if isinstance(data, Value):
         return data
     if isinstance(data, str):
         return Value(STRING, data)
-    # Before numbers: to Python, a bool is an int.
+    # Checked before numbers, because in Python a bool is an int.
     if isinstance(data, bool):
         return Value(BOOL, data)
     if isinstance(data, int | Fraction):
@@ -365,11 +365,11 @@ def of_python(data: Any) -> Value:
 
 
 def strip_marks(data: Any, found: set[str]) -> Any:
-    """Return data without marks, which are added to `found`."""
+    """Return data without marks, adding the marks to `found`."""
     if isinstance(data, Marked):
         found |= data.marks
         return strip_marks(data.data, found)
-    # Returned as it is, not copied, where nothing is to be taken out.
+    # If there are no marks, return the data itself, not a copy.
     if not holds_marks(data):
         return data
     if isinstance(data, dict):
@@ -387,7 +387,7 @@ def holds_marks(data: Any) -> bool:
 
 
 def marked_paths(data: Any, wanted: str, at: Path = ()) -> Iterator[Path]:
-    """Yield the paths in `data` with the mark `wanted`; places below such a path are not named."""
+    """Yield the paths in `data` with the mark `wanted`, without paths below such a path."""
     if isinstance(data, Marked):
         if wanted in data.marks:
             yield at
@@ -403,15 +403,15 @@ def marked_paths(data: Any, wanted: str, at: Path = ()) -> Iterator[Path]:
 
 def clusters(text: str) -> list[str]:
     """Return the grapheme clusters of `text`: characters as users see them."""
-    # Of ASCII, only a carriage return and a line feed make one cluster together.
+    # In ASCII, only a carriage return followed by a line feed forms a cluster of two characters.
     if text.isascii() and "\r" not in text:
         return list(text)
-    # Imported late: it takes long to import, and most texts are plain.
+    # Imported late, because the import is slow and most texts are plain.
     import regex
 
     return [str(cluster) for cluster in regex.findall(r"\X", text)]
 
 
 def to_nfc(text: str) -> str:
-    """Return `text` in form C, which all strings of the language have."""
+    """Return `text` in normal form C, which all strings of the language have."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)

@@ -1,5 +1,4 @@
-"""Values of input variables: from everywhere that Terraform takes them from, in its order, and
-whether they pass the `validation` blocks."""
+"""Values of input variables, from all of Terraform's sources in its order, and their validation."""
 
 from __future__ import annotations
 
@@ -38,9 +37,9 @@ class VariableValue:
     """A value that was given for a variable.
 
     Attributes:
-        value: A text to be read by the variable's type, or a value.
-        source: Its origin, for messages.
-        textual: Whether `value` is such a text.
+        value: A text to be parsed by the variable's type, or a value.
+        source: The origin of the value, for messages.
+        textual: Whether `value` is a text to be parsed.
     """
 
     value: Any
@@ -57,19 +56,18 @@ def resolve_variables(
 ) -> dict[str, Any]:
     """Return the value of every variable; sensitive and ephemeral ones are marked.
 
-    Later sources win: environment, terraform.tfvars, terraform.tfvars.json, `*.auto.tfvars` and
-    `*.auto.tfvars.json` by name, then `arguments` in their order.
+    Later sources take precedence over earlier ones: environment, terraform.tfvars,
+    terraform.tfvars.json, `*.auto.tfvars` and `*.auto.tfvars.json` by name, then `arguments` in
+    their order.
 
     Args:
-        directory: Where the tfvars files are looked for.
-        environment: The process environment; `TF_VAR_name` is taken.
-        arguments: Pairs `("var", "name=value")` and `("var-file", "path")`, as on the command
-            line.
+        directory: The directory of the tfvars files.
+        environment: The process environment, of which `TF_VAR_name` is used.
+        arguments: Pairs `("var", "name=value")` and `("var-file", "path")`, as on the command line.
 
     Raises:
-        UserError: A variable without default has no value, a value does not fit its type or
-            breaks a validation rule, or a value on the command line is for a variable that there
-            is not.
+        UserError: A variable without default has no value, a value does not fit its type or breaks
+            a validation rule, or the command line sets a variable that does not exist.
     """
     given = {
         name: VariableValue(environment[PREFIX + name], PREFIX + name, textual=True)
@@ -104,7 +102,7 @@ def resolve_variables(
 
 
 def example_values(program: Program) -> dict[str, Any]:
-    """Return the values that variables have where none is given; UNKNOWN where one must be."""
+    """Return the variables' default values; UNKNOWN for a variable that must be set."""
     values = {}
     for variable in program.variables.values():
         values[variable.name] = unknown(variable.constraint.type)
@@ -115,7 +113,7 @@ def example_values(program: Program) -> dict[str, Any]:
 
 
 def lasting_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that a saved plan may keep, as JSON: known ones that are not ephemeral."""
+    """Return the values that a saved plan may keep, as JSON: known, non-ephemeral values."""
     plain = {name: value.unmark_deep() for name, value in values.items()}
     return {
         name: to_wire(value)
@@ -130,10 +128,10 @@ def _from_file(path: Path) -> dict[str, VariableValue]:
 
 
 def read_values(path: Path) -> dict[str, Any]:
-    """Return the values of a file of variables, `.tfvars` or JSON, by name.
+    """Return the values in a file of variables, `.tfvars` or JSON, by name.
 
     Raises:
-        UserError: It cannot be read, or a value is not written out.
+        UserError: The file cannot be read, or a value is not a literal.
     """
     if path.suffix != ".json":
         return _read_tfvars(path)
@@ -144,10 +142,10 @@ def read_values(path: Path) -> dict[str, Any]:
 
 
 def read_backend_options(options: Iterable[str]) -> dict[str, Any]:
-    """Return the settings of `-backend-config`: each is NAME=VALUE, or a file of values.
+    """Return the settings of `-backend-config`; each option is NAME=VALUE, or a file of values.
 
     Raises:
-        UserError: One is neither, or a file cannot be read.
+        UserError: An option is neither, or a file cannot be read.
     """
     settings: dict[str, Any] = {}
     for option in options:
@@ -162,12 +160,12 @@ def read_backend_options(options: Iterable[str]) -> dict[str, Any]:
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values of a file as plain data."""
+    """Return the values in a file as plain data."""
     return {name: to_wire(of_python(value).unmark_deep()[0]) for name, value in values.items()}
 
 
 def _read_tfvars(path: Path) -> dict[str, Any]:
-    """Read `name = value` in Terraform's native syntax, values written out."""
+    """Read literal values, `name = value`, in Terraform's native syntax."""
     try:
         text = read_named(path, MAX_FILE).decode("utf-8")
     except OSError as error:
@@ -206,7 +204,7 @@ def _value(variable: Variable, given: VariableValue | None) -> Any:
 
 
 def _parse_argument(variable: Variable, given: VariableValue) -> Any:
-    """Read a text as an expression, which a value of a collection type is written as."""
+    """Parse a text as an expression, which is how values of collection types are written."""
     try:
         return parse_expression(given.value).evaluate(LITERALS)
     except (EvaluationError, UnsupportedExpression) as error:
@@ -219,7 +217,7 @@ def _parse_argument(variable: Variable, given: VariableValue) -> Any:
 def _convert_to_variable(variable: Variable, value: Any, source: str) -> Any:
     try:
         fitted = variable.constraint.apply(of_python(value))
-        # As in Terraform: where null is not allowed, it stands for the default.
+        # As in Terraform, null stands for the default if the variable does not allow null.
         if fitted.is_null and not variable.nullable and variable.optional:
             fitted = variable.constraint.apply(of_python(variable.default))
     except EvaluationError as error:
@@ -235,15 +233,15 @@ def _convert_to_variable(variable: Variable, value: Any, source: str) -> Any:
 
 
 _KNOWN_BEFORE: Final = ("var", "path", "terraform")
-"""What is known before anything is read, so that a rule may refer to it."""
+"""The names that are known before anything is read, to which a rule may refer."""
 
 
 def check_variables(program: Program, values: Mapping[str, Any]) -> None:
     """Check the values of all variables.
 
     Raises:
-        UserError: A rule is broken, cannot be evaluated, or refers to a value that the
-            native engine does not know this early.
+        UserError: A rule is broken, cannot be evaluated, or refers to a value that this engine does
+            not know this early.
     """
     if not any(variable.validations for variable in program.variables.values()):
         return

@@ -1,5 +1,4 @@
-"""From the console's answers to wire values: compared with the request, typed, normalised, and
-merged into state, with private bytes beside it.
+"""Turns the console's answers into wire values, and merges them into state and private bytes.
 
 Pure but for `new_sentinel`. A missing field is taken for null only if an earlier answer showed it.
 """
@@ -147,7 +146,7 @@ def explain_mismatch(
 ) -> UnexpectedAnswer | None:
     """Return why `answer` is not the answer to the create of `sent`; None: it is.
 
-    What the answer does not show says nothing.
+    Fields that the answer does not show are ignored.
     """
     exact = [*(item.name for item in definition.references), "org_id"]
     naming = dict.fromkeys([definition.label, "name"])
@@ -174,17 +173,17 @@ def _shows_another(
 
 
 def plain_name(name: str) -> str:
-    """Return a name in the form in which two of one object are equal."""
+    """Return a name in a form in which two spellings of one object's name are equal."""
     # Twice: folding case may leave characters that are not composed.
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     return " ".join(folded.split())
 
 
 class PrivateState(NamedTuple):
-    """The facts remembered of a resource beside its state: the private bytes, of both engines.
+    """The facts about a resource beside its state: the private bytes of both engines.
 
-    A console's null and a value that was never seen are different things, and a declaration that
-    changed is another thing than a console that changed a value: state alone tells neither apart.
+    State alone cannot tell a null of the console from a value that was never seen. Nor can it tell
+    a changed declaration from a value that the console changed.
 
     Attributes:
         observed: Names of the attributes that the console has shown.
@@ -193,12 +192,13 @@ class PrivateState(NamedTuple):
         removal_planned: Set only between plan and apply: the plan was to remove the resource, not
             to replace it.
         kept: Set only between plan and apply: its owner stays while this one is removed.
-        dropped: The console's values of declared attributes that can be set at creation only, and
-            that it did not keep as declared. As long as it shows these, state holds the declared
-            values.
-        overtaken: What state held of attributes that replace before the console changed them by
-            itself. A declaration of such a value has not changed, also where no apply took it.
-        host_id: Of a plugin attachment, the host that its agent runs for, where the console said.
+        dropped: The console's values of attributes that can be set at creation only and that it did
+            not keep as declared. While the console shows these values, state holds the declared
+            ones.
+        overtaken: The values in state of attributes that replace, from before the console changed
+            them by itself. A declaration of such a value counts as unchanged, even if no apply took
+            it.
+        host_id: For a plugin attachment: the host that its agent runs for, if the console said so.
         extra: Further facts of one resource type, by name.
     """
 
@@ -213,7 +213,7 @@ class PrivateState(NamedTuple):
 
     @classmethod
     def decode(cls, private: bytes) -> PrivateState:
-        """Read private bytes; what another provider or version wrote counts as nothing known."""
+        """Read private bytes; those of another provider or version count as empty."""
         try:
             content = json.loads(private) if private else {}
         except ValueError:
@@ -253,7 +253,7 @@ class PrivateState(NamedTuple):
         return json.dumps(content, separators=(",", ":")).encode() if content else b""
 
     def with_observed(self, names: Iterable[str]) -> PrivateState:
-        """Return this with `names` observed too; this very one where it knows them."""
+        """Return this state with `names` observed too; the same object if it has them already."""
         observed = self.observed.union(names)
         return self if observed == self.observed else self._replace(observed=observed)
 
@@ -296,14 +296,14 @@ def merge_answer(
 ) -> tuple[Attributes, PrivateState, tuple[str, ...]]:
     """Return state, private state and the names left unseen after an answer about a resource.
 
-    A field that is absent now but was shown before is null now; one that was never shown keeps
-    what state holds.
+    An absent field that was shown before is null now. A field that was never shown keeps its value
+    in state.
 
     Args:
         values: The values that the answer shows.
     """
-    # An answer without a required field that state holds shows a part of the resource: nothing
-    # follows from absent fields there.
+    # An answer that lacks a required field of the state shows only a part of the resource. Its
+    # absent fields mean nothing.
     whole = all(a.name in values or prior.get(a.name) is None for a in attributes if a.required)
     state = dict(prior)
     observed: list[str] = []
@@ -315,7 +315,7 @@ def merge_answer(
             pass
         elif name in values:
             value = values[name]
-            # What the console set by itself inside a declared object is no difference.
+            # Values that the console set by itself inside a declared object are no difference.
             if name not in state or not (value is state[name] or satisfies(value, state[name])):
                 state[name] = value
         elif not whole:
@@ -324,7 +324,7 @@ def merge_answer(
         elif name in private_state.observed:
             state[name] = None
         elif state.get(name) is not None or private_state.declared is None:
-            # Not so where state holds nothing of a resource that was created here: both agree on
+            # Exception: state holds null for a resource that was created here, so both agree on
             # null.
             unseen.append(name)
             continue
@@ -338,10 +338,10 @@ def ignore_volatile(
     """Return `prior` where only volatile attributes differ from it, else `state`."""
     steady = [attribute.name for attribute in attributes if not attribute.volatile]
     volatile = [attribute.name for attribute in attributes if attribute.volatile]
-    # What state does not hold yet is seen for the first time, not changed.
+    # A value that is not in state yet is seen for the first time, not changed.
     if any(prior.get(name) is None and state.get(name) is not None for name in volatile):
         return state
-    # A console that stamps `updated_at` at each read would else show a difference forever.
+    # Otherwise a console that stamps `updated_at` at each read would always show a difference.
     return state if changed_fields(prior, state, steady) else prior
 
 
@@ -349,7 +349,7 @@ _SENTINEL: Final = "outcome-unknown/"
 
 
 def new_sentinel(call: str = "") -> str:
-    """Return a new id that no answer gave: it stands for a create of unknown outcome.
+    """Return a new id that no answer gave, to stand for a create of unknown outcome.
 
     Args:
         call: The id of the call in a journal: a journal that knows its outcome is believed.

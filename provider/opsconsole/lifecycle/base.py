@@ -1,7 +1,7 @@
 """The common part of all lifecycles: it turns exceptions of a step into diagnostics.
 
-Each step of a subclass handles one request and may raise; what it raises becomes that one
-resource's diagnostics. Bulk operations are overridden whole.
+Each step of a subclass handles one request and may raise. The exception becomes diagnostics of that
+one resource. Bulk operations are overridden whole.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ _log = logging.getLogger(__name__)
 class BaseLifecycle(ABC):
     """The steps of one resource, taken one by one.
 
-    No public method raises for what one resource meets: each outcome carries its diagnostics, and
-    one failing request never fails its neighbours.
+    No public method raises for a problem of one resource. Each outcome carries its diagnostics, and
+    a failed request never fails its neighbours.
     """
 
     definition: ClassVar[ResourceDefinition]
@@ -81,7 +81,7 @@ class BaseLifecycle(ABC):
         return await map_limited(requests, self._judged_plan, self.session.limit)
 
     async def read(self, requests: Sequence[ReadRequest]) -> list[Outcome]:
-        """Read the resources; what cannot be read keeps its state."""
+        """Read the resources; a resource that cannot be read keeps its state."""
         return await map_limited(requests, self._try_read, self.session.limit)
 
     @property
@@ -91,7 +91,7 @@ class BaseLifecycle(ABC):
 
     @abstractmethod
     async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
-        """Create or adopt resources, at most `creates_together`; each is reported once it is known.
+        """Create or adopt at most `creates_together` resources; report each outcome once known.
 
         Raises:
             Exception: What `report` raised.
@@ -115,7 +115,7 @@ class BaseLifecycle(ABC):
             if PrivateState.decode(request.private).removal_planned:
                 return Outcome(None)
             return Outcome(prior, request.private, (replacement_refused(self, request),))
-        # The replacement of a tainted object is Terraform's own, and no plan of it was judged.
+        # Terraform replaces a tainted object by itself, and no plan of this was judged.
         if not self.session.plans_whole:
             name = self.name(prior, request.address)
             refusal = self.session.deletions.judge_deletion(self.definition, prior, name)
@@ -144,7 +144,7 @@ class BaseLifecycle(ABC):
     def take_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> Outcome:
         """Update a resource in state from the answer to a write of another one.
 
-        Fields that it does not show stay as they are.
+        Fields that the answer does not show stay as they are.
         """
         before = PrivateState.decode(request.private)
         values = values_shown(self.answer_fields, answer)
@@ -154,21 +154,21 @@ class BaseLifecycle(ABC):
         return Outcome(ignore_volatile(self.answer_fields, request.prior, state), kept)
 
     def note_existing(self, state: Attributes, address: str) -> None:
-        """Note a resource in state, which messages name and whose id no creation may take."""
+        """Note a resource in state, so that messages can name it and no creation takes its id."""
         self.session.holders[self.definition.type_name, state["id"]] = address
 
     async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome] | None:
-        """Let the console judge creations, none of which takes place.
+        """Let the console judge creations without carrying them out.
 
-        An outcome without a diagnostic stands for a resource that would be created. None: the
-        console has no way to judge creations of this kind.
+        An outcome without a diagnostic stands for a resource that would be created. The result is
+        None if the console cannot judge creations of this kind.
         """
         return None
 
     async def settle_creates(
         self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
     ) -> list[SettledCreate]:
-        """Settle creates whose outcome was lost, in order: here it stays unknown.
+        """Settle creates whose outcome was lost, in order; by default the outcomes stay unknown.
 
         Args:
             existing: Resources of the kind that are known to exist.
@@ -260,7 +260,7 @@ class BaseLifecycle(ABC):
         return await self.session.console.one(self.definition.ways["read"][0].operation, object_id)
 
     async def is_there(self, object_id: str) -> bool:
-        """Read whether an object is there; raises where reading does not tell, as `fetch`."""
+        """Read whether an object exists; raise as `fetch` does if the read does not show it."""
         await self.fetch(object_id)
         return True
 
@@ -289,7 +289,7 @@ class BaseLifecycle(ABC):
         return Outcome(None, diagnostics=(problem,))
 
     def log(self, problem: Exception, doing: str) -> None:
-        """Note in the log a problem that the outcome does not depend on."""
+        """Log a problem that does not affect the outcome."""
         _log.warning("cannot %s: %s", doing, problem)
 
     def failed_outcome(self, verb: str, request: WriteRequest, problem: Exception) -> Outcome:
@@ -365,7 +365,7 @@ class BaseLifecycle(ABC):
         """Delete one resource, or let it leave management."""
 
     def unchangeable(self, proposal: Proposal, prior: Attributes, name: str) -> list[Diagnostic]:
-        """Refuse what no operation can change, naming both values."""
+        """Refuse changes that no operation can make, naming both values."""
         return [
             error(
                 f"The {attribute} of the {name} cannot be changed",
@@ -381,7 +381,7 @@ class BaseLifecycle(ABC):
     def report_differences(
         self, names: Sequence[str], asked: Attributes, kept: Attributes, *, creating: bool
     ) -> tuple[Diagnostic, ...]:
-        """Report each attribute that the console stored otherwise than asked."""
+        """Report each attribute that the console stored with another value than requested."""
         # After a create, an error would taint what now exists.
         make = warning if creating else error
         return tuple(
@@ -424,7 +424,7 @@ class BaseLifecycle(ABC):
         return Outcome(state, private, diagnostics)
 
     def values_of(self, answer: Mapping[str, Any]) -> Attributes:
-        """Return the values that an answer about one of them shows."""
+        """Return the values that an answer about one resource shows."""
         return values_shown(self.answer_fields, answer)
 
     def outcome_of_read(
@@ -439,7 +439,7 @@ class BaseLifecycle(ABC):
 
     @property
     def answer_fields(self) -> Sequence[Attribute]:
-        """The attributes that an answer about one of them may hold."""
+        """The attributes that an answer about one resource may hold."""
         return self.definition.answer_fields
 
 
@@ -472,7 +472,7 @@ class SingleCreation(BaseLifecycle):
             await report([(request, await self.try_create(request))])
 
     async def try_create(self, request: CreateRequest) -> Outcome:
-        """Create or adopt one resource; what that raises becomes diagnostics."""
+        """Create or adopt one resource; an exception becomes diagnostics."""
         try:
             return await self._create(request)
         except Exception as problem:

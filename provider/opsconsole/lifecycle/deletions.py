@@ -1,9 +1,9 @@
 """How many hosts and specialties one run may delete or replace (`max_deletions`).
 
 The native engine judges a plan as a whole. Terraform plans one resource a call, in no order, so its
-provider counts what it has planned since it was configured. A replacement that Terraform makes by
-itself, of a tainted object, is never planned by the provider, so deletions are counted when they
-are carried out too.
+provider counts what it has planned since it was configured. The provider never plans the
+replacement of a tainted object, which Terraform makes by itself. So deletions are also counted when
+they are carried out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NAMED: Final = 50
 
 
 def is_counted(definition: ResourceDefinition, values: Attributes) -> bool:
-    """Return whether the removal of an object counts: it deletes what others may rely on."""
+    """Return whether the removal of an object counts, because others may rely on the object."""
     return definition.deletion_policy(values) == "delete" and not is_sentinel(values.get("id"))
 
 

@@ -1,13 +1,12 @@
-"""The requests and outcomes between an engine and the lifecycle; the planned value of a
-declaration, and the fields of a creation.
+"""Requests and outcomes between engines and lifecycles, planned values, and fields of creations.
 
 Both engines use exactly these requests and outcomes. Reads are requested many at once, and answered
 in order. Writes are requested one at a time, and reported as soon as their outcome is known; only
 the bulk import of hosts takes many at once.
 
-The planned value obeys Terraform's resource instance change lifecycle: configured values verbatim,
-or the prior value where both mean the same; computed values that the change may touch are unknown,
-all others keep their prior value. Making it asks nothing of the console.
+The planned value obeys Terraform's resource instance change lifecycle. It holds configured values
+verbatim, or the prior value if both mean the same. Computed values that the change may touch are
+unknown; all others keep their prior value. Computing it makes no call to the console.
 """
 
 from __future__ import annotations
@@ -22,7 +21,8 @@ from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import Cause
 from opsconsole.values import UNKNOWN, Attributes, Value, same, satisfies, unknown_names
 
-# Not loaded: it brings modules of the client, and a process that shows the schema needs none.
+# Not imported at run time: it loads modules of the client, which a process that shows the schema
+# does not need.
 if TYPE_CHECKING:
     from opsconsole.lifecycle.answers import PrivateState
 
@@ -31,7 +31,7 @@ class Removal(Enum):
     """Why a resource is removed, as far as the engine knows."""
 
     UNEXPLAINED = "unexplained"
-    """Nothing: Terraform's destroy plan sees one resource, in no order."""
+    """Nothing is known: Terraform's destroy plan sees one resource at a time, in no order."""
     ALONE = "alone"
     """It is removed by itself: no deletion of its host takes it along."""
     WITH_OWNER = "with owner"
@@ -43,7 +43,7 @@ class PlanCreation(NamedTuple):
 
     Attributes:
         config: The declaration, null where omitted, UNKNOWN where not known yet.
-        private: The private bytes of the resource that it replaces, where the engine hands them on.
+        private: The private bytes of the resource that it replaces, if the engine passes them on.
         address: The resource's address for messages, where the engine knows it.
     """
 
@@ -59,9 +59,9 @@ class PlanChange(NamedTuple):
         prior: The value in state after refresh.
         config: As of a `PlanCreation`.
         private: The private bytes beside the prior value.
-        removal: Why its old object is removed, where the change turns out to be a replacement.
+        removal: Why its old object is removed, if the change turns out to be a replacement.
         address: As of a `PlanCreation`.
-        owner_first: Whether its owner is deleted, and takes it along, before the change is made.
+        owner_first: Whether the deletion of its owner takes it along before the change is made.
     """
 
     prior: Attributes
@@ -92,7 +92,7 @@ class PlanOutcome(NamedTuple):
         planned: The value after apply, UNKNOWN where known only after apply; None: removed.
         replace: Names of the attributes whose change makes this a replacement; empty: in place.
         private: Bytes to hand to apply.
-        adopts: Whether a creation takes an object under management that is there already.
+        adopts: Whether a creation takes an existing object under management.
     """
 
     planned: Attributes | None
@@ -211,7 +211,7 @@ class CreateOutcome(Enum):
 
 
 NOT_PERMITTED = "the console does not allow this key the call that reads it"
-"""The reason why a resource is UNCHECKED that the console refused with 403."""
+"""The reason why a resource is UNCHECKED if the console refused its read with 403."""
 
 
 class Seen(Enum):
@@ -232,14 +232,14 @@ class Outcome(NamedTuple):
         private: The bytes to keep beside it.
         diagnostics: Shown to the user. With an error and a state, a create is tainted.
         seen: For a read: its result.
-        reason: Why it is UNCHECKED, in one sentence; without the words of `cause`. Of a
+        reason: For an UNCHECKED object: why, in one sentence without the text of `cause`. For a
             PRESENT object: why the console refused to show some of `unobserved`.
         cause: The error that `reason` speaks of, where there is one.
         unobserved: Names of attributes that this answer did not show.
         uncertain: Whether a write was sent without learning its outcome. After a create, `state`
             then holds the planned value under an id that stands for "not known".
-        begun: Whether anything was asked of the console. Not so where the run was told to stop
-            before; `state` is then what it was.
+        begun: Whether anything was asked of the console. It is false if the run was told to stop
+            before; `state` is then unchanged.
         rerouted: After the deletion of a host: ids of the hosts that the console rerouted.
     """
 
@@ -285,7 +285,8 @@ class Report(Protocol):
         """Take in outcomes; on return they are durable, where the engine keeps a journal.
 
         Args:
-            last: False: these exist by now, and a later report says more of each.
+            last: Whether these outcomes are final. If not, the resources exist, and a later report
+                completes each outcome.
         """
 
 
@@ -390,7 +391,7 @@ def creation_fields(
 def _sort(
     proposal: Proposal, name: str, change: ChangeRule, prior: Value, private_state: PrivateState
 ) -> None:
-    """File one changed attribute under what its change asks for."""
+    """Classify one changed attribute by the effect of its change."""
     declared = proposal.planned[name]
     unseen = prior is None and name not in private_state.observed
     if unseen:
@@ -398,7 +399,7 @@ def _sort(
     if change is ChangeRule.UPDATE:
         proposal.sent.append(name)
     elif unseen:
-        # Whether the console holds another value is not known: nothing is replaced because of it.
+        # It is not known whether the console holds another value, so nothing is replaced.
         return
     elif change is ChangeRule.REFUSE:
         # A value that is not known yet is judged once it is.
@@ -414,6 +415,6 @@ def _sort(
 
 
 def _changed_by_console(name: str, declared: object, private_state: PrivateState) -> bool:
-    """Return whether a declaration is that of an earlier run, which the console has left."""
+    """Return whether a declaration equals an earlier one, so that only the console changed."""
     earlier = ((private_state.declared or {}).get(name), private_state.overtaken.get(name))
     return any(value is not None and same(value, declared) for value in earlier)

@@ -1,4 +1,4 @@
-"""What one run knows: the console, the settings, and what earlier calls of the run have shown.
+"""The knowledge of one run: the console, the settings, and the results of its earlier calls.
 
 Shared by the lifecycles of all resources; a new run makes a new session.
 """
@@ -22,7 +22,7 @@ from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 
 _PATIENCE = 3
-"""Seconds without a request after which Terraform is taken to begin no further deletion."""
+"""Seconds without a request, after which Terraform is assumed to begin no further deletion."""
 _HOST, _AGENT = "opsconsole_host", "opsconsole_agent"
 
 
@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 
 
 class SingleFlight(Generic[Result]):
-    """Calls whose answers serve everyone who asks in one run, by key."""
+    """Calls by key; all callers of one run share the answer of a call."""
 
     def __init__(self) -> None:
         self._answers: dict[str, asyncio.Task[Result]] = {}
@@ -126,20 +126,20 @@ class Session:
         unreadable_hosts: Ids of hosts whose empty update it refused.
         dry_run_honoured: Whether an answer has shown that the console imports nothing in a dry run.
         dry_run_ignored: Whether the console imported the rows of a dry run.
-        first_dry_run: Is held while a dry run is sent of which nobody knows yet whether the
-            console honours it: it goes alone.
+        first_dry_run: Held while a dry run is sent before it is known whether the console honours
+            dry runs, so that it goes alone.
         import_chunk_size: Rows in one import request; shrinks when the console refuses the size.
         limit: How many things to do at a time: as many as requests may be in flight.
         before_write: Is called before writes are sent, where the engine keeps a journal.
         command: The program whose commands messages advise: the engine's own.
-        gone_adopted: What state held of specialties and blacklisted commands that this run found
-            gone, by key or id.
+        gone_adopted: Values in state of the specialties and blacklisted commands that this run
+            found gone, by key or id.
         shown_plugins: Id to name of the plugins that the lists of this run have shown, of any
             agent.
-        command_run: What tells one run of the command from another; empty: not known.
-        plans_whole: Whether the engine reads all that state holds, unless the user asks for no
-            reading, before it plans, and judges and orders a plan as a whole. Terraform reads,
-            plans and applies one resource a call, in no order.
+        command_run: The identity of this run of the command; empty if not known.
+        plans_whole: Whether the engine judges and orders a plan as a whole. It then reads
+            everything in state before it plans, unless the user asks for no reading. Terraform
+            reads, plans and applies one resource a call, in no order.
         answered_beside: Type and id of objects to the console's last answer about each to a write
             of another resource.
         adopted_hosts: Ids of hosts that creations of this run have taken under management.
@@ -256,7 +256,7 @@ class Session:
         self._specialties.forget("")
 
     def named_in(self, problem: ApiError) -> list[str]:
-        """Return what this run calls the agents and hosts that the details of an error name."""
+        """Return this run's names for the agents and hosts in the details of an error."""
         named = problem.problem.texts
         agents = [str(self.agents[agent_id]) for agent_id in named if agent_id in self.agents]
         hosts = [
@@ -289,7 +289,7 @@ class Session:
         self._wake()
 
     async def wait_for_host_delete(self, known: Collection[str], deadline: float) -> bool:
-        """Wait until a host's deletion has ended that is not among `known`.
+        """Wait until the deletion of a host that is not among `known` has ended.
 
         Returns:
             False once `deadline`, in the event loop's time, has passed or the run is stopped.
@@ -301,7 +301,7 @@ class Session:
         return not self.stopped and self.ended_host_deletes != known
 
     async def wait_for_host_to_leave(self, host_id: str | None, known: Collection[str]) -> bool:
-        """Wait for the deletion of a host in whose place another is to be created.
+        """Wait for the deletion of a host that a new host is to replace.
 
         One caller gives up after each second without a request, and all after three, until another
         deletion begins.
@@ -309,7 +309,7 @@ class Session:
             create web (new) refused -> delete web (old) ends -> True: judge the new one again
 
         Args:
-            host_id: Its id; None: it is not known which host it is.
+            host_id: The id of the old host; None if it is not known.
             known: The deletions that had ended before.
         """
         clock = asyncio.get_running_loop().time
@@ -321,8 +321,9 @@ class Session:
             deadline = clock() + 1.0
             again = await self.wait_for_host_delete(set(self.ended_host_deletes), deadline)
             if not again and not self.deleting_hosts and self._activity() == before:
-                # Terraform does not announce its next steps, and may begin nothing while as many
-                # creations wait as it makes at a time: silence is the only sign that none comes.
+                # Terraform does not announce its next steps. It may begin nothing while as many
+                # creations wait as it makes at a time. Silence is the only sign that no deletion
+                # comes.
                 self._quiet_seconds += 1
                 return False
         return False
@@ -341,7 +342,8 @@ class Session:
         self._wake()
 
     def _wake(self) -> None:
-        # A new event takes its place: one that stays set would never make a caller wait again.
+        # A new event replaces the old one, as an event that stays set would never make a caller
+        # wait.
         self._host_delete_ended.set()
         self._host_delete_ended = asyncio.Event()
 
@@ -349,7 +351,7 @@ class Session:
 async def map_limited(
     items: Sequence[Item], work: Callable[[Item], Awaitable[Result]], limit: int
 ) -> list[Result]:
-    """Return what `work` makes of each item, in order, at most `limit` at a time.
+    """Return the results of `work` on each item, in order, with at most `limit` at a time.
 
     The first exception cancels the rest and is raised.
     """

@@ -8,10 +8,10 @@ How each write is settled, and the result if it stays unknown:
     update              one read that shows the new values        an error
     delete              one read: 404, or the object              an error; it stays in state
 
-No create is repeated blindly. One that stays unknown is in state under a sentinel id until the user
-says which it was: `state rm` (never created), or `state rm` and `import`. A created object is kept
-even where its answer cannot be read: an error would leave it out of state, or taint it, and either
-way the next apply makes a second one.
+No create is repeated blindly. A create of unknown outcome is in state under a sentinel id until the
+user states the outcome: `state rm` (never created), or `state rm` and `import`. A created object is
+kept even if its answer cannot be read. An error would leave the object out of state, or taint it,
+and the next apply would make a second one.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ Answer = Mapping[str, Any]
 
 _STATUS, SENT = "dry_run_said", "sent_at"
 _ARRIVES_WITHIN = 900
-"""Seconds after which a console no longer carries out what it was sent."""
+"""Seconds after which a console no longer carries out a request."""
 
 BY_404 = "The console answers 404 in either case."
 
@@ -76,7 +76,7 @@ def dry_run_status_of(remembered: Mapping[str, Any]) -> str:
 
 
 def may_still_arrive(sent: object) -> bool:
-    """Return whether a create may still take effect that was sent at this time.
+    """Return whether a create that was sent at this time may still take effect.
 
     Args:
         sent: In seconds, as a record of `sent_now` holds it, or in ISO 8601; anything else: it is
@@ -94,7 +94,7 @@ def remedy(definition: ResourceDefinition, address: str, command: str) -> str:
     """Return the remedy for a create whose outcome stays unknown.
 
     Args:
-        command: The engine's own.
+        command: The engine's own command.
     """
     where = f"'{address}'" if address else "ADDRESS"
     import_id = definition.import_id.split(" or ")[0]
@@ -115,7 +115,7 @@ def still_unsettled(steps: BaseLifecycle, request: ReadRequest) -> Diagnostic:
 
 
 def replacement_refused(steps: BaseLifecycle, request: DeleteRequest) -> Diagnostic:
-    """Refuse to replace what may exist already."""
+    """Refuse to replace an object that may exist already."""
     return error(
         f"The {steps.name(request.prior)} may exist already",
         "An earlier run ended before it knew, so applying might create a second one. "
@@ -128,8 +128,8 @@ def outcome_lost(
 ) -> Outcome:
     """Return the outcome of a create that was sent and whose answer was lost.
 
-    `dry_run_status` is the status that a dry run gave its row before it was sent: by it a later
-    run settles the create.
+    `dry_run_status` is the status that a dry run gave its row before it was sent. A later run
+    settles the create by this status.
     """
     diagnostic = error(
         f"It is not known whether the {steps.name(request.config, request.address)} was created",
@@ -151,12 +151,12 @@ async def create_once(
     outcome_of: Callable[[Answer], Outcome],
     judge: Callable[[Answer], UnexpectedAnswer | None] = lambda answer: None,
 ) -> Outcome:
-    """Send a create once; return its outcome, also where no answer settles whether it took place.
+    """Send a create once; return its outcome, even if no answer shows whether it took place.
 
     Args:
         operation: The name of the operation that takes `body`.
         outcome_of: Makes the outcome of the answer; may raise.
-        judge: Returns why an answer is not that to `body`; None: it is.
+        judge: Returns why an answer does not belong to `body`, or None if it does.
 
     Raises:
         OpsconsoleError: nothing was created.
@@ -194,10 +194,10 @@ async def update_once(
     changes: Attributes,
     check: Callable[[Answer], Answer] = lambda answer: answer,
 ) -> Answer:
-    """Update an object; if the answer is lost, read it, and return it where it shows the update.
+    """Update an object; after a lost answer, read it, and return it if it shows the update.
 
-    After a success without a body, where no read shows the object, the answer counts as one that
-    shows nothing but the id.
+    If a success has no body and no read shows the object, the answer counts as one that shows only
+    the id.
 
     Args:
         operation: The name of the operation that takes `changes`.
@@ -236,7 +236,7 @@ class EndedDeletion:
 async def delete_once(
     steps: BaseLifecycle, request: DeleteRequest, operation: str
 ) -> EndedDeletion:
-    """Delete one object; return how that ended, also where its answer does not settle it."""
+    """Delete one object; return how that ended, even if its answer does not settle it."""
     try:
         answer = await steps.session.console.one(operation, request.prior["id"])
     except ConsoleError as problem:
@@ -262,9 +262,9 @@ async def delete_once(
 async def settle_deletion(
     steps: BaseLifecycle, request: DeleteRequest, problem: ConsoleError
 ) -> EndedDeletion:
-    """Return how a deletion ended that was answered with `problem`.
+    """Return how a deletion ended whose answer was `problem`.
 
-    What answers 404 and cannot be read stays in state where `on_missing` says so.
+    An object that answers 404 and cannot be read stays in state if `on_missing` says so.
     """
     prior = request.prior
     name = steps.name(prior, request.address)

@@ -1,6 +1,6 @@
 """Applies a plan to the state of an open session: state follows each step, outputs come last.
 
-Commands put their words around this; nothing is printed or asked here.
+Nothing is printed or asked here; the commands do that.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Applier:
                 return self._note_unsettled(ApplyResult())
             keys = {change.provider for change in self._plan.acting() if change.provider}
             lifecycles = {key: self._providers.of(key) for key in keys}
-            # Before any creation: none may be given an object that state holds.
+            # This precedes every creation, as no creation may get an object that is in state.
             self._introduce_state()
             self._executor = self._make_executor(lifecycles)
             # A stop may have come before there was an executor to pass it on to.
@@ -107,14 +107,14 @@ class Applier:
                 await self._providers.close()
 
     def _note_unsettled(self, applied: ApplyResult) -> ApplyResult:
-        """Note which creations stay of unknown outcome: with one of them, no run is complete."""
+        """Note the creations whose outcome stays unknown; with one of them, no run is complete."""
         applied.unsettled = self._plan.unsettled
         applied.diagnostics += (still_unknown(item).about(item) for item in applied.unsettled)
         return applied
 
     @property
     def waiting(self) -> HeldBack:
-        """How long the consoles' limits on requests have the run wait."""
+        """How long the consoles' limits on requests make the run wait."""
         return self._providers.waiting
 
     def _make_executor(self, lifecycles: Mapping[str, Lifecycle]) -> Executor:
@@ -161,7 +161,7 @@ class Applier:
         self._session.record()
 
     def _introduce_state(self) -> None:
-        """Let every lifecycle know what state holds of its console."""
+        """Tell every lifecycle which objects of its console are in state."""
         console_of = self._providers.console_of
         for item in read_prior(self._session.state).values():
             console = self._providers.console_holding(item)
@@ -205,7 +205,7 @@ class Applier:
         return without_ignored(block, values, step.change.before)
 
     def _take_answers(self) -> None:
-        """Keep the values of other resources that answers to writes have shown."""
+        """Keep values of other resources that the answers to writes showed."""
         answers = {
             (self._providers.console_of(key), *identity): (lifecycle, answer)
             for key, lifecycle in self._providers.opened.items()
@@ -223,7 +223,7 @@ class Applier:
                 self._keep(item.address, kept)
 
     def _keep(self, address: str, held: InstanceObject) -> None:
-        """Put a value into state, for the outputs too that are written after it."""
+        """Put a value into state and among the values for the outputs."""
         self._session.state.put(address, held)
         self._values[address] = held.attributes
 

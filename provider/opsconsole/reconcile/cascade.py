@@ -1,5 +1,4 @@
-"""The instances that one instance concerns: taken along by `-target`, deleted with their owner, or
-preventing a deletion. Pure.
+"""The effects of instances on others: `-target`, deletion with the owner, blocked deletions. Pure.
 
 The document: DELETE /api/v1/hosts/{id} archives the host's agents and their tasks; DELETE
 /api/v1/specialties/{id} answers 409 while an agent carries the specialty.
@@ -29,7 +28,7 @@ ConsoleHolding = Callable[[PriorInstance], str]
 
 
 class Targets:
-    """Tells whether the plan is about an address."""
+    """Decides whether the plan covers an address."""
 
     def __init__(
         self,
@@ -43,7 +42,7 @@ class Targets:
         """Take the targets and what each brings along.
 
         Args:
-            wanted: Addresses of resources or instances; none: everything is wanted.
+            wanted: Addresses of resources or instances; empty: everything.
             known: Addresses of all instances in state.
             destroy: Whether dependants come along instead of dependencies.
             held_by: Configuration address to its dependents in state.
@@ -85,7 +84,7 @@ class Targets:
         )
 
     def reach(self, config: str) -> bool:
-        """Return whether the plan is about any instance of a configuration address."""
+        """Return whether the plan covers any instance of a configuration address."""
         return self.all or config in self._resources or config in self._of_exact
 
     def outputs(self, graph: Graph, *, destroy: bool) -> frozenset[str] | None:
@@ -195,7 +194,7 @@ class Cascade:
 def note_cascades(
     changes: Sequence[Change], cascade: Cascade, known: Mapping[str, PriorInstance]
 ) -> list[Change]:
-    """Return the changes with their cascades noted: what goes along costs no call."""
+    """Return the changes with their cascades; a deletion with the owner costs no call."""
     found = []
     for change in changes:
         owner = ""
@@ -309,8 +308,8 @@ def _refuse_needed(
 def _carried_after(held: str | None, change: Change | None, name: str, can_delete: bool) -> str:
     """Return the id that an instance in state carries as `name` once the plan is applied."""
     if change is not None and change.action in _REMOVING:
-        # Where the console cannot delete it, it only leaves state, and carries the object as
-        # before.
+        # If the console cannot delete the instance, it only leaves state and still carries the
+        # object.
         return "" if change.cascade or can_delete else held or ""
     planned = (change.after or {}).get(name) if change is not None else None
     return planned if isinstance(planned, str) else held or ""

@@ -1,5 +1,4 @@
-"""Planning instances, many at once, by asking the lifecycle as Terraform would; and outputs: their
-changes, and putting them into state.
+"""Plans instances in bulk, by asking the lifecycle as Terraform would; plans and keeps outputs.
 
 Follows core's order of questions: plan against the prior value; for a replacement, plan the
 creation with no prior value at all. The effects on other instances are decided in `walk`.
@@ -44,7 +43,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class PlanInput:
-    """One question: an instance of the program, evaluated as far as it can be, and as known.
+    """One instance to plan: its declaration, evaluated as far as possible, and its known object.
 
     Attributes:
         address: Full address, key included.
@@ -56,7 +55,7 @@ class PlanInput:
         create_first: Whether a replacement creates before it deletes.
         reason: Terraform's reason to replace it under any values, or empty.
         import_id: Id that an `import` block gives.
-        owner_first: As of a `PlanChange`.
+        owner_first: As in `PlanChange`.
     """
 
     address: str
@@ -72,7 +71,7 @@ class PlanInput:
 
     @property
     def prior(self) -> PriorInstance | None:
-        """What state holds, where the console still has it."""
+        """The instance in state, if the console still has its object."""
         return self.known if self.known is not None and self.known.value is not None else None
 
 
@@ -101,7 +100,7 @@ async def _left_behind(
     reasons: Sequence[str],
     removal_of: RemovalOf,
 ) -> Mapping[str, tuple[Diagnostic, ...]]:
-    """Return the diagnostics about the old objects of replacements that no attribute asked for."""
+    """Return the diagnostics about the old objects of replacements that no attribute caused."""
     # A replacement because of a changed attribute was judged when the change was planned.
     going = [
         wanted.prior
@@ -335,7 +334,7 @@ def output_changes(
         else:
             stays = same(held, new.value) and old.sensitive == new.sensitive
             action = Action.NO_OP if stays else Action.UPDATE
-        # What was sensitive is before the change, whatever it becomes.
+        # A sensitive old value makes the change sensitive, whatever the new value is.
         sensitive = new.sensitive or (old is not None and old.sensitive)
         found.append(OutputChange(name, action, held, new.value, sensitive))
     return tuple(found)
@@ -354,7 +353,7 @@ def _evaluated_outputs(
 
 
 def keep_outputs(evaluator: Evaluator | None, state: State, names: Collection[str]) -> None:
-    """Put the outputs `names` into state; one that is not known yet keeps what state holds.
+    """Put the outputs `names` into state; an output that is not known yet keeps its value there.
 
     Raises:
         UserError: an output cannot be evaluated.

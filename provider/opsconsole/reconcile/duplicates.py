@@ -1,7 +1,8 @@
 """One object at two addresses, and one name at two addresses of a plan.
 
-A console may recognise a new object as an old one of its name. If the old one is deleted, its
-deletion comes first (`order`), and the plan says that they look like one that moved.
+A console may take a new object for an old object of the same name. If the plan deletes the old
+object, the deletion comes first (`order`), and the plan says that the two look like one moved
+object.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from opsconsole.state import Address
 from opsconsole.values import Attributes
 
 Name = tuple[str, str, str]
-"""A console, a type, and a name on which an object of it is recognised."""
+"""A console, a type, and the name by which an object of the type is recognised."""
 
 _SHOWN: Final = 10
 
 
 def name_of(console: str, type_name: str, values: Attributes | None) -> Name | None:
-    """Return the name on which the console may recognise an object; None: there is none."""
+    """Return the name by which the console may recognise an object, or None."""
     definition = RESOURCES.get(type_name)
     if definition is None or not definition.recognised_by:
         return None
@@ -84,7 +85,7 @@ def declared_twice(
             holders.setdefault(key, []).append(change)
     for (_, type_name, name), several in holders.items():
         orgs = {(change.after or {}).get("org_id") for change in several}
-        # An org that is not known or not declared may be that of another one.
+        # An org that is unknown or not declared may be the org of another object.
         apart = len(orgs) == len(several) and all(isinstance(org, str) for org in orgs)
         if apart or len(several) == 1:
             continue
@@ -109,7 +110,7 @@ def _block(old: Change, new: Change) -> str:
 def addresses_by_identity(
     known: Iterable[PriorInstance], providers: Providers
 ) -> dict[Identity, list[str]]:
-    """Return the addresses of each object that state holds, or an `import` block names."""
+    """Return the addresses of each object in state or in an `import` block."""
     found: dict[Identity, list[str]] = {}
     for item in known:
         object_id = item.before["id"]
@@ -121,7 +122,7 @@ def addresses_by_identity(
 def adopted_by_identity(
     changes: Iterable[Change], providers: Providers
 ) -> dict[Identity, list[str]]:
-    """Return the addresses of each object that creations adopt: its id is known in the plan."""
+    """Return the addresses of each object that creations adopt, by the id in the plan."""
     found: dict[Identity, list[str]] = {}
     for change in changes:
         object_id = (change.after or {}).get("id")

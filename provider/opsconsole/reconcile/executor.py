@@ -1,4 +1,4 @@
-"""Carrying out a plan: as many ready steps at a time as requests may be in flight.
+"""Carries out a plan, with as many ready steps at a time as requests may be in flight.
 
 A failed instance fails alone; its dependents are skipped and named. `step_worker` carries out one
 step.
@@ -32,7 +32,7 @@ from opsconsole.values import Attributes, holds_unknown
 _IMPORTS_AT_A_TIME = 2
 """While the hosts of one import are read back, the next is imported. More would only wait."""
 _SAVE_PAUSE = 1.0
-"""Seconds from one look whether state is to be written to the next."""
+"""Seconds between two checks whether state is to be written."""
 
 
 class ApplyListener(Protocol):
@@ -48,9 +48,9 @@ class ApplyListener(Protocol):
         """A step is over; `outcome` tells how."""
 
     def skip_step(self, step: Step, because: str) -> None:
-        """A step is not carried out, as the instance at `because` failed.
+        """A step is not carried out because the instance at `because` failed.
 
-        Empty: the other step of the same replacement was reported.
+        `because` is empty if the other step of the same replacement was reported.
         """
 
 
@@ -122,7 +122,7 @@ class Failures:
             for dropped in dropped_objects(step) if step.kind is StepKind.UPDATE else ():
                 self._referred.setdefault(dropped, cause)
             return
-        # The object may still be there and need these, so that they are not deleted either.
+        # The object may still exist and need these dependencies, so they are not deleted either.
         for dependency in (*step.change.depends_on, *step.change.released):
             self._held.setdefault(dependency, cause)
 
@@ -134,14 +134,14 @@ class Failures:
         if not step.is_up:
             if change.cascade:
                 return self._instances.get(change.cascade, "")
-            # What a failed update was to release stays: the deletion of a host would take its agent
-            # along.
+            # An object that a failed update was to release stays: a deleted host would take its
+            # agent along.
             still_named = self._referred.get(object_of(step), "")
             return still_named or self._held.get(config_address(change.address), "")
         for dependency in change.depends_on:
             cause = self._resources.get(dependency)
-            # Of several instances, a failed one stops only the steps that need a value of it: their
-            # declaration still holds an unknown.
+            # If a resource has several instances, a failed one stops only the steps that need its
+            # values. Their declaration still holds an unknown value.
             alone = dependency in self._instances
             if cause and (alone or holds_unknown(config_of(step))):
                 return cause
@@ -163,7 +163,7 @@ class Executor:
         self._worker = worker
         self._listener = listener
         self._limit = limit
-        # By what the steps of one request have in common: provider, type and kind.
+        # Keyed by what the steps of one request share: provider, type and kind.
         self._waiting: dict[tuple[str, str, StepKind], deque[int]] = {}
         self._begun: dict[tuple[str, StepKind], tuple[int, float]] = {}
         self._running: set[asyncio.Task[None]] = set()
@@ -181,7 +181,7 @@ class Executor:
         self._stopping = True
 
     async def run(self) -> ApplyResult:
-        """Carry out the steps; return their outcome. Cancelled, it drops steps in flight.
+        """Carry out the steps and return their outcome; cancellation drops steps in flight.
 
         Raises:
             UserError: Changes cannot be made durable; nothing further is begun.
@@ -197,13 +197,13 @@ class Executor:
             raise
         finally:
             if self._save_timer is not None:
-                # Nobody would await what it begins after this.
+                # Nobody would await a save that the timer begins after this.
                 self._save_timer.cancel()
             saving = [self._saving] if self._saving is not None else []
             await asyncio.gather(*self._running, *saving, return_exceptions=True)
         if self._problem is not None:
             raise self._problem
-        # What was taken without a request is not durable yet.
+        # The steps taken without a request are not durable yet.
         await self._worker.session.flush()
         self.applied.not_started = self._schedule.list_unfinished()
         self.applied.seconds = time.monotonic() - begun
@@ -213,8 +213,8 @@ class Executor:
         """Begin steps while there is room; note when there is nothing left to wait for."""
         try:
             self._queue_ready_steps()
-            # More begin than requests may be in flight where several calls wait for one write of
-            # state; the client holds their requests back.
+            # If several calls wait for one write of state, more steps begin than requests may be in
+            # flight. The client holds their requests back.
             room = max(self._limit, self._worker.session.calls_at_once)
             while not self._stopping and self._problem is None and len(self._running) < room:
                 numbers = self._take_next()
@@ -289,13 +289,14 @@ class Executor:
     def _end_step(self, step: Step, outcome: Outcome) -> None:
         """Note the outcome of a step, and of the changes that follow from it without a request."""
         self._record_outcome(step, outcome)
-        # What follows is in the same record of the journal, so that a crash never parts the two.
+        # The changes that follow are in the same record of the journal, so that a crash never
+        # separates them from the step.
         self._queue_ready_steps()
 
     def _record_outcome(self, step: Step, outcome: Outcome) -> None:
         """Note the outcome of a step; steps that wait for it may become ready."""
         number, begun = self._begun.pop((step.change.address, step.kind))
-        # The run was stopped before it: it stays among the steps that were not started.
+        # The run was stopped before this step, which stays among the steps that were not started.
         if not outcome.begun:
             return
         seconds = time.monotonic() - begun
@@ -313,7 +314,7 @@ class Executor:
         self._schedule.finish(number)
 
     def _save_if_due(self) -> None:
-        """Write state if its turn has come, while changes go on."""
+        """Write state if a write is due, while changes go on."""
         if self._saving is not None and self._saving.done():
             self._problem = self._problem or self._saving.exception()
             self._saving = None
@@ -326,7 +327,7 @@ class Executor:
             )
 
     def _save_again(self) -> None:
-        """Save while no step ends, too."""
+        """Save state even while no step ends."""
         self._save_timer = None
         # If this machine fails during a long step, another one needs the changes completed by now.
         self._save_if_due()

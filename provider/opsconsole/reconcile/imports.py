@@ -1,4 +1,4 @@
-"""Objects that come into state by their import ids: of `import` blocks, and of the command."""
+"""Imports objects into state by their import ids, for `import` blocks and for the command."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def take_imports(
                 f"Two import blocks name {address}.", "An instance is one object: keep one of them."
             )
         named.add(address)
-        # As in core, a block whose object is in state already asks for nothing more.
+        # As in core, a block whose object is already in state has no effect.
         if address in prior.known:
             continue
         config = providers.program.blocks.get(target.address.config)
@@ -108,8 +108,8 @@ async def import_instance(
         on_stop: Takes what stops the reading.
 
     Raises:
-        UserError: The address is not declared, or is in state already; or the object is, under
-            another address.
+        UserError: The address is not declared or is already in state, or the object is in state
+            under another address.
         Stopped: The run was told to stop.
     """
     block = _find_block(workspace, address)
@@ -143,7 +143,7 @@ async def import_instance(
     session.state.put(address, kept)
     session.record()
     await session.checkpoint()
-    # Only once state is durable: until then the list of calls is all that knows of the creation.
+    # Do this only after state is durable. Until then, only the list of calls records the creation.
     session.mark_resolved(call.id for call in session.unresolved if call.address == str(address))
     return diagnostics
 

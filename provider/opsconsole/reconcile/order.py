@@ -1,9 +1,9 @@
-"""The order of apply: which step waits for which, and which are ready as others finish. Pure.
+"""The order of apply: the steps that each step waits for, and the steps that are ready. Pure.
 
 Creation follows dependencies, deletion runs against them, an update that drops a reference comes
 before the deletion of the object that it referred to, and objects deleted with a host come after
-the host's deletion. Instances of one resource are waited for together, so that fifty thousand
-agents on fifty thousand hosts make a hundred thousand edges and not their product.
+the host's deletion. Steps wait for all instances of one resource together. So fifty thousand agents
+on fifty thousand hosts make a hundred thousand edges and not their product.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Step:
     change: Change
     kind: StepKind
     console: str = ""
-    """What tells its console from others: ids are compared within one console only."""
+    """The key of its console, as ids are compared within one console only."""
 
     @property
     def is_up(self) -> bool:
@@ -60,7 +60,7 @@ class Order:
 
     Attributes:
         steps: The steps.
-        sequence: Their numbers, as they may be taken one after another.
+        sequence: The numbers of the steps, in a valid sequential order.
         graph: Node to the nodes that it waits for, gates among them.
     """
 
@@ -127,7 +127,7 @@ class _Edges:
         self._leaving_names: dict[str, set[Name]] = {}
         self._coming: dict[Name, str] = {}
         self._carriers: dict[Identity, list[int]] = {}
-        # An object that others keep from being deleted is deleted after the owners of these others.
+        # An object whose deletion is blocked by others is deleted after the owners of these others.
         self._blocking: Mapping[str, list[str]] = {
             name: [
                 owner.type_name
@@ -163,15 +163,15 @@ class _Edges:
         """Yield the graph of all edges, then graphs without some soft edges that are in cycles."""
         graph = _union(self.graph, self.soft, self.by_name)
         yield graph
-        # Edges by name are given up first: without its edges, an agent might move after the
-        # deletion of its old host, which archives it.
+        # Edges by name are dropped first. Without its own soft edges, an agent might move after the
+        # deletion of its old host, which archives the agent.
         by_name = _outside_of_cycles(self.by_name, graph)
         graph = _union(self.graph, self.soft, by_name)
         yield graph
         yield _union(self.graph, _outside_of_cycles(self.soft, graph), by_name)
 
     def add_up(self, number: int, step: Step) -> None:
-        """Wait for the dependencies of the instance, and for its own deletion before."""
+        """Let a step wait for the dependencies of its instance, and for the instance's deletion."""
         for dependency in step.change.depends_on:
             self._wait(number, (dependency, "up"))
         own = self._numbers.get((step.change.address, StepKind.DELETE))
@@ -179,7 +179,7 @@ class _Edges:
             self.graph[number].add(own)
 
     def add_down(self, number: int, step: Step) -> None:
-        """Let the dependencies wait until it is gone, or let it follow its host's deletion."""
+        """Let the dependencies wait for a deletion, or let the deletion follow that of its host."""
         change = step.change
         if change.cascade:
             host = self._numbers.get((change.cascade, StepKind.DELETE))
@@ -202,10 +202,10 @@ class _Edges:
         """Let a deletion wait for the updates that end references to it."""
         change = step.change
         if step.kind is StepKind.DELETE and not change.cascade:
-            # It waits for the deletions of what carries its object, too: a literal id makes no
-            # dependency.
+            # The deletion also waits for the deletions of instances that carry its object, as a
+            # literal id makes no dependency.
             self.soft[number].update(self._carriers.get(object_of(step), ()))
-            # Not for certain: its own declaration may refer to one of these owners.
+            # These edges are soft, as its own declaration may refer to one of these owners.
             gates = (_owners_down(name, step.console) for name in self._blocking[change.type_name])
             self.soft[number].update(gate for gate in gates if gate in self.graph)
             definition = RESOURCES[change.type_name]
@@ -233,7 +233,7 @@ class _Edges:
                 self.soft[deletion[0]].add(number)
 
     def add_by_name(self, number: int, step: Step) -> None:
-        """Let a creation wait for deletions of its name: a console may take one for the other."""
+        """Let a creation wait for deletions of its name, as a console may confuse the objects."""
         change = step.change
         if step.kind is not StepKind.CREATE or change.create_first:
             return
@@ -245,7 +245,7 @@ class _Edges:
         """Return whether an update waits for a creation that follows a deletion by its name."""
         names = self._leaving_names.get(deleted, set())
         coming = {self._coming[name] for name in names if name in self._coming}
-        # What the deletion would take along moves before it all the same.
+        # An owned object, which the deletion would take along, moves before it all the same.
         return not RESOURCES[update.type_name].owner and not coming.isdisjoint(update.depends_on)
 
     def _wait(self, number: int, gate: Node) -> None:
@@ -275,12 +275,12 @@ def _carried_objects(step: Step) -> Iterator[Identity]:
 
 
 def dropped_objects(step: Step) -> Iterator[Identity]:
-    """Yield each object that an update lets its instance no longer refer to."""
+    """Yield each object to which an instance no longer refers after its update."""
     change = step.change
     before, after = change.before or {}, change.after or {}
     for attribute in RESOURCES[change.type_name].references:
-        # By the values: state may not say that it depends on an object, after an import or where an
-        # id is spelled out.
+        # Compare values: after an import, or with a literal id, state may not record the
+        # dependency.
         held, kept = before.get(attribute.name), after.get(attribute.name)
         if held is None or held == kept:
             continue
@@ -322,7 +322,7 @@ def _never_ready(graph: Mapping[Node, set[Node]]) -> set[Node]:
 
 
 class Schedule:
-    """The steps of an order that are ready, as others finish."""
+    """Tracks the steps of an order that become ready as others finish."""
 
     def __init__(self, order: Order) -> None:
         self.steps = order.steps
@@ -335,7 +335,7 @@ class Schedule:
                 self._waits.setdefault(waited, 0)
         self._ready: deque[int] = deque()
         self._open = set(range(len(self.steps)))
-        # The list is made first: reaching a gate lets other counts fall to 0, and reaches these
+        # Make the list first: reaching a gate lets other counts fall to 0, and reaches those nodes
         # itself.
         for node in [node for node, count in self._waits.items() if count == 0]:
             self._reach(node)

@@ -1,5 +1,4 @@
-"""The plan as a value, its options and its checksum: immutable changes in execution order, and what
-a reader must know of them.
+"""The plan as a value: immutable changes in execution order, with options and a checksum.
 
 Printing, saving and applying consume this same object. Nothing here plans or applies.
 """
@@ -25,7 +24,7 @@ class Action(Enum):
     NO_OP = "no-op"
     CREATE = "create"
     ADOPT = "adopt"
-    """What is on the console already is taken under management; the declaration names it."""
+    """An existing object of the console, which the declaration names, is taken under management."""
     READ = "read"
     UPDATE = "update"
     REPLACE = "replace"
@@ -64,9 +63,9 @@ class Change:
         previous_address: Address before a `moved` block, or empty.
         import_id: Id that an `import` block gives, or empty.
         create_first: A replacement creates before it deletes.
-        create_before_destroy: Whether any replacement would, for state to say so.
+        create_before_destroy: Whether any replacement would create first, as state records it.
         sensitive: Names of attributes that must not be shown, before or after.
-        sensitive_paths: What state says is sensitive from then on.
+        sensitive_paths: The sensitive paths to record in state.
         construct_path: Path of the construct that declares it, from the program's metadata.
         provider: Key of the provider configuration that it belongs to.
         notes: One-line remarks shown under it: `archived by the deletion of …`, an orphan or a
@@ -99,13 +98,13 @@ class Change:
 
     @property
     def acts(self) -> bool:
-        """Whether applying does anything about it."""
+        """Whether an apply acts on this change."""
         return self.action is not Action.NO_OP or bool(self.previous_address or self.import_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A difference between console and state that refreshing found; `after` None: it is gone."""
+    """A difference between console and state, found by a refresh; `after` is None if it is gone."""
 
     address: str
     type_name: str
@@ -115,8 +114,8 @@ class Drift:
 
     @property
     def perhaps_by_others(self) -> bool:
-        """Whether others may have made it."""
-        # Where `updated_at` is as the last write left it, nobody did: the console keeps other
+        """Whether others may have made this change."""
+        # If `updated_at` is unchanged since the last write, nobody did. The console keeps other
         # values than it was given.
         written = self.before.get("updated_at")
         return written is None or self.after is None or written != self.after.get("updated_at")
@@ -124,13 +123,13 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """What planning found of an instance that differs from state, to be kept when applying.
+    """The facts of an instance that planning found to differ from state, kept by the apply.
 
     Attributes:
         value: Its value; None: it is gone.
         private: The bytes beside the value.
-        dependencies: What it depends on, where it needs no change but depends on other resources
-            than state says; None: as state says.
+        dependencies: Its dependencies, if it needs no change but they differ from state; None: as
+            in state.
         create_before_destroy: Whether a replacement would create first, likewise.
     """
 
@@ -180,19 +179,21 @@ class Plan:
 
     Attributes:
         changes: Every instance, those without a change too, in execution order.
-        drift: What refreshing found changed outside of this program.
+        drift: The changes outside of this program that the refresh found.
         outputs: Changes of outputs.
         diagnostics: Errors and warnings for the user; with an error the plan cannot be applied.
         lineage, serial: The state that it was made from.
         mode: `normal`, `destroy` or `refresh-only`.
-        calls: Requests that making it cost, by operation.
-        refreshed: What reading found that differs from state, private bytes included.
+        calls: Requests that were sent to make it, by operation.
+        refreshed: The read values that differ from state, private bytes included.
         data: The data sources that were read.
         dropped: Addresses of data sources in state that the program no longer declares.
-        moved: Old and new address of each instance that has another one than in state.
+        moved: Old and new address of each instance whose address differs from state.
         unread: How many of the planned instances in state were not read.
-        partly_shown: How many others were read, and not all that is set in them was shown.
-        planned_at: When it was made, ISO 8601: what `plantimestamp()` is, when it is applied too.
+        partly_shown: How many other instances were read without all of their set values being
+            shown.
+        planned_at: When it was made, in ISO 8601; the value of `plantimestamp()`, during the apply
+            too.
     """
 
     changes: tuple[Change, ...]
@@ -231,7 +232,7 @@ class Plan:
 
     @property
     def unsettled(self) -> tuple[str, ...]:
-        """Addresses of creations whose outcome stays unknown: no run is complete beside them."""
+        """Addresses of creations whose outcome stays unknown, which make every run incomplete."""
         return tuple(
             change.address
             for change in self.changes
@@ -242,7 +243,7 @@ class Plan:
 
     @property
     def empty(self) -> bool:
-        """Whether applying would change nothing, and everything declared is known to be there."""
+        """Whether an apply would change nothing and every declared object is known to exist."""
         if self.unsettled:
             return False
         if self.mode == "refresh-only":
@@ -277,7 +278,7 @@ UNKNOWN_KEY: Final = "\0unknown"
 
 
 def checksum(plan: Plan) -> str:
-    """Return a checksum of a plan's changes, to be demanded when it is applied.
+    """Return a checksum of a plan's changes, which an apply can demand.
 
     The same changes on the same state make the same checksum, whenever they are planned; values
     that the console changes by itself are left out.
@@ -320,19 +321,19 @@ def _plain(value: Any) -> dict[str, bool]:
 def guard_objection(plan: Plan, share: float, fewest: int) -> Diagnostic | None:
     """Return why a plan needs to be forced, or None.
 
-    Deleted and replaced instances count, and those gone from the console before the plan was made.
-    In a plan that was asked to destroy, only the gone ones count.
+    Deleted and replaced instances count, and so do instances that were gone from the console before
+    the plan. In a destroy plan, only the gone instances count.
 
     Args:
-        share: Per cent allowed of the managed instances that state held.
-        fewest: Where state held fewer, nothing needs to be forced.
+        share: Allowed percentage of the managed instances that were in state.
+        fewest: If fewer instances were in state, no plan needs to be forced.
     """
     gone = [item for item in plan.drift if item.after is None]
     going = [item for item in plan.changes if item.action in (Action.DELETE, Action.REPLACE)]
     if plan.mode == "destroy":
         going = []
     existing = sum(item.before is not None for item in plan.changes)
-    # What is gone has no value before a change, though state held it.
+    # An instance that is gone has no value before a change, though it was in state.
     existing += len(gone)
     if existing < fewest or not (going or gone):
         return None

@@ -63,7 +63,7 @@ from opsconsole.values import Attributes, changed_fields, holds_unknown, unknown
 
 
 class Planner:
-    """Makes one plan. Its providers stay open until they are closed, for what follows the plan."""
+    """Makes one plan. Its providers stay open for later use, until they are closed."""
 
     def __init__(self, workspace: Workspace, options: PlanOptions) -> None:
         self._workspace = workspace
@@ -87,8 +87,8 @@ class Planner:
         """Make the plan.
 
         Raises:
-            UserError: the program or the state cannot be planned with at all; what concerns single
-                instances is in the plan's diagnostics.
+            UserError: the program or the state allows no plan at all. Problems of single instances
+                are in the plan's diagnostics.
         """
         workspace, options = self._workspace, self._options
         prior = await self._prior()
@@ -98,7 +98,7 @@ class Planner:
         targets = self._select_targets(prior)
         known = await self._refresh_instances(prior, targets)
         self.providers.check_stopped()
-        # The walk would create what was to be imported.
+        # The walk would create the objects to be imported.
         if self._refuse_missing(prior, known):
             return self._result((), known, prior.imports, None)
         unsettled = [item.address for item in known.values() if item.unsettled]
@@ -157,14 +157,14 @@ class Planner:
         self._diagnostics += walk.diagnostics
 
     async def _prior(self) -> Prior:
-        """Return what state knows, moved and imported as the program says."""
+        """Return the instances in state after the moves and imports of the program."""
         workspace = self._workspace
         known, diagnostics = apply_moves(read_prior(workspace.state), workspace.program)
         self._diagnostics += diagnostics
         prior = Prior(known)
         prior.known |= read_deposed(workspace.state, prior.known)
         if self._options.mode == "normal" and await self._read_for_imports():
-            # An `import` block may refer to what state holds, which is among the values only after
+            # An `import` block may refer to objects in state, which are among the values only after
             # the walk.
             held = {item.address: item.before for item in prior.known.values()}
             evaluator = self._evaluator(ChainMap(self._values, held))
@@ -177,8 +177,8 @@ class Planner:
         wanted = {*graph.imports}.union(*map(graph.ancestors, graph.imports))
         read = True
         for address in filter(wanted.__contains__, graph.order):
-            # What depends on a resource is left to the walk: the id that it needs is not known
-            # here.
+            # A data source that depends on a resource is left to the walk, as the id that it needs
+            # is not known here.
             if any(blocks[item].mode != "data" for item in (address, *graph.ancestors(address))):
                 continue
             for instance in self.evaluator.instances(blocks[address]).values():
@@ -186,7 +186,7 @@ class Planner:
                 lifecycle = self.providers.of(instance.block.provider)
                 outcome = await lifecycle.read_data(instance.block.type_name, values)
                 self._diagnostics += (item.about(instance.address) for item in outcome.diagnostics)
-                # The walk takes it from here, and does not ask for it again.
+                # The walk uses this value, and does not read the data source again.
                 self._early[instance.address] = outcome.state
                 if outcome.state is None:
                     read = False
@@ -254,7 +254,7 @@ class Planner:
     def _refuse_missing(self, prior: Prior, known: Mapping[str, PriorInstance]) -> bool:
         """Refuse `import` blocks of objects that do not exist; return whether there are any."""
         missing = [address for address in prior.imports if known[address].value is None]
-        # The reads have warned that these leave state, in which they never were.
+        # The reads have warned that these objects leave state, but they never were in state.
         read = [item for item in self._diagnostics if not {*missing}.intersection(item.addresses)]
         self._diagnostics = read
         for address in missing:
@@ -308,7 +308,7 @@ def _leave_unsettled(
 ) -> Iterator[Change]:
     """Yield a change without an action for each creation of unknown outcome without a decision."""
     for item in known.values():
-        # Also where -target leaves it out: with one of them no run is complete.
+        # This includes creations outside of -target, as no run is complete with one of them.
         if item.unsettled and item.address not in decided:
             yield left_alone(item)
 
@@ -336,7 +336,7 @@ def _drift(known: Mapping[str, PriorInstance], imports: Collection[str]) -> list
 
 
 def _data_in(state: State) -> Iterator[tuple[str, Attributes]]:
-    """Yield what state holds of data sources, which a refresh-only plan does not read."""
+    """Yield the data sources in state, which a refresh-only plan does not read."""
     for address in state.addresses():
         definition = DATA_SOURCES.get(address.type)
         held = state.get(address) if address.mode == "data" and definition else None
@@ -356,7 +356,7 @@ def _keep_refreshed(
     found = []
     for item in known.values():
         change = staying.get(item.address)
-        # No step writes an instance without a change, so that its dependencies, and the order of a
+        # No step writes an instance without a change. Its dependencies, and the order of a
         # replacement, reach state only here.
         dependencies, first = None, None
         if change is not None and set(change.depends_on) != set(item.held.dependencies):
@@ -377,11 +377,11 @@ async def make_plan(
     options: PlanOptions,
     watch: Callable[[Planner], None] | None = None,
 ) -> Plan:
-    """Settle what earlier runs left unknown, and make a plan.
+    """Settle the unknown outcomes of earlier runs, and make a plan.
 
     Args:
-        workspace: Its state is that of `session`.
-        watch: Is handed the planner before it begins, to show how it goes and to stop it.
+        workspace: The workspace, with the state of `session`.
+        watch: Receives the planner before it begins, to show its progress and to stop it.
 
     Raises:
         UserError: The program or the state cannot be planned with at all.

@@ -1,9 +1,9 @@
-"""The beginning of a plan: the instances of a state under the addresses of a program.
+"""Begins a plan: gives the instances of a state their addresses in a program.
 
-`moved` blocks give other addresses, and so does core where a resource gets a `count` or loses it. A
-chain of blocks is followed in any order. A move never goes to an address that holds an
-object already. State itself changes only when a plan is applied. Values in a state or a saved
-plan must have the shape of their definition.
+`moved` blocks change addresses. So does core if a resource gains or loses a `count`. A chain of
+blocks may be in any order. No move goes to an address that already holds an object. State itself
+changes only when a plan is applied. Values in a state or a saved plan must have the shape of their
+definition.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from opsconsole.terraform_binary import engine_of
 from opsconsole.values import UNKNOWN, Attributes, Value
 
 Identity = tuple[str, str, str]
-"""What tells an object from all others: its console, its type and its id."""
+"""The identity of an object: its console, its type and its id."""
 
 
 @dataclass(frozen=True, slots=True)
 class PriorInstance:
-    """An instance or a deposed object that state holds, or an object that an import names.
+    """An instance or a deposed object in state, or an object that an import names.
 
-    With it goes the result of its read.
+    The result of its read is kept with it.
 
     Attributes:
         address: Full address.
@@ -115,7 +115,7 @@ def read_prior(state: State) -> dict[str, PriorInstance]:
         if address.mode != "managed":
             continue
         held = state.get(address)
-        # An address may hold deposed objects alone, which `read_deposed` takes.
+        # An address may hold only deposed objects, which `read_deposed` takes.
         if held is None:
             continue
         definition = RESOURCES.get(address.type)
@@ -172,7 +172,7 @@ def unsettled_warning(address: str) -> Diagnostic:
 
 
 def still_unknown(address: str) -> Diagnostic:
-    """Report a creation whose outcome stays unknown: with one of them, no apply is complete."""
+    """Report a creation whose outcome stays unknown, which makes an apply incomplete."""
     return error(*_describe_unsettled(address, "nothing was done with it."))
 
 
@@ -194,7 +194,7 @@ _SCALARS: Final[Mapping[Kind, type | tuple[type, ...]]] = {
 
 
 def has_shape(value: Value, attribute: Attribute) -> bool:
-    """Return whether a value, or null, or an unknown one, can be that of an attribute."""
+    """Return whether an attribute can have a value, which may be null or unknown."""
     if value is None or value is UNKNOWN:
         return True
     kind = attribute.kind
@@ -253,14 +253,14 @@ def from_state(
 
 
 def present_addresses(state: State, program: Program) -> frozenset[str]:
-    """Return the addresses that what state holds has in a program, once it is moved."""
+    """Return the addresses of the instances in state after the moves of a program."""
     return frozenset(apply_moves(read_prior(state), program)[0])
 
 
 def apply_moves(
     known: Mapping[str, PriorInstance], program: Program
 ) -> tuple[dict[str, PriorInstance], list[Diagnostic]]:
-    """Return the instances under the addresses that a program gives them, and what blocked it.
+    """Return the instances under their addresses in a program, and diagnostics of blocked moves.
 
     Raises:
         UserError: `moved` blocks contradict each other.
@@ -303,10 +303,10 @@ def apply_moves(
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """Takes an instance, or where neither side has a key all of a resource, to another address.
+    """A move of an instance, or of a whole resource if neither side has a key, to another address.
 
     Attributes:
-        implied: Whether `count` says so and no block does.
+        implied: Whether the move follows from `count` and not from a block.
     """
 
     source: Address
@@ -315,12 +315,12 @@ class _Move:
 
     @property
     def whole(self) -> bool:
-        """Whether it takes a resource and not one instance."""
+        """Whether a whole resource is moved and not one instance."""
         return not self.implied and self.source.key is None and self.target.key is None
 
 
 def _explicit_moves(blocks: Sequence[Moved]) -> Iterator[_Move]:
-    """Yield what blocks say; two that say the same are one.
+    """Yield the moves of `moved` blocks, without duplicates.
 
     Raises:
         UserError: One source has two targets, or one target two sources.
@@ -361,7 +361,7 @@ def _implied_moves(of_resource: Mapping[str, Collection[str]], program: Program)
 
 
 def _order_moves(moves: Sequence[_Move]) -> list[_Move]:
-    """Return moves so that a move from an address comes after the move to it.
+    """Return moves in an order in which a move to an address precedes a move from it.
 
     Raises:
         UserError: They form a cycle.
@@ -382,7 +382,7 @@ def _order_moves(moves: Sequence[_Move]) -> list[_Move]:
 
 
 def carry_out_moves(state: State, moved: Iterable[tuple[str, str]]) -> None:
-    """Move in state from address to address; an object at a target is moved away first.
+    """Move instances in state; an object at a target address is moved away first.
 
     Raises:
         UserError: There is something at a target.

@@ -44,12 +44,12 @@ def provider_key_of(address: str) -> str:
 
 @dataclass
 class Providers:
-    """The lifecycles of one run, made as they are asked for.
+    """The lifecycles of one run, each made when first asked for.
 
     Attributes:
         program: The program whose provider blocks configure them.
         evaluator: Evaluates these blocks.
-        environ: The environment that fills what they leave out.
+        environ: The environment, which supplies the settings that the blocks leave out.
         make: Makes a lifecycle of settings.
         stopped: Whether the run was told to stop.
         opened: The lifecycles made so far, by key.
@@ -74,13 +74,13 @@ class Providers:
             made = self.make(self.settings(key))
             session = made.session
             session.command, session.plans_whole = "opsconsole", True
-            # One object has one address, also where two configurations lead to one console.
+            # One object has one address, even if two configurations lead to one console.
             for other in self.opened.values():
                 if other.session.settings.base_url == session.settings.base_url:
                     session.holders = other.session.holders
                     break
             self.opened[key] = made
-            # The stop reached only the lifecycles that were there.
+            # The stop reached only the lifecycles that existed then.
             if self.stopped:
                 self.opened[key].stop()
         return self.opened[key]
@@ -101,7 +101,7 @@ class Providers:
             raise
 
     def console_of(self, key: str) -> str:
-        """Return the key of a provider configuration's console: its URL, where that is known."""
+        """Return the key of a provider configuration's console: its URL, if known."""
         if key not in self._consoles:
             try:
                 self._consoles[key] = self.settings(key).base_url
@@ -128,7 +128,7 @@ class Providers:
 
     @property
     def waiting(self) -> HeldBack:
-        """How long the consoles' limits on requests have the run wait: the longest wait."""
+        """The longest wait that the consoles' limits on requests impose on the run."""
         found = [lifecycle.client.waiting for lifecycle in self.opened.values()]
         return max(found, key=lambda item: item.seconds, default=HeldBack(0, 0.0))
 
@@ -147,16 +147,16 @@ class Providers:
             lifecycle.stop()
 
     def check_stopped(self) -> None:
-        """Raise where the run was told to stop: the reads since are incomplete.
+        """Raise if the run was told to stop, as the reads since then are incomplete.
 
         Raises:
-            Stopped: It was.
+            Stopped: The run was told to stop.
         """
         if self.stopped:
             raise Stopped("The run was told to stop.")
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         for lifecycle in self.opened.values():
             await lifecycle.close()
             # `calls` counts them after the end, too.
@@ -174,7 +174,7 @@ async def refresh(
         lifecycles: A lifecycle by the provider's address as state writes it.
     """
     found = {item.address: item for item in known}
-    # Owners are read in earlier waves: with one that is gone, what it owns is gone.
+    # Owners are read in earlier waves: if an owner is gone, its objects are gone too.
     waves: dict[int, dict[tuple[str, str], list[PriorInstance]]] = {}
     depth = {name: len(owners_above(definition)) for name, definition in RESOURCES.items()}
     for item in known:
@@ -202,7 +202,7 @@ async def _read(
 
 
 def is_partly_shown(item: PriorInstance) -> bool:
-    """Return whether a read left out a value that a program may declare and that state holds."""
+    """Return whether a read left out a value in state that a program may declare."""
     if item.read is None or item.read.seen is not Seen.PRESENT:
         return False
     unseen = map(RESOURCES[item.type_name].by_name.__getitem__, item.read.unobserved)

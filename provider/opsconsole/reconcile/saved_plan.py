@@ -1,9 +1,9 @@
 """Saved plans: a plan, with the program and the variables that it was made from, as one file.
 
-It is applied only where nothing has changed since: the state it was made from, or the console.
+A saved plan is applied only if neither its state nor the console has changed since.
 
-The file holds no provider credentials: literal ones are taken out of the program's text, and
-variables that carry one, like ephemeral variables, must be given again.
+The file holds no provider credentials. Literal credentials are removed from the program's text.
+Variables that carry a credential must be given again, like ephemeral variables.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 MAX_BYTES: Final = 512 * 2**20
-"""How large a plan may be, packed and unpacked."""
+"""The maximum size of a plan, both compressed and decompressed."""
 _MAGIC = b"opsconsole plan 2\n"
 _BYTES_KEY = "\0bytes"
-"""The name in an object of JSON that stands for bytes."""
+"""The member name in a JSON object that stands for bytes."""
 _CREDENTIALS = ("api_key", "session_cookie")
 _VALUES = "saved-values.json"
 _SHOWN = 20
@@ -159,7 +159,7 @@ def _adapter() -> TypeAdapter[SavedPlan]:
 
 
 def _unpack(data: bytes) -> bytes:
-    """Decompress, up to `MAX_BYTES`; ValueError: there is more, or it is damaged."""
+    """Decompress up to `MAX_BYTES`; raise ValueError for more or for damaged data."""
     packed = zlib.decompressobj()
     try:
         # A few bytes may stand for gigabytes.
@@ -172,10 +172,10 @@ def _unpack(data: bytes) -> bytes:
 
 
 def _check(saved: SavedPlan) -> None:
-    """Refuse a plan with values that are not of their types.
+    """Refuse a plan with a value of a wrong type.
 
     Raises:
-        ValueError: There is one.
+        ValueError: A value has a wrong type.
     """
     plan = saved.plan
     # It raises a ValueError where `plantimestamp()` could not be evaluated.
@@ -206,7 +206,7 @@ def _check_shape(
 
 
 def _to_json(value: Any) -> Any:
-    """Return what JSON holds instead of a value that it does not know; its parts are asked next."""
+    """Return the JSON form of a value that JSON does not know; its parts are converted next."""
     if value is UNKNOWN:
         return {UNKNOWN_KEY: True}
     if isinstance(value, Action):
@@ -285,8 +285,8 @@ def reopen(
             variables that the plan does not hold.
 
     Raises:
-        UserError: A variable that the plan holds is given again, or one that it does not hold is
-            not given.
+        UserError: A variable in the plan is given again, or a variable outside of the plan is not
+            given.
     """
     for kind, text in arguments:
         name = text.partition("=")[0].strip()
@@ -312,7 +312,7 @@ def reopen(
 def shown_variables(workspace: Workspace) -> dict[str, Any]:
     """Return the values of variables that a file may hold, as JSON.
 
-    None that is ephemeral, and none that holds a credential of the provider.
+    Ephemeral variables, and variables with a credential of the provider, are left out.
     """
     return _kept_variables(workspace.variables, _secrets(workspace))
 
@@ -327,7 +327,7 @@ def _secrets(workspace: Workspace) -> set[str]:
 
 
 def _kept_variables(variables: Mapping[str, Any], secrets: set[str]) -> dict[str, Any]:
-    """Return the values to save: none that is ephemeral, none that holds a credential."""
+    """Return the values to save, without ephemeral ones and without those with a credential."""
     kept = {}
     for name, plain in lasting_values(variables).items():
         text = json.dumps(plain, ensure_ascii=False)
@@ -350,7 +350,7 @@ def _without_credentials(text: str) -> str:
                         if isinstance(value, str) and "${" not in value:
                             del settings[name]
                             found = True
-    # Where an object says something twice, writing the file again would drop one of the two.
+    # If an object has a member twice, writing the file again would drop one of the two.
     return lay_out(encode(document)).decode() if found and not says_twice(text) else text
 
 
@@ -383,7 +383,7 @@ def check_state(saved: SavedPlan, state: State) -> None:
 async def console_moved(workspace: Workspace, plan: Plan, on_stop: OnStop) -> list[Diagnostic]:
     """Read the plan's instances again; return differences from the plan's view.
 
-    Values that the console may change on any write count for nothing.
+    Values that the console may change on any write are ignored.
 
     Args:
         on_stop: Takes what stops the reading.
@@ -391,7 +391,7 @@ async def console_moved(workspace: Workspace, plan: Plan, on_stop: OnStop) -> li
     Raises:
         Stopped: The run was told to stop.
     """
-    # What goes with its host is not read: the host is.
+    # An object that is deleted with its host is not read, as the host is.
     touched = [
         change
         for change in plan.acting()
@@ -415,7 +415,7 @@ async def console_moved(workspace: Workspace, plan: Plan, on_stop: OnStop) -> li
 async def _compare(
     workspace: Workspace, plan: Plan, touched: list[Change], providers: Providers
 ) -> list[Diagnostic]:
-    # State gets the facts that reading for the plan has added only when the plan is applied.
+    # The facts that the plan's reads added reach state only when the plan is applied.
     private = {item.address: item.private for item in plan.refreshed}
     known = []
     for change in touched:

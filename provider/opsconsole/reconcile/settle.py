@@ -1,12 +1,12 @@
-"""Calls whose outcome is not known: settled by every run that can settle them.
+"""Settles the calls of earlier runs whose outcome is not known.
 
-A crash leaves a create in the journal, a lost answer leaves one in state. The lifecycle settles
-them. One that it cannot settle is in state as a tainted instance under an id that means "not
-known", so that neither engine creates it again until the user says which it was.
+A crash leaves a create in the journal, a lost answer leaves it in state. The lifecycle settles
+both. A create that it cannot settle is in state as a tainted instance under a sentinel id, which
+means "not known". Neither engine creates the object again until the user states the outcome.
 
-Deletes and updates that an interrupted run left are settled by reading. What that run deleted
-itself does not surprise the guard, so it leaves the state before a plan is made. An update needs
-no more than the refresh that every plan begins with.
+Reads settle the deletes and updates of an interrupted run. Objects that this run deleted leave the
+state before a plan is made, so that the guard does not count them as lost. An update needs only the
+refresh at the beginning of every plan.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _log = logging.getLogger(__name__)
 
 
 async def settle_unknown(session: StateSession, providers: Providers) -> list[Diagnostic]:
-    """Settle what can be settled of the unknown outcomes of earlier runs; return diagnostics.
+    """Settle the unknown outcomes of earlier runs as far as possible; return diagnostics.
 
     Raises:
         UserError: The console cannot be asked, or the result cannot be made durable.
@@ -67,7 +67,7 @@ async def _settle_calls(session: StateSession, providers: Providers) -> list[Dia
     creates = [call for call in calls if _verb(call) == "create"]
     others = [call for call in calls if _verb(call) != "create"]
     diagnostics, settled = await _settle_writes(session, providers, others)
-    # The list of calls outlives their settling if that is interrupted, too.
+    # The list of calls is kept even if settling them is interrupted.
     lost = [
         _of_call(call)
         for call in creates
@@ -76,7 +76,7 @@ async def _settle_calls(session: StateSession, providers: Providers) -> list[Dia
     for create, found in [pair async for pair in _ask_console(session, providers, lost)]:
         diagnostics += _keep_settled(session, create, found)
     providers.check_stopped()
-    # Until state is durable, the list of calls is all that knows of their outcomes.
+    # Until state is durable, only the list of calls records their outcomes.
     session.record()
     await session.checkpoint()
     session.mark_resolved(call.id for call in (*creates, *settled))
@@ -84,7 +84,7 @@ async def _settle_calls(session: StateSession, providers: Providers) -> list[Dia
 
 
 async def _settle_sentinels(session: StateSession, providers: Providers) -> list[Diagnostic]:
-    """Settle what state holds under an id that stands for "not known"."""
+    """Settle the instances in state that have a sentinel id."""
     known = read_prior(session.state).values()
     items = [item for item in known if item.unsettled]
     items.sort(key=lambda item: (item.held.provider, item.type_name))
@@ -105,9 +105,10 @@ class _Lost:
 
     Attributes:
         create: The create, as the console can settle it.
-        held: What state is to hold of it, but for its value.
-        call: The call that an interrupted run left; None: it is in state, under a sentinel.
-        arrives: Whether it may still take effect, also if the console does not show it now.
+        held: The object to put into state, without its value.
+        call: The call that an interrupted run left; None if the create is in state under a
+            sentinel.
+        arrives: Whether it may still take effect, even if the console does not show it now.
     """
 
     create: LostCreate
@@ -157,7 +158,7 @@ async def _ask_console(
 ) -> AsyncIterator[tuple[_Lost, SettledCreate]]:
     """Ask the console for the outcomes of creates, all of one provider and type at once.
 
-    Where it cannot be asked, the state stays unchanged.
+    If the console cannot be asked, the state stays unchanged.
 
     Raises:
         UserError: The console cannot be asked about a call.
@@ -174,7 +175,7 @@ async def _ask_console(
             # A stop is a ConsoleError too, and says nothing about the console.
             raise
         except ConsoleError as problem:
-            # What state holds is not created again. What only the journal knows of would be.
+            # A create in state is not repeated. A create that is only in the journal would be.
             if group[0].call is None:
                 _log.warning("cannot settle what may have been created: %s", problem)
                 continue
@@ -191,7 +192,7 @@ async def _ask_console(
 def _existing(
     session: StateSession, providers: Providers, provider: str, type_name: str
 ) -> list[Attributes]:
-    """Return what state holds of a type on the console of a provider, its own before others'."""
+    """Return the objects of a type in state on a provider's console, the provider's own first."""
     console = providers.console_of(provider_key_of(provider))
     found = [
         item
@@ -235,7 +236,7 @@ def _keep_settled(session: StateSession, lost: _Lost, found: SettledCreate) -> l
         private = PrivateState(extra=sent_now(lost.create.dry_run_status)).encode()
         held = lost.held._replace(attributes=state, private=private, tainted=True)
     if call is not None and _stands_aside(session, call):
-        # The old object still exists: put aside, it is deleted by a later run.
+        # The old object still exists. It is put aside, and a later run deletes it.
         session.state.depose(address)
     session.state.put(address, held)
     return diagnostics
@@ -282,7 +283,7 @@ async def _settle_writes(
     }
     there = [address for address in deletes if address not in unread and address not in gone]
     updated = [call.address for call in calls if _verb(call) == "update"]
-    # What could not be read stays in the list, for a later run.
+    # The calls on unread objects stay in the list, for a later run.
     kept = {deletes[address].id for address in unread}
     settled = [call for call in calls if call.id not in kept]
     along = sum(address not in deletes for address in gone)
@@ -345,7 +346,7 @@ def _warnings(
 async def settle_all(
     workspace: Workspace, session: StateSession, on_stop: OnStop
 ) -> list[Diagnostic]:
-    """Settle what earlier runs left unknown, and plan nothing; return diagnostics.
+    """Settle the unknown outcomes of earlier runs without a plan; return diagnostics.
 
     Raises:
         UserError: The console cannot be asked, or the result cannot be made durable.

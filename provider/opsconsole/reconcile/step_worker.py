@@ -1,6 +1,4 @@
-"""Carries out one step, or several of one kind together: asks the lifecycle, and keeps the outcome
-in state and journal.
-"""
+"""Carries out one step or several of a kind, and keeps the outcomes in state and journal."""
 
 from __future__ import annotations
 
@@ -32,10 +30,10 @@ from opsconsole.values import Attributes, holds_unknown, same, unknown_names
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _READ_BACK_AT_ONCE = 64
-"""What so many read-backs add shares one write of the journal."""
+"""So many read-backs share one write of the journal."""
 
 OnEnd = Callable[[Step, Outcome], None]
-"""Is called when a step is over, once what it left is in state."""
+"""Called when a step is over and its outcome is in state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +46,13 @@ class StepWorker:
         config_of: Evaluates a change's declaration with the values known by now.
         provider_in_state: Writes the key of a provider configuration as state does.
         values: What instances hold by now, by address; kept up to date.
-        deposed: Address to the key under which its old object waits for its deletion.
+        deposed: Address to the key of its deposed object, which waits for deletion.
         sending: The steps that are being carried out, by address.
         intents: Address to the intent that was noted for its write.
         reported: Addresses of created objects that are still to be read back.
         planned_diagnostics: Summary and detail of each diagnostic of the plan.
-        late_diagnostics: Address to what its plan says only now that all values are known.
+        late_diagnostics: Address to the diagnostics that its plan gives only now that all values
+            are known.
     """
 
     lifecycles: Mapping[str, Lifecycle]
@@ -76,9 +75,9 @@ class StepWorker:
         return self.lifecycles[change.provider].resources[change.type_name].creates_together
 
     def take_without_request(self, step: Step) -> Outcome | None:
-        """Take a step that asks nothing of the console; None: this one does.
+        """Take a step that needs no request to the console; return None if it needs one.
 
-        It is durable with the next `flush` of the session.
+        The outcome is durable after the next `flush` of the session.
         """
         change = step.change
         if step.kind is StepKind.KEEP:
@@ -91,10 +90,10 @@ class StepWorker:
         return outcome
 
     async def carry_out(self, steps: Sequence[Step], ended: OnEnd) -> None:
-        """Take steps of one type, provider and kind, several only where they go together.
+        """Take steps of one type, provider and kind; several only if they go together.
 
-        The outcome of a step is durable before the next request in its place; the additions of
-        reading back may follow later (`_keep_outcomes`).
+        The outcome of a step is durable before the next request in its place. Values that are added
+        by reading back may become durable later (`_keep_outcomes`).
 
         Raises:
             UserError: it cannot be made durable.
@@ -118,7 +117,7 @@ class StepWorker:
                 case UpdateRequest() if not same(asked.prior, asked.planned):
                     done.append((step, await lifecycle.update(asked)))
                 case UpdateRequest():
-                    # No value changes, but what is sensitive.
+                    # No value changes; only the sensitive paths do.
                     done.append((step, Outcome(asked.planned, asked.private)))
                 case Outcome():
                     done.append((step, asked))
@@ -137,7 +136,7 @@ class StepWorker:
     async def _keep_outcomes(
         self, found: Sequence[tuple[Step, Outcome]], ended: OnEnd | None
     ) -> None:
-        """Keep outcomes, and make them durable; without `ended` more is to come of each.
+        """Keep outcomes, and make them durable; without `ended`, each is followed by a later one.
 
         A created object is durable with its id before it is read back.
         """
@@ -151,20 +150,20 @@ class StepWorker:
             if ended is None:
                 self.reported.add(step.change.address)
             intent = self.intents.pop(step.change.address, "")
-            # A lost create is in state under an id that says so; of every other write whose
-            # outcome is not known the intent is all that there is.
+            # A lost create is in state under a sentinel id. For any other write of unknown outcome,
+            # the intent is the only record.
             if intent and not (outcome.uncertain and step.kind is not StepKind.CREATE):
                 settles.append(intent)
             if ended is not None:
                 ended(step, outcome)
-        # What reading back adds without a diagnostic is written for many at once: should it be
-        # lost, a refresh shows it again.
+        # Values that are added by reading back without a diagnostic are written for many steps at
+        # once. If they are lost, a refresh shows them again.
         if settles or not only_adds or self.session.unrecorded_changes >= _READ_BACK_AT_ONCE:
             self.session.record(settles)
             await self.session.flush()
 
     def _only_adds(self, step: Step, outcome: Outcome) -> bool:
-        """Return whether an outcome is that of a creation which is in state, under the same id."""
+        """Return whether an outcome only adds values to a created object in state, by its id."""
         address = step.change.address
         if address not in self.reported or outcome.diagnostics:
             return False
@@ -184,8 +183,8 @@ class StepWorker:
         """
         for request in requests:
             step = self.sending.get(request.address)
-            # An import that was refused is sent again in halves: one intent of each row stands for
-            # both.
+            # A refused import is sent again in halves. The one intent of each row stands for both
+            # requests.
             if step is None or request.address in self.intents:
                 continue
             details: dict[str, Any]
@@ -211,7 +210,7 @@ class StepWorker:
     async def _requests_for(
         self, lifecycle: BaseLifecycle, steps: Sequence[Step]
     ) -> list[CreateRequest | UpdateRequest | Outcome]:
-        """Return what to ask for each step.
+        """Return the request of each step.
 
         A step whose plan held unknown values is planned again.
         """
@@ -300,7 +299,7 @@ def lost_create(request: CreateRequest, change: Change, dry_run_status: str) -> 
 def _request(
     step: Step, config: Attributes | None, planned: Attributes | None, private: bytes
 ) -> CreateRequest | UpdateRequest:
-    """Return what to ask for a step that creates or updates: it has a declaration and a plan."""
+    """Return the request of a step that creates or updates, from its declaration and its plan."""
     change, config, planned = step.change, config or {}, planned or {}
     if step.kind is StepKind.CREATE:
         return CreateRequest(config, planned, private, change.address)
@@ -317,7 +316,7 @@ def _plan_request(step: Step, config: Attributes) -> PlanRequest:
 def _request_late(
     step: Step, config: Attributes, plan: PlanOutcome
 ) -> CreateRequest | UpdateRequest | Outcome:
-    """Return what to ask once everything is known, or why nothing can be asked."""
+    """Return the request once everything is known, or why there can be none."""
     change = step.change
     unknown = unknown_names(config)
     wrong = RESOURCES[change.type_name].problems(config)

@@ -1,4 +1,4 @@
-"""Walking a program in the order of dependencies, and planning each instance.
+"""Walks a program in the order of dependencies, and plans each instance.
 
 Each level is evaluated with the decisions of the level before. All instances of one level, type and
 provider are planned by one request to the lifecycle.
@@ -42,8 +42,8 @@ def levels(graph: Graph, blocks: Mapping[str, Block]) -> Iterator[list[str]]:
             block = blocks[address]
             owners = () if block.mode == "data" else owners_above(RESOURCES[block.type_name])
             waiting.setdefault(len(owners), []).append(address)
-        # An owned instance comes as late as possible: its plan depends on the plan of its owner,
-        # also if it is to leave that owner.
+        # An owned instance comes as late as possible. Its plan depends on the plan of its owner,
+        # even if it is to leave that owner.
         level = waiting.pop(min(waiting))
         sorter.done(*level)
         yield sorted(level, key=rank.__getitem__)
@@ -57,8 +57,8 @@ class Walk:
         evaluator, graph, providers, targets: The program at hand.
         known: The instances in state, by address.
         imports: Address to the id that an `import` block gives it.
-        values: What instances hold or will hold, by address: the walk adds to it.
-        early: What data sources hold that were read before, by address; None where one failed.
+        values: Present or planned values of instances, by address. The walk adds to them.
+        early: Values of data sources that were read before, by address; None for a failed read.
         requested: Addresses of `-replace`.
         changes: The changes decided, by address.
         declared: Addresses that the program declares.
@@ -89,8 +89,8 @@ class Walk:
             UserError: something in it cannot be evaluated.
         """
         blocks = self.evaluator.program.blocks
-        # As in core, what such a block depends on is created first, too: else the two replacements
-        # would wait for each other.
+        # As in core, the dependencies of such a block are created first, too. Otherwise the two
+        # replacements would wait for each other.
         own = [a for a, block in blocks.items() if block.lifecycle.create_before_destroy]
         self._create_first = frozenset(own).union(*map(self.graph.ancestors, own))
         for level in levels(self.graph, blocks):
@@ -174,7 +174,7 @@ class Walk:
         """Remove instances that are in state and not declared.
 
         Args:
-            destroy: Whether everything goes, declared or not.
+            destroy: Whether every instance is removed, declared or not.
         """
         leaving = [
             item
@@ -188,7 +188,8 @@ class Walk:
         for item in leaving:
             is_kept = self.lets_go(item)
             if destroy:
-                # Even the destruction of everything only forgets what is not declared any more.
+                # Even a destroy only forgets an instance that is no longer declared, if state says
+                # so.
                 own = config_address(instance_and_key(item.address)[0])
                 is_kept = item.held.skip_destroy and own not in self.evaluator.program.blocks
             if is_kept:
@@ -234,12 +235,12 @@ class Walk:
         return "delete_because_wrong_repetition"
 
     def cascade(self, also: Iterable[PriorInstance] = ()) -> Cascade:
-        """Return the cascade of the owners that are known to go so far, and of those in `also`."""
+        """Return the cascade of the owners planned for deletion so far, and of those in `also`."""
         going = [self.known[c.address] for c in self.changes.values() if deletes_owner(c)]
         owners = (item for item in also if item.type_name in owning_types())
         moving = {change.address for change in self.changes.values() if moves_away(change)}
-        # Owners that are no longer declared are removed after the walk, and what they own is
-        # planned in it.
+        # Owners that are no longer declared are removed after the walk. The objects that they own
+        # are planned during the walk.
         leaving = [*going, *self._orphaned_owners(), *owners]
         console_holding = self.providers.console_holding
         return Cascade.of(leaving, self.known.values(), console_holding, moving)
@@ -258,10 +259,10 @@ class Walk:
     def lets_go(self, item: PriorInstance) -> bool:
         """Return whether an instance that leaves the program stays on the console.
 
-        A `removed` block decides; where there is none, what OpenTofu noted in state of
-        `lifecycle { destroy = false }`.
+        A `removed` block decides. Without one, `lifecycle { destroy = false }` decides, as OpenTofu
+        noted it in state.
         """
-        # This is asked of every owner in state, and most programs need no address taken apart.
+        # This runs for every owner in state, and most programs need no address parsed.
         if not self._destroys and not item.held.skip_destroy:
             return False
         own = instance_of(item.address)
@@ -270,11 +271,11 @@ class Walk:
 
     @cached_property
     def _destroys(self) -> dict[Address, bool]:
-        """What `removed` blocks say: the place that each names, and whether it is destroyed."""
+        """The address in each `removed` block, and whether its objects are destroyed."""
         return {block.source: block.destroy for block in self.evaluator.program.removed}
 
     def take(self, decision: Decision) -> None:
-        """Add a decision to the walk: what comes later is evaluated with it."""
+        """Add a decision to the walk, for the evaluation of later blocks."""
         change = decision.change
         self.changes[change.address] = change
         self._of_block.setdefault(change.address.partition("[")[0], []).append(change)
@@ -283,7 +284,7 @@ class Walk:
         self.diagnostics += (item.about(change.address) for item in decision.diagnostics)
 
     async def _read(self, instance: Instance) -> None:
-        """Read a data source, or put it off until what it needs is known."""
+        """Read a data source, or defer the read until its inputs are known."""
         block, address = instance.block, instance.address
         values = self.evaluator.config(instance).values
         if unknown_names(values):

@@ -16,7 +16,7 @@ from opsconsole.state import State
 
 @dataclass
 class Workspace:
-    """What plans and applies of one run share.
+    """The common inputs of the plans and applies of one run.
 
     Attributes:
         program, graph: The program and its dependencies.
@@ -27,7 +27,7 @@ class Workspace:
         make: Makes a lifecycle of a provider's settings.
 
     Raises:
-        UserError: The program refers to what there is not, or in a cycle.
+        UserError: The program has a reference to nothing, or a cycle of references.
     """
 
     program: Program

@@ -21,7 +21,7 @@ def apply_summary(counts: Counts, operation: str = "apply", complete: bool = Tru
     Args:
         counts: The changes that were made.
         operation: `apply` or `destroy`.
-        complete: Whether everything planned was done.
+        complete: Whether all planned changes were made.
     """
     word = "Destroy" if operation == "destroy" else "Apply"
     opening = f"{word} complete!" if complete else f"{word} incomplete."
@@ -49,7 +49,7 @@ _LISTED = 50
 
 
 def _list_changes(what: str, lines: Sequence[str], pen: Pen, colour: str) -> list[str]:
-    """Return the lines of changes under a heading that counts them; of many, the first."""
+    """Return the lines of changes under a heading with their count; of many, only the first."""
     if not lines:
         return []
     heading = pen.paint(f"{plural(len(lines), 'change')} {what}:", "bold", colour)
@@ -76,11 +76,11 @@ def render(
         done: The changes that were made.
         operation: `apply` or `destroy`.
         failed: Addresses whose change failed.
-        skipped: Address to the address (or reason) that it waited for.
+        skipped: For each skipped address, the address or the reason that it waited for.
         outputs: Name to value and whether it is sensitive.
-        diagnostics: What went wrong, and warnings.
-        incomplete: Whether something was not begun, or is not known.
-        seconds: How long the run took; 0: nothing was run.
+        diagnostics: Errors and warnings.
+        incomplete: Whether a change was not begun, or has an unknown outcome.
+        seconds: How long the run took; 0 if nothing was run.
         colour: Whether to paint it with ANSI sequences.
         width: Columns of the terminal that diagnostics are fitted to, or 0.
     """
@@ -99,7 +99,7 @@ def render(
     if seconds:
         lines.append(f"The run ended in {took(seconds)}.")
     if failures:
-        # Last: some clients show nothing but the end of what failed.
+        # Diagnostics come last, because some clients show only the end of a failure.
         more = f" and {len(failures) - 1:,} more" if len(failures) > 1 else ""
         lines.append(pen.paint(f"Failed: {printable(failures[0])}{more}", "bold", "red"))
     text = "\n".join([*lines, ""])

@@ -1,7 +1,7 @@
 """A program in Terraform's JSON plan format: its configuration, relevant attributes and checks.
 
-Of a program in JSON syntax, Terraform prints each value as it is written, and the references that
-the templates in it hold.
+For a program in JSON syntax, Terraform prints each value as written, and the references in its
+templates.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ from opsconsole.resources import PROVIDER
 
 SCHEMA_VERSION: Final = 0
 _SECRETS: Final = frozenset(item.name for item in PROVIDER.attributes if item.sensitive)
-"""Left out, while Terraform prints them as they are written: no report holds a credential."""
+"""Settings that are left out, because no report has a credential. Terraform prints them as
+written."""
 
 
 def configuration(program: Program) -> dict[str, Any]:
-    """Return the configuration of a program: what it declares, and refers to."""
+    """Return the configuration of a program: its declarations and their references."""
     blocks = sorted(program.blocks.values(), key=lambda item: (item.mode == "data", item.address))
     variables = program.variables
     defaults = lasting_values(example_values(program)) if variables else {}
@@ -110,7 +111,7 @@ def _expression(value: Json) -> dict[str, Any]:
 
 
 def _parts(reference: Reference) -> Iterator[str]:
-    """Yield a reference, and what it leads through, down to the resource or the variable."""
+    """Yield a reference and its prefixes, down to the resource or the variable."""
     steps = reference.steps
     for count in range(len(steps), min(_count_named_steps(steps), len(steps)) - 1, -1):
         yield Reference(steps[:count]).source_text()
@@ -124,12 +125,11 @@ def _count_named_steps(steps: Sequence[Step]) -> int:
 def relevant_attributes(
     program: Program, blocks: Iterable[str], outputs: Iterable[str]
 ) -> list[dict[str, Any]]:
-    """Return what contributed to changes, as Terraform writes it; the order is by address.
+    """Return the attributes that contributed to changes, in Terraform's form, ordered by address.
 
-    These are the attributes of resources that the declaration of a changing resource or output
-    refers to, directly or through other declarations. Conditions, `depends_on` and
-    `replace_triggered_by` do not count, nor does `count` or `for_each` where nothing refers to its
-    index or key.
+    These are the attributes to which the declaration of a changing resource or output refers,
+    directly or through other declarations. Conditions, `depends_on` and `replace_triggered_by` do
+    not count, nor does `count` or `for_each` where nothing refers to its index or key.
 
     Args:
         blocks: Addresses, keys left out, of the resources that change.
@@ -148,7 +148,7 @@ def relevant_attributes(
     while waiting:
         owner, value = waiting.pop()
         for reference in readable_references(value):
-            # What `each.key` means depends on the resource that says it.
+            # The meaning of `each.key` depends on the resource that uses it.
             key = (owner.address if owner is not None else "", reference.steps)
             if key in visited:
                 continue
@@ -184,12 +184,12 @@ def _follow_reference(
 
 
 def checks(program: Program) -> list[dict[str, Any]]:
-    """Return the results of conditions: a program with any other than of variables is refused."""
+    """Return the results of conditions; only variables have conditions, others are refused."""
     found = []
     for name in sorted(program.variables):
         if program.variables[name].validations:
             address = f"var.{name}"
-            # A variable that breaks a rule is an error before there is a plan, so that all have
+            # A variable that breaks a rule is an error before there is a plan. So all rules have
             # passed.
             found.append(
                 {

@@ -1,5 +1,7 @@
-"""Diagnostics as text: several that differ only in their resources made one; on a terminal a bar
-beside each, errors after warnings."""
+"""Diagnostics as text, merged if they differ only in their resources.
+
+On a terminal, each has a bar beside it. Errors come after warnings.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,15 @@ from opsconsole.quoting import printable
 from opsconsole.reports.text import Pen, wrap_lines
 
 FEWEST = 4
-"""Fewer that are alike stay apart."""
+"""Fewer diagnostics than this stay separate, even if they are alike."""
 
 _NAMED = 10
 
 
 def dedupe_diagnostics(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return diagnostics with those made one that differ only in the resources they are about.
+    """Return diagnostics, merging those that differ only in their resources.
 
-    The first stands for all, with the addresses of all.
+    The first of a group stands for the group, with the addresses of all.
     """
     groups: dict[tuple[object, ...], list[Diagnostic]] = {}
     for item in diagnostics:
@@ -37,9 +39,9 @@ def dedupe_diagnostics(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def _alike(item: Diagnostic) -> tuple[object, ...]:
-    """Return what diagnostics have in common that are shown as one."""
+    """Return a key that is equal for diagnostics that are shown as one."""
     if not item.addresses or not item.text:
-        # Its summary says all there is, and of several that are made one only the first is shown.
+        # Such a diagnostic only has its summary, and a merged group shows only the first summary.
         return (id(item),)
     cause = (*item.cause.gist, item.cause.operation) if item.cause else ()
     return (item.severity, item.path, item.detail, cause)

@@ -1,7 +1,7 @@
 """The JSON of a drift report as typed objects: a public, versioned format.
 
 `DriftDocument.model_validate_json(…)` reads what `opsconsole drift --format json` writes. The JSON
-Schema in docs/schemas is made of these models. Within version 1 members are only added, and
+Schema in docs/schemas is generated from these models. Within version 1 members are only added, and
 readers ignore members that they do not know.
 """
 
@@ -33,7 +33,7 @@ NOTIFICATION: Final = "opsconsole-drift-notification"
 
 
 def _encodable(value: Any) -> Any:
-    """Write halves of characters, which JSON cannot hold, as escapes: names of files have some."""
+    """Escape lone surrogates, which JSON cannot contain but file names may."""
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-8", "backslashreplace").decode()
     return value
@@ -60,11 +60,11 @@ _Type = Annotated[Text, Field(validation_alias=AliasChoices("type", "type_name")
 
 Item = TypeVar("Item")
 List = Annotated[list[Item], Field(strict=False)]
-"""Takes a tuple too: those are what the values of a report hold."""
+"""A list that also accepts a tuple, because the values of a report have tuples."""
 
 
 class _Part(BaseModel):
-    """A part of a document, made of JSON or of a value of the report."""
+    """A part of a document, made from JSON or from a value of the report."""
 
     model_config = ConfigDict(
         strict=True, extra="ignore", frozen=True, allow_inf_nan=False, from_attributes=True

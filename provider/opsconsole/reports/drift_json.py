@@ -45,7 +45,7 @@ _MAX_BYTES: Final = 1 << 30
 
 
 def render(report: DriftReport) -> str:
-    """Return the report as indented JSON: that of a `DriftDocument`."""
+    """Return the report as the indented JSON of a `DriftDocument`."""
     document = _dump(
         DriftDocument,
         {
@@ -67,7 +67,8 @@ def render(report: DriftReport) -> str:
             "since": report.comparison,
         },
     )
-    # One at a time: models of all findings would be held in memory beside what they are made of.
+    # Findings are converted one at a time. Otherwise all models would be in memory together with
+    # all findings.
     document["findings"] = [_dump(FindingDocument, item) for item in report.findings]
     return json.dumps(document, indent=2) + "\n"
 
@@ -140,10 +141,10 @@ def read_report(path: Path) -> DriftReport:
 
 
 def read_earlier_report(path: Path) -> DriftReport | None:
-    """Read the report that a check is compared with; None: there is no such file yet.
+    """Read the report that a check is compared with, or return None if there is no file yet.
 
     Raises:
-        UserError: It cannot be read, is not a drift report, or is that of one shard.
+        UserError: It cannot be read, is not a drift report, or is the report of one shard.
     """
     try:
         report = read_report(path)
@@ -168,10 +169,10 @@ def _wrong(path: Path, why: str) -> UserError:
 
 
 def report_of(found: DriftDocument) -> DriftReport:
-    """Return the report that a document holds; with only the values that it holds.
+    """Return the report in a document, with only the values that the document has.
 
     Raises:
-        UserError: Its shard is not one.
+        UserError: Its shard is not valid.
     """
     coverage, since = found.summary.coverage, found.since
     return DriftReport(
@@ -192,7 +193,7 @@ def report_of(found: DriftDocument) -> DriftReport:
 
 
 def _value(kind: Callable[..., Value], part: BaseModel, **members: object) -> Value:
-    """Return the value of a report whose members a part of a document holds, beside `members`."""
+    """Return the value of a report from a part of a document, and from `members`."""
     held = {name: tuple(item) if isinstance(item, list) else item for name, item in part}
     if "type" in held:
         held["type_name"] = held.pop("type")
@@ -226,7 +227,7 @@ def _finding_of(item: FindingDocument) -> Finding:
 
 
 def _cause_of(item: CauseDocument | None) -> Cause | None:
-    """Return an error without its words: the detail or the reason beside it holds them."""
+    """Return an error without its text, which the detail or the reason beside it contains."""
     if item is None:
         return None
     kinds = {kind.value: kind for kind in ProblemKind}
@@ -235,5 +236,5 @@ def _cause_of(item: CauseDocument | None) -> Cause | None:
         answer = Problem(
             item.status, item.code, item.message, item.request_id, details=item.details
         )
-    # A later release may have written a kind that this one does not know.
+    # A later release may have written a kind that this release does not know.
     return Cause(kinds.get(item.kind, ProblemKind.OTHER), item.message, item.operation, answer)

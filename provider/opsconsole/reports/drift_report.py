@@ -1,4 +1,4 @@
-"""The report of a drift check for readers: its verdict, and the words that all formats share."""
+"""The report of a drift check for readers: its verdict, and the texts that all formats share."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class Verdict:
 
 
 def judge(report: DriftReport) -> Verdict:
-    """Return the verdict of a report; that of one shard leaves unmanaged objects undecided.
+    """Return the verdict of a report; the report of one shard leaves unmanaged objects undecided.
 
-    "Could not tell" outranks drift; drift that was seen is still named.
+    "Could not tell" takes precedence over drift. Drift that was seen is still named.
     """
     outcome, headline, explanation = _judge_outcome(report)
     if report.share is not None:
@@ -57,7 +57,7 @@ def judge(report: DriftReport) -> Verdict:
             f" This is shard {report.share.shard}: unmanaged objects count once "
             "`opsconsole drift merge` has the reports of all shards."
         )
-    # A console that was only too busy shows nothing wrong, and another check may see it all.
+    # A console that was only too busy is no error, and another check may see everything.
     is_temporary = are_temporary(report.diagnostics) and not report.drifted_findings
     code = TRY_LATER if is_temporary else outcome.value
     return Verdict(outcome, headline, explanation, code)
@@ -69,8 +69,8 @@ def _judge_outcome(report: DriftReport) -> tuple[CheckOutcome, str, str]:
     accepted = sum(bool(finding.accepted) for finding in report.findings)
     note = f" {accepted:,} accepted." if accepted else ""
     required = report.required_coverage
-    # Before drift, so that a check that saw half of a fleet is never taken for one that saw all of
-    # it.
+    # This comes before drift, so that a check of half a fleet never looks like a check of the whole
+    # fleet.
     if has_error(report.diagnostics):
         return CheckOutcome.UNTOLD, "Could not tell", f"The check met errors; {seen}."
     if required < report.min_coverage:
@@ -84,18 +84,18 @@ def _judge_outcome(report: DriftReport) -> tuple[CheckOutcome, str, str]:
 
 
 def percent(value: float) -> str:
-    """Return a percentage that says 100 only where nothing is missing."""
+    """Return a percentage that shows 100 only if nothing is missing."""
     shown = f"{value:.1f}".removesuffix(".0")
     return "99.9 %" if shown == "100" and value < 100 else f"{shown} %"
 
 
 def coverage_text(report: DriftReport) -> str:
-    """Return the coverage, in attributes too where some were not seen of a resource in sync.
+    """Return the coverage, also in attributes if some of a resource in sync were not seen.
 
-    Empty where no resource is in state.
+    The text is empty if no resource is in state.
     """
     beside = (Bucket.UNMANAGED, Bucket.PENDING)
-    # 100 % of nothing would sound like a whole check.
+    # 100 % of nothing would look like a complete check.
     if all(finding.bucket in beside for finding in report.findings):
         return ""
     text = percent(report.coverage())
@@ -105,14 +105,14 @@ def coverage_text(report: DriftReport) -> str:
 
 
 def unseen_text(finding: Finding) -> str:
-    """Say which attributes a check did not see of a resource that it checked, or nothing."""
+    """Return the attributes of a checked resource that the check did not see, as text or empty."""
     if not finding.unobserved or finding.bucket is Bucket.UNCHECKED:
         return ""
     return f"not seen by this check: {', '.join(finding.unobserved)}"
 
 
 def since_text(report: DriftReport) -> str:
-    """Return what changed since the earlier report in one sentence; empty: not compared."""
+    """Return the changes since the earlier report in one sentence; empty if not compared."""
     found = report.comparison
     if found is None:
         return ""
@@ -127,7 +127,7 @@ def since_text(report: DriftReport) -> str:
 
 
 def new_text(finding: Finding) -> str:
-    """Return whether the drift of a finding is new; empty: it is none, or was not compared."""
+    """Return whether the drift of a finding is new; empty without drift or comparison."""
     if finding.new is None:
         return ""
     if finding.new == finding.drifting:
@@ -136,7 +136,7 @@ def new_text(finding: Finding) -> str:
 
 
 def entry_text(entry: DriftEntry, *, stacks: bool) -> str:
-    """Return the resource of drift that no finding shows, and what differed, on one line."""
+    """Return the resource and the differences of drift that no finding shows, on one line."""
     label = f" ({printable(entry.label)})" if entry.label else ""
     return f"{title_of(entry, stacks=stacks)}{label}: {printable(', '.join(entry.what))}"
 
@@ -153,7 +153,7 @@ def several_stacks(report: DriftReport) -> bool:
 
 
 def accepted_drift(report: DriftReport) -> list[Finding]:
-    """Return the findings that would be drift, had the baseline not accepted them."""
+    """Return the findings that would be drift if the baseline did not accept them."""
     return [finding for finding in report.findings if finding.accepted and finding.bucket.is_drift]
 
 
@@ -165,10 +165,10 @@ _OUTCOMES = {
 
 
 def to_report(report: DriftReport, *, title: str = "") -> Report:
-    """Return what readers are shown of a drift report; new drift comes first in each section.
+    """Return a drift report for readers; new drift comes first in each section.
 
     Args:
-        title: The name of the check; by default of the stack.
+        title: The name of the check; by default the name of the stack.
     """
     verdict = judge(report)
     mark, style = _OUTCOMES[verdict.outcome]
@@ -250,7 +250,7 @@ def _row(finding: Finding, number: int, stacks: bool) -> Row:
     )
     if finding.bucket is Bucket.IN_SYNC:
         return row
-    # The reason names the call and the id of its request, which differ where the cause is one.
+    # The reason names the call and its request id, which differ even if the cause is the same.
     gist = finding.cause.gist if finding.cause else finding.reason
     return replace(
         row,

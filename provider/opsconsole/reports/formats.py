@@ -17,7 +17,7 @@ class Format:
     """A format of a drift report; its module is imported on use, as templates take time to load.
 
     Attributes:
-        readable: Whether it shows a report for readers, not the values of the check.
+        readable: Whether it renders the report for readers, not the values of the check.
     """
 
     module: str

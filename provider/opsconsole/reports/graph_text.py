@@ -14,7 +14,7 @@ _OTHER = Look()
 
 
 def mermaid(program: Program, graph: Graph) -> str:
-    """Return the graph as a Mermaid flowchart: an arrow leads to what something depends on."""
+    """Return the graph as a Mermaid flowchart, with arrows from dependents to dependencies."""
     names = _names(graph)
     lines = ["flowchart LR"]
     for address in graph.order:
@@ -33,7 +33,7 @@ def mermaid(program: Program, graph: Graph) -> str:
 
 
 def dot(program: Program, graph: Graph) -> str:
-    """Return the graph in DOT: an arrow leads to what something depends on."""
+    """Return the graph in DOT, with arrows from dependents to dependencies."""
     names = _names(graph)
     lines = [
         "digraph program {",

@@ -31,9 +31,9 @@ def known_part(value: Value) -> Any:
 
 
 def after_unknown(value: Value) -> Any:
-    """Return the shape of `value` with true for each unknown; known leaves of objects left out.
+    """Return the shape of `value` with true for each unknown, without the known leaves of objects.
 
-    It is empty where all is known, or where nothing is left.
+    The shape is empty if everything is known, or if nothing is left.
     """
     return _unknown(value) if value is not None and holds_unknown(value) else {}
 
@@ -55,7 +55,7 @@ def sensitive(value: Attributes | None, names: frozenset[str], kinds: Mapping[st
 
 def _insensitive(value: Value, kind: Kind | None = None) -> Any:
     if value is UNKNOWN:
-        # Terraform writes an empty collection for one that is unknown, and leaves out other
+        # Terraform writes an empty collection for an unknown collection, and leaves out other
         # unknowns.
         return _EMPTY.get(kind, False) if kind else False
     return _shape(value, _insensitive)
@@ -96,7 +96,7 @@ def cause_json(cause: Cause) -> dict[str, Any]:
 
 
 def diagnostic_json(item: Diagnostic) -> dict[str, Any]:
-    """Return a diagnostic as Terraform's JSON has it, and what Terraform has no member for."""
+    """Return a diagnostic as in Terraform's JSON, with additional members of our own."""
     found: dict[str, Any] = {
         "severity": item.severity.value,
         "summary": item.summary,
@@ -129,7 +129,7 @@ def type_of(value: Value) -> Any:
 
 
 def instance_json(address: Address, text: str) -> dict[str, Any]:
-    """Return the members that say which resource instance is meant.
+    """Return the members that identify a resource instance.
 
     Args:
         text: `address` as text.
@@ -149,12 +149,12 @@ _STEP = re.compile(r'module\.[^.\["]+(?:\[(?:\d+|"(?:[^"\\]|\\.)*")\])?')
 
 
 def module_tree(resources: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Return the root module with each resource in the module that its `module_address` names."""
+    """Return the root module, with each resource in the module of its `module_address`."""
     root: dict[str, Any] = {}
     modules = {"": root}
     for resource in resources:
         plain = dict(resource)
-        # In the tree the place of a resource says its module, as in Terraform's JSON.
+        # In the tree, the position of a resource shows its module, as in Terraform's JSON.
         module = _module(modules, str(plain.pop("module_address", "")))
         module.setdefault("resources", []).append(plain)
     for module in modules.values():

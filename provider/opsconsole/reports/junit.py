@@ -1,8 +1,8 @@
 """A drift report as JUnit XML: a suite for each stack, one case for each resource.
 
-Drift fails its case; an unchecked resource is an error if its coverage is demanded, and
-skipped if not. Neither ever passes. A check that met errors has one of its own, because
-they may belong to no resource.
+Drift fails its case; an unchecked resource is an error if its coverage is demanded, and skipped if
+not. Neither ever passes. A check with errors has an additional error case, because an error may
+belong to no resource.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What every rendering of a plan calls a resource and what happens to it: words, symbols, the parts
-of an address, and the order of addresses.
+"""The names of resources and changes in all renderings of a plan.
 
-The state parses and prints addresses; this module only uses that.
+These are words, symbols, the parts of an address, and the order of addresses. The state parses and
+prints addresses, and this module only uses that.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Heading:
 
     Attributes:
         verb: What happens to it: `will be created`.
-        stress: The last word of `verb`, where it deserves colour.
-        remarks: Why, and what else there is to know; one line each.
+        stress: The last word of `verb`, if it should be coloured.
+        remarks: The reason and further facts, one line each.
     """
 
     verb: str
@@ -67,7 +67,7 @@ class Heading:
 
 
 def heading(change: Change) -> Heading:
-    """Say what happens to the instance of `change`."""
+    """Return the heading for the instance of `change`."""
     verb, stress = _verb(change)
     remarks = [*_origin(change, verb)]
     reason = _reason(change)
@@ -148,8 +148,8 @@ def describe_no_changes(plan: Plan) -> str:
 
 
 def describe_no_requests(plan: Plan) -> str:
-    """Say that a plan asked nothing of the console; empty where it did or creates nothing."""
-    # A wrong key and names that are there already show only in answers.
+    """Say that a plan sent no request; empty if it sent one or creates nothing."""
+    # Only answers reveal a wrong key, or names that exist already.
     if plan.calls or not any(change.action is Action.CREATE for change in plan.changes):
         return ""
     return (
@@ -173,7 +173,7 @@ def count_sentence(counts: Counts) -> str:
 
 
 def plan_summary(counts: Counts, changes: Sequence[Change] = ()) -> str:
-    """Return the summary line; what Terraform has no words for follows in further sentences."""
+    """Return the summary line, with further sentences for changes that Terraform does not count."""
     sentences = [count_sentence(counts)]
     cascaded = sum(change.action is Action.DELETE and bool(change.cascade) for change in changes)
     if cascaded:
@@ -189,8 +189,7 @@ def plan_summary(counts: Counts, changes: Sequence[Change] = ()) -> str:
 def parse_address(address: str, type_name: str = "") -> Address:
     """Return the parts of `address`.
 
-    Another text (the id that names an unmanaged object) is taken as the name of a resource of
-    `type_name`.
+    Any other text (the id of an unmanaged object) becomes the name of a resource of `type_name`.
     """
     try:
         return instance_of(address)
@@ -201,22 +200,22 @@ def parse_address(address: str, type_name: str = "") -> Address:
 def natural_order(text: str) -> tuple[tuple[int, int | str], ...]:
     """Return a key that orders `web[2]` before `web[10]`."""
     return tuple(
-        # Pairs, because Python does not compare a number with a text. A superscript is a digit to
-        # isdigit(), and no number to int().
+        # Pairs are used because Python cannot compare a number with a text. isdigit() accepts a
+        # superscript, but int() does not.
         (0, int(part)) if part.isascii() and part.isdigit() else (1, part)
         for part in _DIGITS.split(text)
     )
 
 
 def definition_of(address: str, type_name: str) -> ResourceDefinition | DataSourceDefinition | None:
-    """Return the definition behind an address; None where the type is not one of ours."""
+    """Return the definition for an address, or None if the type is not one of ours."""
     if parse_address(address, type_name).mode == "data":
         return DATA_SOURCES.get(type_name)
     return RESOURCES.get(type_name)
 
 
 def kinds_of(address: str, type_name: str) -> dict[str, Kind]:
-    """Return the kinds of the attributes by name; empty where the type is not one of ours."""
+    """Return the kinds of the attributes by name; empty if the type is not one of ours."""
     definition = definition_of(address, type_name)
     return {} if definition is None else {item.name: item.kind for item in definition}
 

@@ -41,8 +41,8 @@ class MarkdownSection:
 def fit(head: str, sections: Sequence[MarkdownSection], limit: int = LIMIT) -> str:
     """Join `head` and `sections` into at most `limit` bytes.
 
-    Each section gets an equal share first and what others leave over second, in their order; each
-    that is cut ends with how many items were.
+    Each section first gets an equal share. Then the sections get the unused rest, in their order.
+    Each section that is cut ends with the number of cut items.
     """
     fixed = _size(head) + sum(_size(item.opening) for item in sections)
     # Each section that is cut needs room for the line that counts the items cut.
@@ -79,7 +79,7 @@ def _size(text: str) -> int:
 
 
 def plain(text: str) -> str:
-    """Return `text` as Markdown that shows it letter by letter, on one line."""
+    """Return `text` as Markdown that shows the text literally, on one line."""
     safe = _SPECIAL.sub(r"\\\g<0>", html.escape(printable(text), quote=False))
     # At the start of a line these would begin a heading or a list.
     opening = _OPENING.match(safe)
@@ -87,7 +87,7 @@ def plain(text: str) -> str:
         safe = f"{opening[0]}\\{safe[opening.end() :]}"
     elif opening:
         safe = f"\\{safe}"
-    # GitHub would notify the user of that name.
+    # GitHub would notify the user with that name.
     return safe.replace("@", _MENTION)
 
 
@@ -107,7 +107,7 @@ def fence(texts: Iterable[str]) -> str:
 
 def diff_texts(lines: Iterable[Line]) -> list[str]:
     """Return the lines of a diff for a `diff` block: the sign in the first column."""
-    # A block of the language diff knows no tilde; lines that begin with `!` are shown as changed.
+    # A `diff` block has no tilde. Lines that begin with `!` are shown as changed.
     marks = {"+": "+", "-": "-", "~": "!"}
     found = []
     for line in lines:
@@ -125,7 +125,7 @@ def fold(summary: str, body: str) -> str:
 def render(report: Report, *, limit: int = LIMIT) -> str:
     """Return a plan or drift as Markdown of at most `limit` bytes.
 
-    Sections are cut from their ends, each with a count of the items cut; quiet ones are counted,
+    Sections are cut at their ends, each with a count of the cut items. Quiet sections are counted,
     not listed.
     """
     counts = "".join(
@@ -161,7 +161,7 @@ def _sections(report: Report) -> Iterator[MarkdownSection]:
 
 
 def _items(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield resources that have one reason; of several, it stands above the first."""
+    """Yield resources with the same reason, which stands above the first of several."""
     if len(rows) == 1:
         yield _item(rows[0], rows[0].reason)
         return

@@ -1,6 +1,6 @@
-"""Terraform's machine-readable UI messages, one function each; one dict is one line of `-json`.
+"""Terraform's machine-readable UI messages, one function for each; one dict is one line of `-json`.
 
-What happens to resources is a `Hook` first: people read its text, programs its message.
+An event of a resource is first a `Hook`. People read its text, and programs read its message.
 
 https://developer.hashicorp.com/terraform/internals/machine-readable-ui. Times are given, never
 taken: this package reads no clock.
@@ -27,8 +27,7 @@ from opsconsole.values import Value
 UI_VERSION: Final = "1.2"
 Message = dict[str, Any]
 
-# Terraform's messages have no word for adopting, which takes an object into state as an import
-# does.
+# Terraform's messages have no word for adopting, which takes an object into state like an import.
 _WORDS = {action: action.value for action in Action} | {
     Action.NO_OP: "noop",
     Action.ADOPT: "import",
@@ -53,12 +52,12 @@ _DOING = {
 
 
 def line(message: Message) -> str:
-    """Return one message as a line of JSON, its end included."""
+    """Return one message as a line of JSON, including the line end."""
     return json.dumps(message, separators=(",", ":")) + "\n"
 
 
 def version(at: datetime) -> Message:
-    """Open a stream: whose format this is, and who writes it."""
+    """Return the first message of a stream, with the versions of the format and of its writer."""
     return _message(
         "version",
         f"opsconsole {__version__}",
@@ -70,7 +69,7 @@ def version(at: datetime) -> Message:
 
 
 def log(text: str, at: datetime) -> Message:
-    """Say something that has no message of its own."""
+    """Return the message of a text that has no specific message."""
     return _message("log", printable(text), at)
 
 
@@ -152,12 +151,12 @@ def outputs(values: Mapping[str, tuple[Value, bool]], at: datetime) -> Message:
 
 
 class Hook(NamedTuple):
-    """What happens to one resource during an apply: `text` says it, `message` says all of it.
+    """An event of one resource during an apply: `text` is the sentence, `message` the whole event.
 
     Attributes:
         kind: The type of its message.
         id: The console's id of the object, if known.
-        seconds: How long it has taken.
+        seconds: How long the change has taken.
     """
 
     kind: str
@@ -168,7 +167,7 @@ class Hook(NamedTuple):
     seconds: float | None = None
 
     def message(self, at: datetime) -> Message:
-        """Return the message of it."""
+        """Return the message of the event."""
         found = {
             "resource": resource(self.address),
             "action": _WORDS[self.action],
@@ -202,7 +201,7 @@ def apply_complete(address: str, action: Action, seconds: float, id: str = "") -
 
 
 def apply_errored(address: str, action: Action, seconds: float) -> Hook:
-    """Say that a change failed; why follows as a diagnostic."""
+    """Say that a change failed; the reason follows as a diagnostic."""
     text = f"{address}: {_DOING[action][1]} errored after {duration(seconds)}"
     return Hook("apply_errored", text, address, action, seconds=seconds)
 

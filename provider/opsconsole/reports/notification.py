@@ -20,9 +20,10 @@ from opsconsole.v1.addresses import is_loopback
 
 _TIMEOUT: Final = 10.0
 _ENTRIES: Final = 100
-"""Resources of a list in JSON; `counts` has the numbers of all."""
+"""The largest number of resources in a JSON list; `counts` has the full numbers."""
 _CHARACTERS: Final = 2500
-"""Of the text: Slack takes 3,000 in a section, and Teams 28 KB in a message."""
+"""The size of the text. Slack allows 3,000 characters in a section, and Teams 28 KB in a
+message."""
 
 
 def is_due(report: DriftReport) -> bool:
@@ -32,15 +33,15 @@ def is_due(report: DriftReport) -> bool:
 
 
 def check_url(url: str) -> None:
-    """Refuse an address to which a secret would go in clear.
+    """Refuse an address to which a secret would be sent unencrypted.
 
     Raises:
-        UserError: It is neither https nor on this machine.
+        UserError: The URL is neither https nor on this machine.
     """
     try:
         parts = urlsplit(url)
     except ValueError:
-        # A malformed IPv6 address in brackets is refused below as any other URL.
+        # A malformed IPv6 address in brackets is refused below like any other URL.
         parts = urlsplit("")
     host = parts.hostname or ""
     if not host or parts.scheme not in ("http", "https"):
@@ -55,14 +56,14 @@ def check_url(url: str) -> None:
 
 
 def send(url: str, message: Mapping[str, Any]) -> str:
-    """Post a message once; return why it did not arrive, or nothing."""
+    """Post a message once; return why it did not arrive, or an empty text."""
     import httpx  # loaded for a notification only
 
-    # As for the console, no proxy is used to this machine.
+    # As for the console, no proxy is used for requests to this machine.
     trusted = not is_loopback(urlsplit(url).hostname or "")
     client = httpx.Client(timeout=_TIMEOUT, trust_env=trusted)
     try:
-        # Only the status is read, so that a webhook cannot hold up the check by what it answers.
+        # Only the status is read, so that a webhook's answer cannot hold up the check.
         with client, client.stream("POST", url, json=message) as answer:
             return "" if answer.is_success else f"the webhook answered {answer.status_code}"
     except httpx.TimeoutException:

@@ -1,8 +1,8 @@
 """A plan in Terraform's JSON plan format, as `terraform show -json` prints it.
 
-https://developer.hashicorp.com/terraform/internals/json-format. As there, sensitive values are
-present and marked: the file deserves the care that a plan file does. What Terraform has no place
-for is under `opsconsole`, which readers of the format ignore.
+https://developer.hashicorp.com/terraform/internals/json-format. As in Terraform, sensitive values
+are present and marked, so protect the file like a plan file. Facts without a place in the format
+are under `opsconsole`, which readers of the format ignore.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def document(
     """Return the plan as a JSON value.
 
     Args:
-        timestamp: When it was made, RFC 3339; left out where empty.
-        program: The program that it was made from, for `configuration` and `checks`.
+        timestamp: When the plan was made, in RFC 3339; omitted if empty.
+        program: The program of the plan, for `configuration` and `checks`.
         variables: The values of its variables, as JSON.
     """
     changes = sorted(plan.changes, key=_order)
@@ -87,7 +87,7 @@ def document(
 
 
 def _naming(document: Any, provider: str) -> Any:
-    """Return a part of a document with the provider under its name in the program's engine."""
+    """Return a part of a document with the provider's name in the program's engine."""
     if isinstance(document, list):
         return [_naming(item, provider) for item in document]
     if not isinstance(document, dict):
@@ -114,7 +114,7 @@ def _of_program(
 
 def _order(item: Change | Drift | DataRead) -> tuple[Any, ...]:
     place = parse_address(item.address, item.type_name)
-    # Terraform orders names as text, and only keys that are numbers by their value.
+    # Terraform orders names as text, and only numeric keys by value.
     key = (place.key, "") if isinstance(place.key, int) else (-1, place.key or "")
     kind = 2 if isinstance(place.key, str) else 1
     return natural_order(place.module), place.mode != "data", place.type, place.name, kind, key
@@ -145,7 +145,7 @@ def resource_change(change: Change) -> dict[str, Any]:
 
 
 def imported_id(change: Change) -> str:
-    """Return the id of the object that a change takes into state; empty where there is none."""
+    """Return the id of the object that a change takes into state, or an empty text."""
     adopted = (change.after or {}).get("id") if change.action is Action.ADOPT else None
     return adopted if isinstance(adopted, str) else change.import_id
 

@@ -48,7 +48,7 @@ _TITLES = {
 
 
 def to_report(plan: Plan, *, title: str = "", timestamp: str = "") -> Report:
-    """Return what readers are shown of a plan.
+    """Return the report of a plan for readers.
 
     Args:
         title: The name of the stack or program.
@@ -197,7 +197,7 @@ def items_of(plan: Plan, anchors: Mapping[int, str]) -> Iterator[GraphItem]:
             id=own if isinstance(own, str) else "",
             label=label_of(change),
             style=style_of_change(change),
-            # A resource that goes with its host has no row of its own to lead to.
+            # A resource that is deleted with its host has no row, so there is no link target.
             anchor=hosts[folded[id(change)]] if id(change) in folded else anchors[id(change)],
             values={name: value for name, value in values.items() if name not in hidden},
             depends_on=change.depends_on,

@@ -31,10 +31,10 @@ from opsconsole.state import print_key
 RULE = "─" * 77
 _WIDTH = 100
 _NAMED = (Action.CREATE, Action.ADOPT, Action.DELETE, Action.READ, Action.FORGET, Action.NO_OP)
-"""What the short form of a plan only counts and names."""
+"""The changes that the short form of a plan only counts and names."""
 _LAST_NUMBER = re.compile(r"(.*?)(\d+)(\D*)", re.ASCII | re.DOTALL)
 _RUN = 4
-"""So many names that count up by one are written as the first and the last of them."""
+"""From this length, a run of names that count up by one is written as its first and last name."""
 
 
 def render(plan: Plan, *, colour: bool = False, width: int = 0, compact: bool = False) -> str:
@@ -62,8 +62,8 @@ def render(plan: Plan, *, colour: bool = False, width: int = 0, compact: bool = 
 
 
 def fits(plan: Plan, rows: int) -> bool:
-    """Return whether the whole plan as text has at most so many lines."""
-    # A change has three lines at least: a plan of many need not be rendered to know.
+    """Return whether the whole plan as text has at most `rows` lines."""
+    # A change has at least three lines, so a plan with many changes need not be rendered.
     return 3 * len(visible_changes(plan)) <= rows and render(plan).count("\n") <= rows
 
 
@@ -76,7 +76,7 @@ def _unsettled_text(plan: Plan, pen: Pen) -> str:
 def visible_changes(plan: Plan) -> list[Change]:
     """Return the changes that deserve a block of their own, ordered by address.
 
-    Changes that follow from the deletion of a host are under that host instead.
+    Changes that follow from the deletion of a host are listed under that host instead.
     """
     cascaded = {id(change) for group in cascades(plan).values() for change in group}
     acting = (change for change in plan.acting() if id(change) not in cascaded)
@@ -121,7 +121,7 @@ def _changes(plan: Plan, pen: Pen, compact: bool) -> str:
         f"{' ' * (3 - len(sign))}{pen.sign(sign)} {word}" for sign, word in LEGEND if sign in used
     ]
     blocks = cascades(plan)
-    # For created and removed resources counts and names are enough; of a change in place readers
+    # For created and removed resources, counts and names are enough. For a change in place, readers
     # need the attributes.
     named = [change for change in shown if compact and change.action in _NAMED]
     bodies = [
@@ -145,7 +145,7 @@ def _changes(plan: Plan, pen: Pen, compact: bool) -> str:
 def _brief(
     changes: Sequence[Change], cascades: Mapping[str, Sequence[Change]], pen: Pen
 ) -> Iterator[str]:
-    """Yield the lines of the changes that are only named, grouped by what happens to which kind."""
+    """Yield the lines of the changes that are only named, grouped by action and type."""
     groups: dict[tuple[str, str, str, tuple[str, ...]], list[Change]] = {}
     for change in changes:
         place = parse_address(change.address, change.type_name)
@@ -181,7 +181,7 @@ def _name(change: Change) -> str:
 
 
 def _runs(names: Iterable[str]) -> Iterator[str]:
-    """Yield names in their order; of a run that counts up by one, the first and the last."""
+    """Yield names in order; a run that counts up by one becomes its first and last name."""
     run: list[str] = []
     for name in names:
         if run and name != _successor(run[-1]):
@@ -192,7 +192,7 @@ def _runs(names: Iterable[str]) -> Iterator[str]:
 
 
 def _successor(name: str) -> str:
-    """Return the name whose last number is one higher; empty where there is no number."""
+    """Return the name whose last number is one higher, or empty if there is no number."""
     match = _LAST_NUMBER.fullmatch(name)
     if match is None:
         return ""
@@ -248,7 +248,7 @@ def _cascade_text(host: Change, cascaded: Sequence[Change], pen: Pen) -> Iterato
             name = f" {SENSITIVE}"
         yield f"      {pen.sign('-')} {printable(change.address)}{name}"
         for note in change.notes:
-            # The line above the group says so for all of them.
+            # The line above the group says this for the whole group.
             if "archived by the deletion of" not in note:
                 yield f"        ({printable(note)})"
 
@@ -292,7 +292,7 @@ def _nothing(plan: Plan, pen: Pen) -> str:
 
 
 def render_outputs(outputs: Iterable[OutputChange], *, colour: bool = False) -> str:
-    """Return the section that shows how outputs change; empty where none does."""
+    """Return the section on the changes of outputs; empty if no output changes."""
     pen = Pen(colour)
     changing = sorted(
         (output for output in outputs if output.action is not Action.NO_OP),

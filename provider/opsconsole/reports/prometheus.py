@@ -17,7 +17,7 @@ _PREFIX = "opsconsole_drift"
 
 def render(report: DriftReport) -> str:
     """Return the report's metrics."""
-    # The default registry would add metrics of this process.
+    # The default registry would add the metrics of this process.
     registry = CollectorRegistry()
     _resources(registry, report)
     _coverage(registry, report)
@@ -57,7 +57,7 @@ def _resources(registry: CollectorRegistry, report: DriftReport) -> None:
         registry,
         "resources",
         "Resources by the bucket that they ended in, accepted ones included.",
-        # Every bucket is there, so that no series vanishes at zero.
+        # Every bucket is present, so that no series disappears at zero.
         {(stack, bucket.value): counts[stack, bucket] for stack in stacks for bucket in Bucket},
         "stack",
         "bucket",

@@ -25,10 +25,10 @@ class Style:
     Attributes:
         name: Its name in style sheets and scripts.
         sign: The sign beside it.
-        word: What it says of a resource.
+        word: The word for a resource in this style.
         rank: The order of attention: the lowest first.
         colour: Its colour on a terminal, if shown there.
-        meaning: What it says of a resource, as one sentence.
+        meaning: The meaning for a resource, as one sentence.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Style:
 
     @property
     def quiet(self) -> bool:
-        """Whether a resource in it needs no attention."""
+        """Whether a resource of this style needs no attention."""
         return self.name in ("same", "elsewhere")
 
     @property
@@ -117,7 +117,7 @@ def style_of_change(change: Change) -> Style:
 
 
 def style_of_finding(finding: Finding) -> Style:
-    """Return the style of a finding: that of its bucket, or of accepted drift."""
+    """Return the style of a finding: the style of its bucket, or of accepted drift."""
     if finding.accepted and finding.bucket.is_drift:
         return ACCEPTED
     return BUCKET_STYLES[finding.bucket]
@@ -132,14 +132,14 @@ class Row:
         kind: Short name of its type.
         title: Its address.
         label: Its name for readers.
-        verb: What happens to it.
-        reason: Why.
-        remarks: What else there is to know, one line each.
+        verb: The action on the resource.
+        reason: The reason.
+        remarks: Further facts, one line each.
         id: The console's id.
         diff: The attributes that differ, as lines.
-        differences: The same of a drift report, state and console side by side.
+        differences: The same attributes in a drift report, with state and console side by side.
         children: Address and label of the resources that go with it.
-        alike: Rows with an equal one have one reason, which is shown once; None: it stands alone.
+        alike: Rows with an equal value share a reason, which is shown once; None for a single row.
     """
 
     anchor: str
@@ -164,7 +164,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Rows that belong together; `quiet` ones need no attention."""
+    """Rows that belong together; a `quiet` section needs no attention."""
 
     anchor: str
     title: str
@@ -204,14 +204,14 @@ class GraphItem:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything that a reader is shown.
+    """The whole content for a reader.
 
     Attributes:
         kind: `Plan` or `Drift report`.
         headline: The most important fact.
         lede: A sentence or two beneath it.
-        style: That of the headline.
-        mark: The sign before the headline where there are no styles.
+        style: The style of the headline.
+        mark: The sign before the headline in formats without styles.
         facts: Names and values.
         extra: Titled diffs beside the sections, such as outputs.
         method: How hosts were read.
@@ -245,12 +245,12 @@ class Report:
 
     @property
     def few(self) -> bool:
-        """Whether there is so little to show that it starts unfolded."""
+        """Whether the report is so short that it starts unfolded."""
         return sum(len(section.rows) for section in self.sections if not section.quiet) <= 5
 
 
 def moment(text: str) -> str:
-    """Return a time of ISO 8601 for a reader, in UTC; another text as it is."""
+    """Return an ISO 8601 time for a reader, in UTC; return any other text unchanged."""
     try:
         return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
     except ValueError:

@@ -34,7 +34,7 @@ def render_text(state: State, *, colour: bool = False) -> str:
 
 
 def instance(state: State, address: Address, *, colour: bool = False) -> str:
-    """Return one instance, with the objects that wait for their deletion behind it."""
+    """Return one instance, followed by its objects that wait for deletion."""
     pen = Pen(colour)
     lines: list[str] = []
     for deposed in ("", *state.deposed_keys(address)):

@@ -1,4 +1,4 @@
-"""A drift report on a terminal: what drifted, what could not be checked, and the verdict."""
+"""A drift report on a terminal: drift, unchecked resources, and the verdict."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opsconsole.reports.report import Report, Row
 from opsconsole.reports.text import SIGN_COLOURS, Pen, wrap_lines
 
 MANY: Final = 10
-"""Above this number, resources with one reason are counted; drift never is."""
+"""Above this number, resources with the same reason are only counted, except for drift."""
 _SHOWN: Final = 3
 
 
@@ -40,7 +40,7 @@ def render(report: Report, *, colour: bool = False, width: int = 0) -> str:
 
 
 def _group(rows: Sequence[Row], pen: Pen, width: int) -> Iterator[str]:
-    """Yield resources that have one reason; of many, the first, and how many more there are."""
+    """Yield resources with the same reason; of many, only the first and the number of others."""
     shown = rows if len(rows) <= MANY else rows[:_SHOWN]
     for row in shown:
         sign = pen.paint(row.style.sign.replace("\N{MINUS SIGN}", "-"), row.style.colour)

@@ -27,15 +27,15 @@ def scalar(value: Value) -> str:
 
 
 _NARROWEST = 30
-"""Below this many columns broken text is no easier to read."""
+"""Below this number of columns, wrapping does not make text easier to read."""
 
 
 def wrap_lines(text: str, width: int) -> list[str]:
-    """Return the lines of a text, none longer than `width` unless a word is; indents are kept.
+    """Return the lines of a text, wrapped to `width` unless a word is longer; keep indents.
 
     Args:
         text: Lines.
-        width: Columns; 0 where there is no terminal: lines stay as they are.
+        width: The number of columns; with 0 (no terminal) lines stay unchanged.
     """
     found = []
     for line in text.splitlines():

@@ -1,6 +1,6 @@
 """The diff of one resource, value by value, as lines: signs, depth and text, without any markup.
 
-Terminal, Markdown and HTML show these same lines. Purely values in, lines out.
+Terminal, Markdown and HTML show these same lines. The functions are pure: values in, lines out.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Line(NamedTuple):
         sign: `+`, `-`, `~`, or empty where nothing changes.
         text: The text after the sign.
         remark: A comment at the end of the line.
-        mark: The sign of the lines that it closes, such as the end of an added list; it does not
-            show it.
+        mark: The sign of the lines that this line closes, such as the end of an added list; the
+            sign is not shown.
     """
 
     depth: int
@@ -161,13 +161,13 @@ def _list(old: list[Value], new: list[Value], depth: int) -> Iterator[Line]:
 def edit_script(
     left: Sequence[str], right: Sequence[str]
 ) -> Sequence[tuple[str, int, int, int, int]]:
-    """Return how `left` becomes `right`, as difflib's opcodes, or more coarsely of long texts."""
+    """Return the edits from `left` to `right` as difflib's opcodes, coarser for long texts."""
     if len(left) * len(right) <= _COMPARABLE:
         # difflib's heuristic would leave frequent parts, such as empty lines, out of the
         # comparison.
         return SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
-    # Comparing every part with every other would take long, so everything between the common
-    # beginning and the common end is one replacement.
+    # Comparing all pairs of parts would take too long. So everything between the common beginning
+    # and the common end is one replacement.
     shorter = min(len(left), len(right))
     start = next((at for at in range(shorter) if left[at] != right[at]), shorter)
     rest = range(1, shorter - start + 1)
@@ -184,8 +184,8 @@ _COMPARABLE: Final = 1_000_000
 
 
 def _key(value: Value) -> str:
-    # As JSON, because Python takes true for 1. An unknown value becomes an object, so that it
-    # equals no text.
+    # JSON is used because Python treats true as equal to 1. An unknown value becomes an object, so
+    # that it equals no text.
     return json.dumps(value, sort_keys=True, default=lambda unknown: {"": repr(unknown)})
 
 
@@ -217,7 +217,7 @@ _CONTEXT: Final = 3
 
 
 def _context(texts: list[str], depth: int) -> Iterator[Line]:
-    """Yield unchanged lines of a text, all but a few at each end counted only."""
+    """Yield a few unchanged lines at each end of a text, and only count the others."""
     if len(texts) <= 2 * _CONTEXT + 1:
         for text in texts:
             yield Line(depth, "", printable(text))
@@ -231,7 +231,7 @@ def _context(texts: list[str], depth: int) -> Iterator[Line]:
 
 @lru_cache(maxsize=1024)
 def _known_later(head: str) -> tuple[Line]:
-    """Return the line of an added value that is known only after apply: most of a creation."""
+    """Return the line of an added value that is known only after apply, as in most creations."""
     return (Line(1, "+", f"{head}{KNOWN_AFTER_APPLY}"),)
 
 
@@ -243,11 +243,11 @@ class Diff:
     """What to compare, and how.
 
     Attributes:
-        before, after: The values; None: there is none.
-        kinds: Kinds of the attributes by name: sets are compared without regard to order.
+        before, after: The values; None if there is no object.
+        kinds: Kinds of the attributes by name; sets are compared without regard to order.
         sensitive: Names of attributes that are masked.
         forcing: Names of attributes whose change forces replacement.
-        shown: Names that are shown though they do not change.
+        shown: Names of attributes that are shown even if unchanged.
     """
 
     before: Attributes | None
@@ -258,7 +258,7 @@ class Diff:
     shown: frozenset[str] = frozenset({"id", "name"})
 
     def lines(self) -> list[Line]:
-        """Return the lines of every attribute that changes, and how many do not."""
+        """Return the lines of every changed attribute, and the number of unchanged ones."""
         before, after = self.before or {}, self.after or {}
         still: set[str] = set()
         if before and after:

@@ -1,7 +1,7 @@
 """The definitions of everything that can be declared or read, and their registry.
 
-The order is that of reports: a resource comes after its references. The steps stand
-beside each definition, and are imported when first asked for (`lifecycles`).
+The order is that of reports: a resource comes after its references. The steps of each resource are
+beside its definition, and are imported on first use (`lifecycles`).
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def owners_above(definition: ResourceDefinition) -> tuple[ResourceDefinition, ..
 
 @cache
 def owning_types() -> frozenset[str]:
-    """Return the types whose deletion deletes others, and that are deleted with no other."""
+    """Return the types that own others and have no owner themselves."""
     above = map(owners_above, RESOURCES.values())
     return frozenset(owners[-1].type_name for owners in above if owners)
 
 
 def blockers_of(definition: ResourceDefinition) -> list[tuple[ResourceDefinition, str]]:
-    """Return the resources that keep one from being deleted, each with the attribute that does."""
+    """Return the resources that block a resource's deletion, each with the attribute that does."""
     return [
         (other, attribute.name)
         for other in RESOURCES.values()

@@ -1,4 +1,4 @@
-"""What can be done with each resource under given settings, and what would lift each limit. Pure.
+"""The steps that each resource allows under given settings, and what would lift each limit. Pure.
 
 Everything about one resource is read from its definition.
 """
@@ -24,7 +24,7 @@ class Reach(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """What can be done of one step of one resource.
+    """How far one step of one resource can be taken.
 
     Attributes:
         type_name: Terraform type name.

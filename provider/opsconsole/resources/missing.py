@@ -2,9 +2,9 @@
 
 An incomplete list proves presence, never absence: objects that it lacks are unchecked.
 
-An object that can only be adopted may be found gone by the very run that plans it. Terraform makes
-a plan like any other before it destroys, and asks there for the creation of an object that its
-refresh has just found gone. An error would forbid every destroy.
+A run may find an object gone that can only be adopted, and still has to plan it. Terraform makes a
+normal plan before it destroys. This plan asks for the creation of an object that the refresh has
+just found gone. An error would forbid every destroy.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def missing(
 ) -> Outcome:
     """Return the outcome of reading an object that the console does not show: `on_missing` decides.
 
-    Where it leaves state, a warning says so.
+    If the object leaves state, a warning says so.
 
     Args:
         how: What showed that it is missing.
@@ -55,7 +55,7 @@ def missing(
     kept = steps.keep_if_missing(summary, how, cause)
     if kept is not None:
         return request.leave_unchecked(_UNSEEN, kept, cause=cause)
-    # What else leaves state, without a read and a warning of its own.
+    # The other objects that leave state, without a read and a warning of their own.
     below = [item.plural for item in RESOURCES.values() if definition in owners_above(item)]
     along = f", with those of its {' and '.join(below)} that state holds" if below else ""
     detail = f"{how} It is removed from state{along}."
@@ -68,7 +68,7 @@ def missing(
             " If it is only hidden from this key, the next apply creates it again: "
             'on_missing = "error" keeps what is missing in state instead.'
         )
-    # Never silently: an agent that is only hidden from this key is created again, and runs twice.
+    # Always warn: an agent that is only hidden from this key is created again, and runs twice.
     return Outcome(None, diagnostics=(warning(summary, detail),), seen=Seen.GONE)
 
 
@@ -78,7 +78,7 @@ def plan_gone(session: Session, key: object, planned: Attributes, why: Diagnosti
     Creating it still fails.
 
     Args:
-        key: What state held is known by.
+        key: The key or id under which the session keeps the values that were in state.
         why: Why it cannot be adopted.
     """
     # The native engine makes no such plan before it destroys.
@@ -88,7 +88,8 @@ def plan_gone(session: Session, key: object, planned: Attributes, why: Diagnosti
     if gone is None:
         way_out = _WAY_OUT.format(command=session.command)
         return PlanOutcome(planned, diagnostics=(replace(why, detail=why.detail + way_out),))
-    # What is not declared is taken from what state held, so that what refers to it is not replaced.
+    # Undeclared values are taken from the former state, so that resources that refer to them are
+    # not replaced.
     held = {name: gone.get(name) if value is UNKNOWN else value for name, value in planned.items()}
     diagnostic = replace(
         why,

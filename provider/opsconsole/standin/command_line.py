@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from opsconsole.errors import UserError
 
 GROUPS = frozenset(("state", "providers", "workspace", "metadata"))
-"""Words that a second word follows."""
+"""The first words of two-word verbs."""
 
 _HELP = frozenset(("-help", "--help", "-h"))
 _VERSION = frozenset(("-version", "--version", "-v"))
 _TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
 FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
-"""What turns a flag off, as Go reads it."""
+"""The values that turn a flag off, as in Go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,12 @@ class Invocation:
     """One call of the program.
 
     Attributes:
-        verb: `plan`, or two words: `state list`; empty where there is none.
-        words: What follows the verb, with the words of TF_CLI_ARGS.
-        directory: Of `-chdir`, or empty.
-        help: Whether help is asked for.
+        verb: One word (`plan`) or two words (`state list`); empty if there is no verb.
+        words: The words after the verb, including those of TF_CLI_ARGS.
+        directory: The directory of `-chdir`, or empty.
+        help: Whether help is requested.
         given: The words as they were given.
-        unknown: A global option that is not known here, or empty.
+        unknown: An unknown global option, or empty.
     """
 
     verb: str
@@ -47,7 +47,7 @@ def read_call(given: Sequence[str], environ: Mapping[str, str]) -> Invocation:
     """Read the words after the program's name.
 
     Raises:
-        UserError: A variable of words cannot be split as a shell does.
+        UserError: The words in a variable cannot be split by a shell's rules.
     """
     words = list(given)
     directory, unknown, wants_help, version = "", "", False, False
@@ -67,8 +67,8 @@ def read_call(given: Sequence[str], environ: Mapping[str, str]) -> Invocation:
     if verb in GROUPS and words and not words[0].startswith("-"):
         verb = f"{verb} {words.pop(0)}"
     name = re.sub("[ -]", "_", verb)
-    # Terraform puts the words of both variables right behind the verb, those of the variable for
-    # this verb last: so they come first.
+    # Terraform inserts the words of each variable right after the verb. It inserts those of the
+    # variable for this verb last, so they come first.
     added = [
         *_split("TF_CLI_ARGS_" + name, environ),
         *_split("TF_CLI_ARGS", environ),
@@ -90,9 +90,10 @@ class Flag:
     """A flag of a verb.
 
     Attributes:
-        valued: Whether a value belongs to it; else it is on or off.
-        use: `pass`: the engine's command has the same; `own`: the verb itself reads it; `ignore`:
-            it changes nothing here; else why only Terraform can do it.
+        valued: Whether the flag takes a value; otherwise it is on or off.
+        use: `pass` if the engine's command has the same flag; `own` if the verb itself reads the
+            flag; `ignore` if the flag has no effect here; otherwise the reason why only Terraform
+            supports the flag.
     """
 
     valued: bool
@@ -104,8 +105,8 @@ class Arguments:
     """The flags and operands of a call, in their order. A switch is `true` or `false`.
 
     Attributes:
-        foreign: Why only Terraform or OpenTofu can carry the call out, by the first of its flags
-            that is not known here; else empty.
+        foreign: Why only Terraform or OpenTofu can carry the call out, named by the first unknown
+            flag; otherwise empty.
     """
 
     flags: tuple[tuple[str, str], ...] = ()
@@ -144,7 +145,7 @@ def read_flags(words: Sequence[str], flags: Mapping[str, Flag]) -> Arguments:
         name, value = match[1], match[2]
         flag = flags.get(name)
         if flag is None:
-            # Whether a value belongs to it is not known, so its value may become an operand.
+            # An unknown flag may or may not take a value, so its value may become an operand.
             foreign = foreign or f"the flag -{name}"
             continue
         if flag.valued and value is None:

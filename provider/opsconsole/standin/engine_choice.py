@@ -1,8 +1,8 @@
 """Decides whether the native engine or the real Terraform or OpenTofu carries out a call.
 
-Decided before any effect. The rule: OPSCONSOLE_ENGINE, if set; the engine that made the
-plan file; a verb or a flag that the engine lacks; else the program alone, the same way for every
-verb.
+The decision comes before any effect. The first of these decides: OPSCONSOLE_ENGINE, if set; the
+engine that made the plan file; a verb or a flag that the engine lacks; the program alone, in the
+same way for every verb.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ ENGINE = "OPSCONSOLE_ENGINE"
 """The variable that forces one engine: `native` or `terraform`."""
 
 _ARCHIVE = b"PK"
-"""How a plan file of Terraform begins: it is a zip archive."""
+"""The first bytes of a Terraform plan file, which is a zip archive."""
 _OWN_PLAN = b"opsconsole plan"
 
 _HANDED_OVER = "OPSCONSOLE_HANDED_OVER_BY"
-"""Holds the id of the process that handed over: where the call leads back here, it is this process
-or its parent."""
+"""The variable with the id of the process that handed over. If the call leads back here, that
+process is this one or its parent."""
 
 _PROGRAM = (".tf", ".tf.json", *OF_OPENTOFU)
-"""How the names of files of programs end."""
+"""The extensions of a program's files."""
 
 _NEED_PROVIDERS = frozenset(
     ("plan", "apply", "destroy", "refresh", "import", "console", "test", "validate", "graph")
@@ -53,10 +53,10 @@ def reason_for_terraform(
     environ: Mapping[str, str],
     directory: Path,
 ) -> str:
-    """Return why the real Terraform is to carry a call out; empty: it is not.
+    """Return why the real Terraform must carry a call out; empty if the native engine does.
 
     Raises:
-        UserError: OPSCONSOLE_ENGINE has a value that is not possible.
+        UserError: OPSCONSOLE_ENGINE has an invalid value.
     """
     forced = environ.get(ENGINE, "")
     if forced not in ("", "native", "terraform"):
@@ -88,7 +88,7 @@ def reason_for_terraform(
 
 
 def _foreign_words(call: Invocation, verb: Verb | None, given: Arguments) -> str:
-    """Name the first word of a call that is not known here, as a verb or a flag; or empty."""
+    """Name the first unknown verb or flag of a call; empty if all are known."""
     if call.unknown:
         return f"the global option {call.unknown}"
     return f"the verb `{call.verb}`" if verb is None else given.foreign
@@ -97,7 +97,7 @@ def _foreign_words(call: Invocation, verb: Verb | None, given: Arguments) -> str
 def _maker_of_plan(verb: Verb | None, given: Arguments, directory: Path) -> str:
     if verb is None or not verb.plan_file:
         return ""
-    # The first operand may belong to a flag that is not known here.
+    # The first operand may be the value of an unknown flag.
     for operand in given.operands:
         try:
             with (directory / operand).open("rb") as file:
@@ -112,7 +112,7 @@ def _maker_of_plan(verb: Verb | None, given: Arguments, directory: Path) -> str:
 
 
 def only_terraform(directory: Path) -> str:
-    """Name the part of a directory's program that only Terraform can run; empty: there is none."""
+    """Name the part of a directory's program that only Terraform can run, or return empty."""
     from opsconsole.language import OnlyTerraform, UnreadProgram, check_support, load_directory
     from opsconsole.state import encrypts_states, expression_in
 
@@ -129,7 +129,7 @@ def only_terraform(directory: Path) -> str:
     except OnlyTerraform as refusal:
         return refusal.construct
     except UserError:
-        # The engine takes a program with a mistake in it, and reports the mistake.
+        # The engine accepts a program with a mistake, and reports the mistake.
         return ""
     for name, wanted in program.required_providers.items():
         source = str(wanted.get("source") or f"hashicorp/{name}")
@@ -148,7 +148,7 @@ def only_terraform(directory: Path) -> str:
 
 
 def supports_backend(kind: str) -> bool:
-    """Return whether the engine reads and writes the state of a kind of backend itself."""
+    """Return whether the engine itself supports a kind of backend."""
     from opsconsole.state import is_native
 
     return kind == "local" or is_native(kind)
@@ -158,7 +158,7 @@ def hand_over(call: Invocation, reason: str, directory: Path) -> NoReturn:
     """Become the real engine of a directory, with the same words.
 
     Raises:
-        UserError: There is none, or it leads back to this program.
+        UserError: There is no real engine, or it leads back to this program.
     """
     engine = engine_of(directory)
     found = real_terraform(os.environ, engine=engine)
@@ -173,7 +173,7 @@ def hand_over(call: Invocation, reason: str, directory: Path) -> NoReturn:
             f"The native engine cannot run this, because of {reason}, and {lacking} on PATH.",
             f"Install {engine.name}, name it in {FALLBACK}, or take that out.",
         )
-    # `exec` keeps the id of this process; behind a script in between, it is the parent.
+    # `exec` keeps the id of this process. With a script in between, that process is the parent.
     if os.environ.get(_HANDED_OVER) in (str(os.getpid()), str(os.getppid())):
         raise UserError(
             f"{found} is not {engine.name}: it runs {STANDIN} again.",
@@ -182,7 +182,7 @@ def hand_over(call: Invocation, reason: str, directory: Path) -> NoReturn:
     sys.stderr.write(
         f"{STANDIN}: handed over to {found}, because of {reason}{_remark(call, found)}\n"
     )
-    # `exec` drops what Python's streams still hold.
+    # `exec` would lose the buffers of Python's streams.
     sys.stderr.flush()
     sys.stdout.flush()
     environment = {**os.environ, _HANDED_OVER: str(os.getpid())}

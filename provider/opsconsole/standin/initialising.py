@@ -47,7 +47,8 @@ Do you want to copy existing state to the new backend?
   Enter a value: """
 
 Say = Callable[[str, str], None]
-"""Says a sentence, as text or as one of Terraform's messages, whose name follows it; or empty."""
+"""Prints a sentence, as text or as a message of Terraform; the second text is the message's code,
+or empty."""
 
 
 def run(verb: Verb, given: Arguments) -> int:
@@ -119,14 +120,14 @@ def _set_backend(
     recorded = read_record(directory)
     overridden = bool(given.every("backend-config"))
     unchanged = same_backend(wanted, recorded)
-    # The number of a block, by which backends may be the same, leaves `-backend-config` out.
+    # The hash of a block, by which backends may be equal, does not include `-backend-config`.
     if unchanged and overridden and wanted is not None and recorded is not None:
         unchanged = same_settings(wanted, recorded)
     if unchanged:
         if wanted is not None and recorded is not None:
             literal = literal_in(wanted, recorded)
-            # The same settings may come from the block now, and before from `-backend-config`: the
-            # number of the block, which Terraform compares, is then another one.
+            # The same settings may come from the block now, but from `-backend-config` before. The
+            # hash of the block, which Terraform compares, then differs.
             if literal != recorded.literal:
                 write_record(directory, replace(recorded, literal=literal))
         return
@@ -137,7 +138,7 @@ def _set_backend(
             "one that this directory was initialised with. The state may have to be copied.",
             "`init -migrate-state` copies the state, `init -reconfigure` leaves it where it is.",
         )
-    # The state is copied before the backend is noted: after a failure, the old note still holds.
+    # The state is copied before the backend is noted, so the old note stays valid after a failure.
     if not given.on("reconfigure"):
         _migrate(directory, recorded, wanted, given, say)
     write_record(directory, wanted)
@@ -158,7 +159,7 @@ def _migrate(
     """Copy the state of `source` to `target`, if there is one and the user agrees; None: default.
 
     Raises:
-        UserError: It cannot be copied, or nothing may be asked. Nothing was changed then.
+        UserError: The state cannot be copied, or the user cannot be asked. Nothing was changed.
     """
     from opsconsole.cli.options import seconds  # loads the definitions
 
@@ -174,7 +175,7 @@ def _migrate(
         return
     if read_state(old).empty:
         return
-    # Read again below the lock: what was read before it may have changed since.
+    # Read the state again under the lock, because it may have changed since the first read.
     with open_state(old) as session:
         state = session.state
         there = read_state(new)
@@ -185,7 +186,7 @@ def _migrate(
         _write(new, state.to_bytes(), SnapshotMeta(state.lineage, state.serial))
         say(f"Copied the state to {new.name}.", "")
     if source is None:
-        # The default state file is left empty, its content in the backup, as Terraform does.
+        # As in Terraform, the default state file is left empty, and its content is in the backup.
         _write(old, b"", SnapshotMeta("", 0))
 
 
@@ -216,7 +217,7 @@ def _ask_to_copy(given: Arguments, old: Backend, state: State, there: State) -> 
         )
     held = plural(len(state), "instance")
     sys.stdout.write(_QUESTION.format(source=old.name, count=held, other=other))
-    # The question ends without a line break, and would wait in the buffer.
+    # The question has no line break at its end, so it would stay in the buffer.
     sys.stdout.flush()
     answer = sys.stdin.readline().strip()
     sys.stdout.write("\n")
@@ -226,7 +227,7 @@ def _ask_to_copy(given: Arguments, old: Backend, state: State, there: State) -> 
 
 
 def _write(backend: Backend, data: bytes, meta: SnapshotMeta) -> None:
-    """Replace the state that a backend holds, which is backed up."""
+    """Replace the state in a backend, after a backup."""
     backend.open()
     try:
         if backend.read():

@@ -1,6 +1,7 @@
 """The program `opsconsole-terraform`: reads the command line, and chooses the engine.
 
-Clients call `version` several times at each start: only the modules that a verb needs are imported.
+Only the modules that a verb needs are imported, because clients call `version` several times at
+each start.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code.
 
     Args:
-        arguments: The words after the program's name; by default, of this process.
+        arguments: The words after the program's name; by default those of this process.
     """
-    # The terminal of the program that called may go away while changes are in progress: output is
-    # then dropped, and the changes are completed. stderr is for errors only, so that no bar and no
-    # spinner is drawn.
+    # The terminal of the calling program may go away while changes are in progress. Output is then
+    # dropped, and the changes are completed. stderr is only for errors, so no bar and no spinner is
+    # drawn.
     open_descriptors()
     sys.stdout = text_stream(OutputStream(1))
     sys.stderr = text_stream(OutputStream(2, drawn_on=False))
     words = list(sys.argv[1:] if arguments is None else arguments)
-    # Answered without the modules below, as clients call it several times at each start. An error
-    # is met again below, and reported there.
+    # This verb is answered without the modules below, because clients call it several times at each
+    # start. An error occurs again below, and is reported there.
     if words[:1] and words[0].lstrip("-") in ("v", "version"):
         with contextlib.suppress(UserError):
             code = _run(words)
@@ -55,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     again = "OPSCONSOLE_DEBUG=1 opsconsole-terraform …"
     code = run_and_report(lambda: _run(words), debug=debugging(), again=again)
     sys.stdout.flush()
-    # Clients know Terraform's exit codes alone.
+    # Clients only know Terraform's exit codes.
     return FAILED if code == TRY_LATER else code
 
 
@@ -63,7 +64,7 @@ def _run(words: list[str]) -> int:
     call = read_call(words, os.environ)
     if call.help or not call.verb or call.verb == "help":
         sys.stdout.write(help_text(call.verb))
-        # Terraform ends with 127 where no verb is given.
+        # Terraform exits with 127 if no verb is given.
         return 0 if call.help or call.verb == "help" else 127
     verb = VERBS.get(call.verb)
     directory = _directory(call)
@@ -74,7 +75,8 @@ def _run(words: list[str]) -> int:
         reason = reason_for_terraform(call, verb, given, os.environ, directory)
         if verb is None or reason:
             hand_over(call, reason, directory)
-    # Only now: what is wrong here may be right for Terraform, which was the one to get it.
+    # The error is raised only now, because arguments that are wrong here may be right for
+    # Terraform.
     if wrong is not None:
         raise wrong
     if verb.command:
@@ -91,7 +93,7 @@ def _run(words: list[str]) -> int:
 
 @contextlib.contextmanager
 def _judged_by_real_engine(call: Invocation, directory: Path) -> Iterator[None]:
-    """Hand a call over where only the values of its program show that it is for the real engine."""
+    """Hand a call over if only the program's values show that the real engine is needed."""
     start = Path.cwd()
     try:
         yield
@@ -105,14 +107,15 @@ def _judged_by_real_engine(call: Invocation, directory: Path) -> Iterator[None]:
             or os.environ.get(ENGINE) == "native"
         ):
             raise
-        # The values are judged before anything is asked of a console, or changed: the real engine
-        # can still begin anew. It gets -chdir among the words, relative to this directory.
+        # The values are checked before any request to a console and any change, so the real engine
+        # can start afresh. The words for that engine include -chdir, which is relative to this
+        # directory.
         os.chdir(start)
         hand_over(call, problem.construct, directory)
 
 
 def _run_engine(verb: Verb, given: Arguments) -> int:
-    """Carry a verb out by a command of `opsconsole`, with what clients of Terraform expect."""
+    """Carry a verb out by a command of `opsconsole`, as clients of Terraform expect."""
     from opsconsole.cli.parser import build_parser
 
     here = Path.cwd()
@@ -146,7 +149,7 @@ def _run_engine(verb: Verb, given: Arguments) -> int:
 
 
 def _read_arguments(call: Invocation, verb: Verb | None) -> tuple[Arguments, UserError | None]:
-    """Return flags and operands, or the error in them: Terraform may know better."""
+    """Return flags and operands, or the error in them, since Terraform may accept them."""
     if verb is None:
         return Arguments(), None
     try:
@@ -174,7 +177,7 @@ def _check_operands(name: str, verb: Verb, given: Arguments) -> None:
 
 
 def help_text(name: str) -> str:
-    """Return the help for a verb, or for the program where it names none."""
+    """Return the help for a verb, or for the program if `name` is not a verb."""
     verb = VERBS.get(name)
     if verb is None:
         return _help_of_all()

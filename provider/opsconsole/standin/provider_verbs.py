@@ -1,6 +1,6 @@
 """Verbs about providers and modules: the schema as Terraform prints it, and the rest.
 
-The engine is the provider and reads no modules, so that is little.
+These verbs do little, because the engine is the provider and reads no modules.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from opsconsole.terraform_binary import engine_of
 
 
 def get(verb: Verb, given: Arguments) -> int:
-    """Install modules: a program that has some is one for Terraform."""
+    """Install modules, of which there are none; a program with modules is for Terraform."""
     return 0
 
 
 def lock(verb: Verb, given: Arguments) -> int:
-    """Lock providers: the native engine starts none, and does not change the lock file."""
+    """Lock providers; the native engine starts no provider and leaves the lock file unchanged."""
     sys.stdout.write("The native engine needs no provider: .terraform.lock.hcl is unchanged.\n")
     return 0
 
 
 def providers(verb: Verb, given: Arguments) -> int:
-    """Print the providers of the program: it is this one."""
+    """Print the providers of the program, which is this provider alone."""
     sys.stdout.write(f"\nProviders required by configuration:\n.\n└── provider[{_address()}]\n\n")
     return 0
 

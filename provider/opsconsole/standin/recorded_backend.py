@@ -1,6 +1,6 @@
-"""What `init` notes of a working directory: its backend, in `.terraform/terraform.tfstate`.
+"""The backend that `init` notes for a directory, in `.terraform/terraform.tfstate`.
 
-Written as Terraform writes it, so that both programs find the directory initialised.
+The file has Terraform's format, so that both programs find the directory initialised.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from opsconsole.standin.version import TERRAFORM_VERSION
 from opsconsole.state import data_directory, replace_durably
 
 SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {"local": ("path", "workspace_dir")}
-"""Kind of a backend: all its settings, where they are known; what is not set is noted as null.
+"""All settings of a backend, by its kind; unset settings are noted as null.
 
-Of other kinds what is set is noted. Terraform reads that too, and adds the rest.
+For other kinds, only the set ones are noted. Terraform reads such a note too, and adds the rest.
 """
 
 _CHANGED = "Backend initialization required: please run `init`"
@@ -31,7 +31,7 @@ class RecordedBackend:
     """A backend and its settings, unset ones as None.
 
     Attributes:
-        literal: The number that Terraform computes of the block; `-backend-config` is not in it.
+        literal: Terraform's hash of the block, which does not include `-backend-config`.
         block: The settings in the program's block; empty if they are not known.
     """
 
@@ -42,10 +42,10 @@ class RecordedBackend:
 
 
 def declared_backend(program: Program) -> RecordedBackend | None:
-    """Return the backend that a program asks for; None: the default.
+    """Return the backend that a program declares, or None for the default.
 
     Raises:
-        UserError: It has a setting that does not exist.
+        UserError: The backend has a setting that does not exist.
     """
     block = program.backend
     if block is None:
@@ -62,9 +62,9 @@ def declared_backend(program: Program) -> RecordedBackend | None:
 
 
 def _number(kind: str, settings: Mapping[str, Any]) -> int:
-    """Return Terraform's hash of a backend block: of its kind and its settings, by name."""
-    # cty hashes the pair of kind and settings: the CRC-32 of bytes that spell both, attributes by
-    # name.
+    """Return Terraform's hash of a backend block, from its kind and its sorted settings."""
+    # cty hashes the pair of kind and settings: the CRC-32 of their spelling, with attributes sorted
+    # by name.
     values = "".join(f"{_spelt(settings[name])};" for name in sorted(settings))
     return zlib.crc32(f"<{_spelt(kind)};<{values}>;>".encode())
 
@@ -78,14 +78,14 @@ def _spelt(value: Any) -> str:
 
 
 def read_record(directory: Path) -> RecordedBackend | None:
-    """Return the backend that a directory was initialised with; None: none, or not initialised."""
+    """Return the noted backend of a directory, or None if there is none or no note."""
     try:
         backend = json.loads(_file(directory).read_bytes())["backend"]
         return RecordedBackend(
             str(backend["type"]), dict(backend["config"]), int(backend.get("hash") or 0)
         )
     except (OSError, ValueError, LookupError, TypeError):
-        # `init` replaces a note that cannot be read, as where there is none.
+        # `init` replaces an unreadable note, as if there were no note.
         return None
 
 
@@ -95,7 +95,7 @@ def write_record(directory: Path, recorded: RecordedBackend | None) -> None:
     Raises:
         UserError: The file cannot be written.
     """
-    # Terraform still writes this note in version 3 of the format of states.
+    # Terraform still writes this note in version 3 of the state format.
     content: dict[str, Any] = {"version": 3, "terraform_version": TERRAFORM_VERSION}
     if recorded is not None:
         content["backend"] = {
@@ -133,11 +133,11 @@ def same_settings(one: RecordedBackend, other: RecordedBackend) -> bool:
 
 
 def literal_in(wanted: RecordedBackend, recorded: RecordedBackend) -> int:
-    """Return Terraform's number of a block as the engine that made a note computes it."""
+    """Return Terraform's hash of a block as the engine that wrote a note computes it."""
     said = _set_in(wanted.block)
     if not said.keys() <= recorded.settings.keys():
         return wanted.literal
-    # Every setting that an engine knows counts, set or not, and its note lists them all.
+    # The hash includes every setting that an engine knows, set or not, and its note lists them all.
     return _number(wanted.kind, {name: said.get(name) for name in recorded.settings})
 
 
@@ -146,7 +146,7 @@ def _set_in(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_initialised(program: Program) -> None:
-    """Refuse to continue where the state would be looked for in another place than it was kept.
+    """Refuse to continue if the state would be read from another place than before.
 
     Raises:
         UserError: The directory is not initialised for the backend of the program.

@@ -41,11 +41,11 @@ def _backend(given: Arguments, operation: str) -> Backend:
     """Return the backend of the working directory, which must be initialised for it.
 
     Raises:
-        UserError: It is not, or there is neither a program nor a state.
+        UserError: The directory is not initialised, or there is neither a program nor a state.
     """
     here, state = Path.cwd(), given.text("state")
     has_program = any(here.glob("*.tf.json"))
-    # -state names the file of the state itself, whatever backend is noted.
+    # -state names the state file itself, regardless of the noted backend.
     if has_program and not state:
         check_initialised(load_directory(here, resources))
     args = argparse.Namespace(

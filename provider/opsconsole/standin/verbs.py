@@ -1,6 +1,6 @@
-"""The one table: Terraform's verbs, their flags, and what carries each of them out here.
+"""The table of Terraform's verbs, their flags, and the functions that carry them out.
 
-A verb that is not in it belongs to the real Terraform. Nothing heavy is imported.
+A verb that is not in the table goes to the real Terraform. Nothing heavy is imported.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ class Verb:
     Attributes:
         line: What it does, in a line.
         run: `module:function`, which takes the Verb and the Arguments and returns the exit code;
-            empty: a command of `opsconsole` carries it out.
+            empty if a command of `opsconsole` carries the verb out.
         command: The words of that command.
         operands: How many operands there may be, at least and at most; -1: any number.
-        reads_program: Whether the program decides who carries it out.
-        plan_file: Whether an operand may name a plan file, which then decides.
+        reads_program: Whether the choice of the engine depends on the program.
+        plan_file: Whether an operand may name a plan file, which then decides on the engine.
         needs_backend: Whether that command needs the backend initialised as the program says.
     """
 
@@ -108,7 +108,7 @@ VERBS: Mapping[str, Verb] = {
         flags={
             **_PLANNING,
             **_flags("pass", on_off="detailed-exitcode", valued="out"),
-            # A program for which configuration is to be generated is one for Terraform.
+            # Terraform is needed if configuration must be generated.
             **_flags("ignore", valued="generate-config-out"),
         },
     ),

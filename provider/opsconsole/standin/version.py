@@ -15,7 +15,7 @@ from opsconsole.standin.verbs import Verb
 from opsconsole.terraform_binary import engine_of
 
 TERRAFORM_VERSION = "1.11.4"
-"""The release of Terraform whose verbs, flags and formats these are."""
+"""The release of Terraform whose verbs, flags and formats the stand-in follows."""
 
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 
@@ -52,5 +52,5 @@ def _required_providers(directory: Path) -> Iterator[str]:
                     if wanted["source"].endswith(SOURCE):
                         yield f"{engine_of(directory).host}/{SOURCE}"
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
-            # The verbs that need the file report what is wrong with it.
+            # The verbs that need the file report its errors.
             continue

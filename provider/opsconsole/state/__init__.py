@@ -1,12 +1,11 @@
 """Terraform's state files, version 4: model, locks, backends, and the journal beside them.
 
-It promises that every recorded change is in the state or in its journal, however the run ends,
-that nothing is written without the lock, and that what others wrote is never overwritten. It
-refuses, with one `UserError`, a state that is damaged, newer, locked, or moved away.
-It knows resources by their addresses only.
+Every recorded change is in the state or in its journal, however the run ends. Nothing is written
+without the lock, and what others wrote is never overwritten. A state that is damaged, newer, locked
+or moved away is refused with one `UserError`. Resources are known by their addresses only.
 
-The way in: `backend_for`, then `open_state` for a session or `read_state`. Other packages import
-these names and no module below.
+Start with `backend_for`, then `open_state` for a session or `read_state`. Other packages import the
+names of this package, not its modules.
 """
 
 from __future__ import annotations

@@ -43,21 +43,21 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """Read `text`, such as `module.m.opsconsole_host.a["k"]` or `data.opsconsole_specialty.s`.
+        """Parse `text`, such as `module.m.opsconsole_host.a["k"]` or `data.opsconsole_specialty.s`.
 
         Raises:
-            UserError: It is not an address of a resource or of one of its instances.
+            UserError: `text` is not the address of a resource or of an instance.
         """
         return _read_address(text)
 
     @property
     def resource(self) -> Address:
-        """The resource, without the instance's key."""
+        """The resource's address, without the instance key."""
         return self if self.key is None else replace(self, key=None)
 
     @property
     def config(self) -> str:
-        """The address in the configuration, free of every key, as `dependencies` lists it."""
+        """The address in the configuration, without any key, as `dependencies` lists it."""
         module = _INDEX.sub("", self.module) if "[" in self.module else self.module
         return str(replace(self, key=None, module=module))
 
@@ -90,7 +90,7 @@ def _unescape(match: re.Match[str]) -> str:
 
 @lru_cache(maxsize=4096)
 def _read_address(text: str) -> Address:
-    """Read an address; one that is written is asked for several times in a row."""
+    """Read an address. Cached, because callers ask for the same address several times in a row."""
     return _Reader(text).address()
 
 
@@ -160,12 +160,12 @@ _DEPOSED = re.compile(r"(.+) \(deposed ([0-9a-f]{8})\)", re.DOTALL)
 
 
 def deposed_name(address: str, key: str) -> str:
-    """Return what plans call the object that waits under `key` beside an instance."""
+    """Return what plans call a deposed object: the instance's address and the deposed key."""
     return f"{address} (deposed {key})"
 
 
 def instance_and_key(address: str) -> tuple[str, str]:
-    """Return the address of an instance and, where `address` names a deposed object, its key."""
+    """Return an instance's address, and the deposed key if `address` names a deposed object."""
     if address.endswith(")"):
         found = _DEPOSED.fullmatch(address)
         if found is not None:
@@ -174,15 +174,15 @@ def instance_and_key(address: str) -> tuple[str, str]:
 
 
 def instance_of(address: str) -> Address:
-    """Return the parts of an instance's address, also where a deposed object is named.
+    """Parse an instance's address; for a deposed object, return the address of its instance.
 
     Raises:
-        UserError: It is not an address.
+        UserError: `address` is not an address.
     """
     return Address.parse(instance_and_key(address)[0])
 
 
 def config_address(address: str) -> str:
-    """Return an instance's address without its key; of a deposed object, that of its instance."""
+    """Return the address without the instance key. A deposed object has its instance's address."""
     address, _ = instance_and_key(address)
     return Address.parse(address).config if address.endswith("]") else address

@@ -1,9 +1,8 @@
-"""The place of a state, as a session uses it; the local backend; and the note of the place where
-a state was last written (`LastPlace`).
+"""The interface of a backend, the local backend, and the record of a state's last place.
 
-The local backend is one state file, locked, read and rewritten in place through one descriptor. It
-is never rewritten by rename: a Terraform that waits for the lock holds the old file open and would
-write there.
+The local backend is one state file. The file is locked, read and rewritten in place through one
+descriptor. It is never replaced by rename: a Terraform that waits for the lock holds the old file
+open and would write to that file.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from opsconsole.state.model import State
 
 
 class SnapshotMeta(NamedTuple):
-    """What tells one snapshot of a state from the others, as Terraform keeps it."""
+    """Terraform's metadata that distinguishes one snapshot of a state from another."""
 
     lineage: str
     serial: int
@@ -45,17 +44,17 @@ class SnapshotMeta(NamedTuple):
 class Backend:
     """A place for one state, from `open` to `close`.
 
-    Unless a kind says otherwise, nobody can take its lock, a write replaces the state whole or
-    not at all, and its journal is on this machine only. Every method raises a `UserError` where
-    the place cannot be reached, or refuses.
+    By default, nobody can take the lock away, a write replaces the state completely or not at all,
+    and the journal is on this machine only. Subclasses may differ. Every method raises a
+    `UserError` if the place cannot be reached or refuses the operation.
 
     Attributes:
-        journal: The path of the journal of a run on it.
-        backup: Where `back_up` copies it; None where the place keeps earlier versions itself.
-        name: What to call it in messages.
-        keeps_journal: Whether a copy of the journal is stored beside it.
+        journal: The path of the run's journal.
+        backup: Where `back_up` copies the state; None if the place keeps earlier versions itself.
+        name: The name of the place in messages.
+        keeps_journal: Whether a copy of the journal is stored beside the state.
         embeds_journal: Whether each write stores the rest of the journal within the state's own
-            document, because nothing can be stored beside it.
+            document, because nothing can be stored beside the state.
     """
 
     backup: Path | None = None
@@ -63,31 +62,31 @@ class Backend:
     embeds_journal = False
 
     def __init__(self, name: str, marker: Path, journal: Path | None = None) -> None:
-        """Set the place of the journal: beside `marker`.
+        """Put the journal beside `marker`, unless the user named a journal.
 
         Args:
-            journal: The journal's own file, where the user named one (`--journal`).
+            journal: The journal that the user named (`--journal`), if any.
 
         Raises:
-            UserError: It is no file.
+            UserError: `journal` is not a regular file.
         """
         self.name = name
         self.journal = journal_of(marker) if journal is None else Path(os.path.realpath(journal))
         check_regular(self.journal, "journal", "Name a file with --journal=FILE.")
 
     def open(self) -> None:
-        """Exclude others."""
+        """Take the lock, so that other runs are excluded."""
         raise NotImplementedError
 
     def read(self) -> bytes:
-        """Return the state's bytes; none when there is no state yet."""
+        """Return the state's bytes; empty if there is no state yet."""
         raise NotImplementedError
 
     def back_up(self) -> None:
-        """Copy the state to `backup`, durably, where there is one."""
+        """Copy the state to `backup`, durably, if the backend has a backup."""
 
     def write(self, data: bytes, meta: SnapshotMeta, journal: bytes = b"") -> SnapshotMeta:
-        """Replace the state, durably; return what it is stored under, which may differ.
+        """Replace the state durably; return the metadata it is stored under, which may differ.
 
         Args:
             journal: The rest of the journal, if the document embeds it.
@@ -95,50 +94,50 @@ class Backend:
         raise NotImplementedError
 
     def check_lock(self) -> None:
-        """Raise LockLost if others are no longer excluded."""
+        """Raise LockLost if the lock no longer excludes other runs."""
 
     def check_name(self) -> None:
-        """Raise a UserError if the state's file no longer has its name. Costs no request."""
+        """Raise a UserError if the state's file no longer has its name. Sends no request."""
 
     def is_gone(self) -> bool:
-        """Return whether there is no file at the place of the state any more."""
+        """Return whether the state's file no longer exists."""
         return False
 
     def way_back(self, rescued: Path) -> str:
-        """Say how a state that was kept in another file gets back to its place."""
+        """Say how to put a state that was saved to another file back in its place."""
         return f"Before the next run, put it back: `opsconsole state push {rescued}`."
 
     def read_with_journal(self) -> tuple[bytes, bytes]:
-        """Return the state's bytes, and the journal that is stored with it."""
+        """Return the state's bytes and the journal that is stored with the state."""
         return self.read(), b""
 
     def store_journal(self, data: bytes) -> None:
-        """Replace the journal that is stored beside the state; without bytes, remove it.
+        """Replace the journal that is stored beside the state, or remove it if `data` is empty.
 
         Raises:
             LockLost: This run no longer holds the lock. Nothing was stored.
         """
 
     def read_copy(self) -> bytes:
-        """Return the copy of a write that was cut off, where the state is rewritten in place."""
+        """Return the copy made before an interrupted write, if the state is rewritten in place."""
         return b""
 
     def finish_write(self) -> None:
-        """Make the state durable, and remove that copy: a run that died may have done neither."""
+        """Make the state durable and remove the copy. A run that died may have done neither."""
 
     def close(self) -> None:
-        """Let others in."""
+        """Release the lock."""
         raise NotImplementedError
 
     def why_unlocked(self) -> str:
-        """Return why its lock cannot be held for a whole run; empty: it can."""
+        """Return why the lock cannot be held for a whole run; empty if it can."""
         return ""
 
     def check_force_unlock(self, lock_id: str) -> None:
-        """Raise a UserError if no lock of it can be released by force."""
+        """Raise a UserError if the backend's locks cannot be released by force."""
 
     def force_unlock(self, lock_id: str) -> None:
-        """Release the lock of this ID, whoever holds it."""
+        """Release the lock with this ID, whoever holds it."""
         raise NotImplementedError
 
     def workspaces(self) -> list[str]:
@@ -146,12 +145,12 @@ class Backend:
         raise NotImplementedError
 
     def delete(self) -> None:
-        """Delete the state of this workspace, its lock and its journal; it is not open."""
+        """Delete this workspace's state, lock and journal. The state must not be open."""
         raise NotImplementedError
 
 
 class Unreadable(Backend):
-    """Replaces a backend that cannot be set up; opening it or reading its state raises why."""
+    """Stands in for a backend that cannot be set up; `open` and `read` raise the reason."""
 
     def __init__(self, name: str, problem: UserError) -> None:
         super().__init__(name, Path(".unreadable"))
@@ -171,7 +170,7 @@ _AS_IT_WAS = "The state is as it was."
 
 
 def workspace_of(directory: Path) -> str:
-    """Return the workspace that is selected in a working directory, as Terraform finds it."""
+    """Return the selected workspace of a working directory, determined as Terraform does."""
     chosen = os.environ.get("TF_WORKSPACE")
     try:
         noted = (data_directory(directory) / "environment").read_text().strip()
@@ -181,10 +180,10 @@ def workspace_of(directory: Path) -> str:
 
 
 def local_path(directory: Path, settings: Mapping[str, Any], workspace: str) -> Path:
-    """Return where a local backend keeps its state.
+    """Return the path at which a local backend keeps its state.
 
     Args:
-        settings: The backend's block: `path`, `workspace_dir`; both optional.
+        settings: The backend's block, with the optional `path` and `workspace_dir`.
     """
     if workspace == DEFAULT_WORKSPACE:
         return directory / (settings.get("path") or "terraform.tfstate")
@@ -206,7 +205,7 @@ class LocalBackend(Backend):
         locking: Locking = DEFAULT_LOCKING,
         journal: Path | None = None,
     ) -> None:
-        # However the state is reached, its journal lies beside the file that it is.
+        # The journal lies beside the real file, even if the state is reached through a link.
         self.path = Path(os.path.realpath(path))
         super().__init__(str(path), self.path, journal)
         self._has_own_journal = journal is not None
@@ -223,8 +222,9 @@ class LocalBackend(Backend):
         """Lock the state.
 
         Raises:
-            UserError: Another holds it, it is no file, it has another name beside which another
-                run would look for the journal, or it cannot be opened.
+            UserError: Another process holds the lock, the state is not a regular file, the file
+                cannot be opened, or it has a second name, beside which another run would look for
+                the journal.
         """
         with self._translate_errors("look at"):
             self._check_place()
@@ -235,10 +235,10 @@ class LocalBackend(Backend):
                 )
 
     def read(self) -> bytes:
-        """Return the state file's bytes; none when there is no file.
+        """Return the state file's bytes; empty if there is no file.
 
         Raises:
-            UserError: It cannot be read.
+            UserError: The file cannot be read.
         """
         with self._translate_errors("read"):
             if self._descriptor >= 0:
@@ -250,10 +250,10 @@ class LocalBackend(Backend):
                 return b""
 
     def back_up(self) -> None:
-        """Copy the state file to its backup, as Terraform does before the first change; durable.
+        """Copy the state file durably to its backup, as Terraform does before the first change.
 
         Raises:
-            UserError: It cannot be written; the state, and the backup before it, are as they were.
+            UserError: The backup cannot be written. The state and the earlier backup are unchanged.
         """
         with self._translate_errors("read"):
             self._check_untouched()
@@ -262,22 +262,23 @@ class LocalBackend(Backend):
             replace_durably(self._backup, before)
 
     def write(self, data: bytes, meta: SnapshotMeta, journal: bytes = b"") -> SnapshotMeta:
-        """Rewrite the state in place, durably, once a copy is.
+        """Make a durable copy of the new state, then rewrite the state in place, durably.
 
         Raises:
-            UserError: Another wrote it meanwhile, or there is no room, and it is as it was; or the
-                disk failed, and the next run takes the copy.
+            UserError: Another process wrote the state meanwhile, or the disk is full: the state is
+                unchanged. Or the disk failed: the next run uses the copy.
         """
         with self._translate_errors("read"):
             self._check_untouched()
             size = os.fstat(self._descriptor).st_size
         with self._translate_errors("write"):
-            # Durable before the state is touched, so that a crash leaves one of the two whole.
+            # The copy is durable before the state is touched, so a crash leaves one of the two
+            # intact.
             os.close(put_in_place(self._copy, data))
             sync_directory(self.path.parent)
             try:
-                # Room is reserved before the first byte is overwritten, so that a full disk leaves
-                # the state as it is.
+                # Reserve room before the first byte is overwritten, so a full disk leaves the state
+                # unchanged.
                 if len(data) > size:
                     os.posix_fallocate(self._descriptor, size, len(data) - size)
             except OSError:
@@ -292,20 +293,20 @@ class LocalBackend(Backend):
             outcome = f"It is whole in {self._copy}: the next run puts it in its place."
             raise file_error("write", self.path, error, outcome) from error
         finally:
-            # Also after an error: what is in the file then is of this run, and not of someone else.
+            # Also after an error: the file's content is now this run's own, not another process's.
             self._seen = _stamp(self._descriptor)
         return meta
 
     def read_copy(self) -> bytes:
-        """Return the copy of a write that was cut off; none when there is none.
+        """Return the copy made before an interrupted write; empty if there is none.
 
         Raises:
-            UserError: It cannot be read.
+            UserError: The copy cannot be read.
         """
         return read_file(self._copy)
 
     def finish_write(self) -> None:
-        """Make the state durable, and remove that copy: a run that died may have done neither.
+        """Make the state durable and remove the copy. A run that died may have done neither.
 
         Raises:
             OSError: The disk failed.
@@ -315,8 +316,8 @@ class LocalBackend(Backend):
         self._remove_copy()
 
     def _remove_copy(self) -> None:
-        """Remove the copy, if that can be done."""
-        # A copy that stays does no harm: no journal names it.
+        """Remove the copy if possible."""
+        # A remaining copy does no harm, because no journal names it.
         with contextlib.suppress(OSError):
             self._copy.unlink()
 
@@ -324,7 +325,7 @@ class LocalBackend(Backend):
         """Check that the open file still has its name.
 
         Raises:
-            UserError: It has not: nothing that is written to it can be found again.
+            UserError: The file lost its name, so nothing written to it can be found again.
         """
         if self.is_gone():
             raise removed_error("state", self.path)
@@ -332,20 +333,20 @@ class LocalBackend(Backend):
             raise self._written_by_other()
 
     def is_gone(self) -> bool:
-        """Return whether there is no file of its name any more."""
+        """Return whether the state's file no longer exists."""
         return not self._is_named() and not os.path.lexists(self.path)
 
     def way_back(self, rescued: Path) -> str:
-        """Say how a state that was kept in another file gets back to its place."""
+        """Say how to put a state that was saved to another file back in its place."""
         if self._is_named() or self.is_gone():
             return f"Before the next run, put it back: `mv {rescued} {self.path}`."
         return f"Compare it with {self.path}, which is another file now, and keep one of them."
 
     def check_force_unlock(self, lock_id: str) -> None:
-        """Refuse to release its lock, which ends with the process that holds it.
+        """Refuse to release the lock by force, because it ends with the process that holds it.
 
         Raises:
-            UserError: Always; it names the holder.
+            UserError: Always. The error names the holder.
         """
         holder = LockInfo.read(info_file(self.path))
         who = f" It is held by {holder}." if holder else ""
@@ -356,7 +357,7 @@ class LocalBackend(Backend):
         )
 
     def workspaces(self) -> list[str]:
-        """Return the names of all workspaces; the path is that of any but the default one."""
+        """Return the names of all workspaces. `path` must belong to a non-default workspace."""
         found = self.path.parent.parent.glob("*/")
         return [DEFAULT_WORKSPACE, *sorted(item.name for item in found if item.is_dir())]
 
@@ -368,7 +369,7 @@ class LocalBackend(Backend):
         self.path.parent.rmdir()
 
     def close(self) -> None:
-        """Release the lock and the file. One that this run made and never wrote goes."""
+        """Release the lock and close the file; remove the file if created but never written."""
         if self._descriptor < 0:
             return
         descriptor, self._descriptor = self._descriptor, -1
@@ -382,10 +383,10 @@ class LocalBackend(Backend):
                 os.close(descriptor)
 
     def _check_place(self) -> None:
-        """Check that the state is a file that has one name, unless its journal has a fixed place.
+        """Check that the state is a file with one name, unless its journal has a fixed place.
 
         Raises:
-            UserError: It is not.
+            UserError: The state is not a regular file, or it can be reached by another path.
         """
         remedy = "Name a file with --state=PATH, or as the `path` of the backend."
         found = check_regular(self.path, "state", remedy)
@@ -405,7 +406,7 @@ class LocalBackend(Backend):
 
     @contextlib.contextmanager
     def _translate_errors(self, action: str) -> Iterator[None]:
-        """Turn an error of the system into a UserError. The state is unchanged."""
+        """Turn a system error into a UserError. The state is unchanged."""
         try:
             yield
         except OSError as error:
@@ -415,9 +416,9 @@ class LocalBackend(Backend):
         with self._translate_errors("open"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             try:
-                # O_EXCL tells whether this run made the file: only then may `close` remove it.
-                # Where it is refused, the file may be gone again at the next call, which therefore
-                # creates it too.
+                # O_EXCL tells whether this run created the file; only then may `close` remove it.
+                # If the file exists, it may be gone by the next call, so that call may create it
+                # too.
                 descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
             except FileExistsError:
                 return os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -434,8 +435,8 @@ class LocalBackend(Backend):
             self._descriptor = self._open_for_writing()
         self.check_name()
         now = _stamp(self._descriptor)
-        # Without a lock there is no stamp of a state that `read` did not find: the file made just
-        # now must be empty.
+        # Without a stamp, `read` found no state: the file, created by this run, must still be
+        # empty.
         if now != (self._seen or (0, *now[1:])):
             raise self._written_by_other()
 
@@ -450,10 +451,10 @@ class LocalBackend(Backend):
 
 
 def check_regular(path: Path, what: str, remedy: str) -> os.stat_result | None:
-    """Return the status of a file; None: there is no file of that name.
+    """Return the status of a file; None if there is no file of that name.
 
     Raises:
-        UserError: It is a directory, a device, a pipe or a socket.
+        UserError: The path is a directory, a device, a pipe or a socket.
     """
     try:
         found = path.stat()
@@ -478,12 +479,12 @@ def is_mount_point(path: Path) -> bool:
 
 
 def _unescape(name: bytes) -> bytes:
-    """Return a name of the mount table, where spaces and the like are octal numbers."""
+    """Decode a name of the mount table, where octal numbers stand for spaces and the like."""
     return re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), name)
 
 
 def removed_error(what: str, path: Path) -> UserError:
-    """Say that a file of this run lost its name: no request may be sent any more."""
+    """Say that a file of this run lost its name, so that no further request may be sent."""
     return UserError(
         f"The {what} {path} was removed or moved while this run used it. No further request is"
         " sent.",
@@ -498,7 +499,7 @@ def _stamp(descriptor: int) -> Stamp:
 
 def read_all(descriptor: int) -> bytes:
     """Read a whole file through its open descriptor, from the beginning."""
-    # Not through a second descriptor: closing that would drop a POSIX lock on the file.
+    # A second descriptor would not do: closing it would drop a POSIX lock on the file.
     pieces = []
     at = 0
     while piece := os.pread(descriptor, 1 << 24, at):
@@ -511,7 +512,7 @@ def read_file(path: Path) -> bytes:
     """Return the content of a file; empty if there is no file.
 
     Raises:
-        UserError: It cannot be read.
+        UserError: The file cannot be read.
     """
     try:
         return path.read_bytes()
@@ -522,7 +523,7 @@ def read_file(path: Path) -> bytes:
 
 
 def write_at(descriptor: int, data: bytes, at: int) -> int:
-    """Write all of `data` at a place of an open file; return the place behind it."""
+    """Write all of `data` at an offset of an open file; return the offset after the data."""
     view = memoryview(data)
     while view:
         count = os.pwrite(descriptor, view, at)
@@ -531,12 +532,12 @@ def write_at(descriptor: int, data: bytes, at: int) -> int:
 
 
 def replace_durably(path: Path, content: bytes) -> None:
-    """Put a file in place of another by rename, so that either the old or the new one is there.
+    """Replace a file by rename, so that a crash leaves either the old file or the new one.
 
-    Not for state files: the docstring of this module says why.
+    Not for state files; the docstring of this module gives the reason.
 
     Raises:
-        UserError: It cannot be written; the file is unchanged.
+        UserError: The file cannot be written. The old file is unchanged.
     """
     try:
         os.close(put_in_place(path, content))
@@ -548,15 +549,15 @@ def replace_durably(path: Path, content: bytes) -> None:
 def put_in_place(
     path: Path, content: bytes, prepare: Callable[[int], None] = lambda descriptor: None
 ) -> int:
-    """Put a file in place of another by rename; return its descriptor.
+    """Replace a file by rename; return the descriptor of the new file.
 
-    Its content is durable, its name is not before the directory is synced.
+    The content is durable. The name is durable only after the directory is synced.
 
     Args:
-        prepare: Is called with the descriptor, before anything is written.
+        prepare: Called with the descriptor before anything is written.
 
     Raises:
-        OSError: It cannot be written; the file is unchanged.
+        OSError: The file cannot be written. The old file is unchanged.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}.new")
     descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -576,7 +577,7 @@ def put_in_place(
 
 
 def sync_directory(path: Path) -> None:
-    """Make the names in a directory durable."""
+    """Make the file names in a directory durable."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -591,11 +592,11 @@ _NOTE_VERSION: Final = 1
 
 
 class LastPlace:
-    """The note of where the state of one workspace was last written, in its working directory.
+    """The record, in the working directory, of where a workspace's state was last written.
 
     Args:
-        name: What to call the place in messages.
-        identity: What tells the place from all others; only its digest is noted.
+        name: The name of the place in messages.
+        identity: Distinguishes the place from all others. Only its digest is stored.
     """
 
     def __init__(
@@ -609,10 +610,10 @@ class LastPlace:
         self._noted = False
 
     def check(self) -> None:
-        """Check that the state was at this place at the last run, if a place is noted.
+        """Check that the state is where the last run wrote it, if a place is noted.
 
         Raises:
-            UserError: It was elsewhere.
+            UserError: The last run wrote the state elsewhere.
         """
         before = self._places().get(self._workspace)
         if not before or all(before.get(key) == self._here[key] for key in ("type", "digest")):
@@ -633,16 +634,16 @@ class LastPlace:
         self._noted = True
         places = {**self._places(), self._workspace: self._here}
         content = json.dumps({"version": _NOTE_VERSION, "places": places}, indent=2).encode()
-        # The state is written. A run does not fail because its place cannot be noted.
+        # The state is already written: a run does not fail because its place cannot be noted.
         with contextlib.suppress(UserError, OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
             replace_durably(self._file, content)
 
     def check_nothing_here(self) -> None:
-        """Check, for a place that is empty, that no state with resources is here.
+        """For an empty place, check that no local backend here keeps a state with resources.
 
         Raises:
-            UserError: There is one: the program would be planned as if nothing existed.
+            UserError: There is one, so the program would be planned as if nothing existed.
         """
         for path in self._local_states():
             if not path.is_file():
@@ -659,7 +660,7 @@ class LastPlace:
                 )
 
     def _local_states(self) -> Iterator[Path]:
-        """Yield where the default backends of Terraform and of cdktf keep a state."""
+        """Yield the paths at which the default backends of Terraform and of cdktf keep a state."""
         yield local_path(self._directory, {}, self._workspace)
         where = self._directory.absolute()
         # cdktf runs in cdktf.out/stacks/NAME, and its local backend keeps the state beside

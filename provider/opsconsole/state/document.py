@@ -1,8 +1,8 @@
 """JSON as Terraform writes it: keys in order, two spaces, and Go's escapes.
 
-A state holds fields that this program does not know, and numbers that no float can hold. So text
-is decoded only where a value is asked for: `fields_of` and `items_of` return the parts of an object
-or an array as `Raw`, undecoded, and `encode` writes a `Raw` as it stands.
+A state holds fields that this program does not know, and numbers that no float can hold. So text is
+decoded only when a value is needed. `fields_of` and `items_of` return the parts of an object or
+array undecoded, as `Raw`. `encode` writes a `Raw` unchanged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _INVALID = (DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class WrittenNumber(float):
-    """A number with a fraction or an exponent, which remembers how it was written."""
+    """A number with a fraction or an exponent, which remembers its original text."""
 
     text: str
 
@@ -35,20 +35,21 @@ _VALUES = msgspec.json.Decoder(float_hook=WrittenNumber)
 _FIELDS = msgspec.json.Decoder(dict[str, Raw])
 _ITEMS = msgspec.json.Decoder(list[Raw])
 _ENCODER = msgspec.json.Encoder(enc_hook=lambda number: Raw(number.text.encode()))
-# Go's encoder escapes these; in JSON they occur within strings alone.
+# Go's encoder escapes these characters, which occur in JSON only within strings.
 _GO_ESCAPES = tuple((c.encode(), f"\\u{ord(c):04x}".encode()) for c in "<>&\u2028\u2029")
 
 
 def decode(text: bytes | str) -> Any:
-    """Decode JSON; a number with a fraction keeps the form it was written in.
+    """Decode JSON. A number with a fraction keeps its original form.
 
     Raises:
-        ValueError: It is not JSON, or nested beyond what can be read.
+        ValueError: The text is not JSON, or is nested too deeply.
     """
     try:
         return _VALUES.decode(text)
     except _INVALID:
-        # The standard library says where it is wrong. It also reads half a surrogate pair, as Go.
+        # The standard library reports the position of an error. Like Go, it accepts a lone
+        # surrogate.
         return _decode_slowly(text)
 
 
@@ -60,10 +61,10 @@ def _decode_slowly(text: bytes | str) -> Any:
 
 
 def fields_of(text: bytes | Raw) -> dict[str, Raw]:
-    """Return the fields of a JSON object by name, undecoded.
+    """Return the undecoded fields of a JSON object by name.
 
     Raises:
-        ValueError: It is not an object.
+        ValueError: The text is not a JSON object.
     """
     return _FIELDS.decode(text)
 
@@ -91,7 +92,7 @@ def encode(value: Any, *, sort: bool = False) -> bytes:
 
 
 def escape_as_go(text: bytes) -> bytes:
-    """Write as escapes in JSON what Go's encoder does."""
+    """Escape the characters in JSON that Go's encoder escapes."""
     for letter, escape in _GO_ESCAPES:
         text = text.replace(letter, escape)
     return text
@@ -99,7 +100,7 @@ def escape_as_go(text: bytes) -> bytes:
 
 def _sort(value: Any) -> Any:
     if isinstance(value, dict):
-        # Core writes a value of dynamic type in this order, and everything else sorted.
+        # Core writes a value of dynamic type in this order; all other keys are sorted.
         names = value if list(value) == ["value", "type"] else sorted(value)
         return {name: _sort(value[name]) for name in names}
     if isinstance(value, list | tuple):

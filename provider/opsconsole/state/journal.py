@@ -1,8 +1,9 @@
-"""The journal's file: appended to, made durable in groups, restarted at each write of the state.
+"""The journal's file: records are appended, made durable in groups, and restarted at each write.
 
-So it holds the changes since the last write alone, and does not outgrow the state. It is removed
-once state holds everything; intents whose outcome is not known stay in it, for the next run.
-Where the place of a state can keep it, a copy of the same bytes lies beside the state.
+The journal holds only the changes since the last write of the state, so it does not outgrow the
+state. It is removed once the state holds everything. Intents whose outcome is unknown stay in it
+for the next run. If the state's backend can keep it, a copy of the same bytes is stored beside the
+state.
 """
 
 from __future__ import annotations
@@ -41,16 +42,16 @@ from opsconsole.state.records import (
 )
 
 _BEGINNING = re.compile(rb"\0|[0-9a-f]{8} [0-9]+ |[0-9a-f]{0,8}( [0-9]*)?\Z")
-"""How a journal begins, also one whose first line was cut off."""
+"""How a journal begins, even if its first line was cut off."""
 _AHEAD = 1 << 20
 _LEAST = 1 << 19
 
 
 class Journal:
-    """An open journal. `append` costs no I/O; `flush` makes all that was appended durable.
+    """An open journal. `append` costs no I/O; `flush` makes everything appended durable.
 
-    Room is reserved ahead, so that on a full disk an intent fails, before its call, and never the
-    record of a call that was made.
+    Room is reserved ahead. On a full disk an intent therefore fails before its call, but the record
+    of a call that was made can still be written.
 
     Attributes:
         size: How many bytes of records the file holds.
@@ -85,11 +86,12 @@ class Journal:
         """Create a journal.
 
         Args:
-            copy_to: Where the copy lies without which a record does not count as durable.
-            copied: What lies there now.
+            copy_to: The backend that keeps the copy. With one, a record is durable only once
+                copied.
+            copied: The current bytes of the copy.
 
         Raises:
-            UserError: There is one already, or it cannot be written.
+            UserError: There is a journal already, or it cannot be written.
         """
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
@@ -115,7 +117,7 @@ class Journal:
         """Open the journal that another run left, cut off its torn end, and return its records.
 
         Raises:
-            UserError: Another run is writing it, or it is damaged.
+            UserError: Another run is writing the journal, or the journal is damaged.
         """
         try:
             descriptor = os.open(path, os.O_RDWR)
@@ -123,7 +125,7 @@ class Journal:
             raise file_error("open", path, error, "Nothing was changed.") from error
         _claim(path, descriptor)
         try:
-            # The file ends in zeros: room that its run reserved ahead.
+            # The zeros at the end of the file are room that its run reserved ahead.
             data = read_all(descriptor).rstrip(b"\0")
             records, size = decode_lines(data, str(path))
             if not records and not _BEGINNING.match(data):
@@ -131,7 +133,7 @@ class Journal:
                     f"{path} is not a journal. Nothing was changed.",
                     "Name another file with --journal=FILE, or move this one away.",
                 )
-            # Blanked and not cut off: on a full disk the room behind it is all there is.
+            # Blank the torn end instead of cutting it off: on a full disk no other room is left.
             write_at(descriptor, bytes(len(data) - size), size)
         except OSError as error:
             os.close(descriptor)
@@ -143,7 +145,7 @@ class Journal:
 
     @property
     def appended_count(self) -> int:
-        """How many records were appended so far, dropped ones included."""
+        """How many records were appended so far, including dropped ones."""
         return self._dropped + len(self._records)
 
     def append(self, record: Record) -> None:
@@ -152,7 +154,7 @@ class Journal:
             self._records.append(record)
 
     def waiting_changes(self) -> list[StateChange]:
-        """Return the changes that were appended and are not in the file."""
+        """Return the changes that were appended but are not in the file yet."""
         return changes_of(self._records[self._written :])
 
     def all_changes(self) -> list[StateChange]:
@@ -160,27 +162,28 @@ class Journal:
         return changes_of(self._records)
 
     def check_name(self) -> None:
-        """Check that the next run will find it.
+        """Check that the next run will find the journal.
 
         Raises:
-            UserError: It will not: no call may be made whose outcome would be noted there.
+            UserError: The next run will not find it, so no call may be made that relies on it.
         """
         if not is_file(self._descriptor, self.path):
-            # A restart that is under way gives the name to the next file.
+            # A restart under way gives the name to the next file, so wait for it.
             with self._file_lock:
                 is_named = is_file(self._descriptor, self.path)
             if not is_named:
                 raise removed_error("journal", self.path)
 
     async def flush(self) -> None:
-        """Return once every record appended so far is durable; callers share one write.
+        """Return once every record appended so far is durable. Callers share one write.
 
         Raises:
-            UserError: It cannot be written.
+            UserError: The journal cannot be written.
         """
         wanted = self.appended_count
         while self._durable < wanted:
-            # A flush that is done may not have run its callback, and awaiting it does not run it.
+            # A finished flush may not have run its callback yet, and awaiting it does not run the
+            # callback.
             if self._flushing is None or self._flushing.done():
                 self._flushing = asyncio.ensure_future(asyncio.to_thread(self.flush_now))
                 self._flushing.add_done_callback(self._end_flush)
@@ -191,16 +194,16 @@ class Journal:
         if self._flushing is done:
             self._flushing = None
         if not done.cancelled():
-            # Seen here, so that an error that no caller waits for any more is not a warning; every
-            # later flush meets the same full disk again, and close reports it.
+            # Retrieve the error, so that asyncio does not warn if no caller waits for it any more.
+            # Every later flush meets the same full disk again, and `close` reports the error.
             done.exception()
 
     def flush_now(self) -> None:
         """Make every record appended so far durable, in the copy too.
 
         Raises:
-            LockLost: This run no longer holds the state; the copy is as others left it.
-            UserError: It cannot be written. Unwritten records stay waiting.
+            LockLost: This run no longer holds the state. The copy is as others left it.
+            UserError: The journal cannot be written. Unwritten records stay waiting.
         """
         with self._file_lock:
             try:
@@ -223,7 +226,7 @@ class Journal:
         self._make_room(batch, len(lines))
         write_at(self._descriptor, lines, self.size)
         os.fdatasync(self._descriptor)
-        # Only now: what a failed write left behind is overwritten by the next one.
+        # Raise the size only now: the next write overwrites what a failed write left.
         self.size += len(lines)
         with self._list_lock:
             self._written += len(batch)
@@ -236,15 +239,15 @@ class Journal:
             os.posix_fallocate(self._descriptor, self.size, length + _AHEAD)
             self._reserved = needed + _AHEAD
         except OSError:
-            # The outcome of a call that was made is still written, into the room that is left.
+            # The outcome of a call that was made is still written, into the remaining room.
             if any(isinstance(record, Intent) for record in batch):
                 raise
 
     def _store_copy(self) -> None:
-        """Store the bytes of the file beside the state, where they changed and say something."""
+        """Store the file's bytes beside the state if they changed and hold more than a base."""
         if self._copy_to is None:
             return
-        # A base alone holds nothing that the state lacks: storing it is not worth a request.
+        # A base alone adds nothing to the state, so storing it is not worth a request.
         says_something = any(not isinstance(record, Base) for record in self._records)
         data = os.pread(self._descriptor, self.size, 0) if says_something else b""
         if data != self._copied:
@@ -252,38 +255,39 @@ class Journal:
             self._copied = data
 
     def restart(self, base: Base, position: int) -> None:
-        """Begin again from a state that was written: drop what it holds, keep open intents.
+        """Start again after a write of the state: drop the written records, keep open intents.
 
         Args:
             base: The state that was written.
-            position: How many of the records appended are in it.
+            position: How many of the appended records the written state holds.
 
         Raises:
-            UserError: The journal cannot be written; it is as it was.
+            UserError: The journal cannot be written. It is unchanged.
         """
         with self._file_lock:
             with self._list_lock:
                 before = self._records[: position - self._dropped]
                 after = self._records[position - self._dropped :]
-            # The write that was announced is done, and the new base stands for it.
+            # The announced write is done, and the new base replaces its record.
             behind = [record for record in after if not isinstance(record, Writing)]
             self._replace([base, *open_intents(before), *behind], len(before) + len(after))
 
     def replace(self, records: Sequence[Record]) -> None:
-        """Put these records in the place of all, by one rename.
+        """Replace all records with these, by one rename.
 
         Raises:
-            UserError: The journal cannot be written; it is as it was.
+            UserError: The journal cannot be written. It is unchanged.
         """
         with self._file_lock:
             self._replace(records, len(self._records))
 
     def _replace(self, records: Sequence[Record], count: int) -> None:
-        """Put these records in the place of the first `count` that are held."""
+        """Replace the first `count` records held with these."""
         data = encode_records(records)
 
         def prepare(descriptor: int) -> None:
-            # Before it has the name: nobody else may ever claim what this run writes.
+            # Lock the file before it has the name, so that nobody else can claim the journal of
+            # this run.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.posix_fallocate(descriptor, 0, len(data) + _AHEAD)
 
@@ -304,22 +308,23 @@ class Journal:
     def close(self) -> None:
         """Close the journal and keep its file."""
         with self._file_lock:
-            # Another file may get this number next: a late caller must not write there.
+            # Another file may get this descriptor next, and a late caller must not write to that
+            # file.
             descriptor, self._descriptor = self._descriptor, -1
             if descriptor >= 0:
                 os.close(descriptor)
 
     def remove(self) -> None:
-        """Remove the journal and its copy: state holds everything.
+        """Remove the journal and its copy, because the state holds everything.
 
         Raises:
-            UserError: It cannot be removed.
+            UserError: The journal or its copy cannot be removed.
         """
         try:
-            # The copy first: while it cannot be removed, the file stays as well.
+            # Remove the copy first: if that fails, the file stays as well.
             if self._copy_to is not None and self._copied:
                 self._copy_to.store_journal(b"")
-            # A file that took its name meanwhile is not of this run.
+            # A file that took the journal's name meanwhile does not belong to this run.
             if is_file(self._descriptor, self.path):
                 self.path.unlink()
                 sync_directory(self.path.parent)
@@ -330,11 +335,11 @@ class Journal:
 
 
 def _claim(path: Path, descriptor: int) -> None:
-    """Keep every other run from a journal.
+    """Lock a journal against every other run.
 
     Raises:
-        TryLater: Another run writes it, or has put a new one in its place since it was opened.
-        UserError: The system refuses.
+        TryLater: Another run is writing the journal, or has replaced it since it was opened.
+        UserError: The system refuses the lock.
     """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -348,7 +353,7 @@ def _claim(path: Path, descriptor: int) -> None:
 
 
 def in_use(path: Path) -> TryLater:
-    """Say that another run of this program writes the journal."""
+    """Return the error that another run of this program is writing the journal."""
     return TryLater(
         f"Another run of opsconsole is in progress and writes the journal {path}.",
         "Wait for it to end.",

@@ -29,13 +29,13 @@ from opsconsole.errors import TryLater
 from opsconsole.named_files import file_error
 
 _POLL = (0.1, 0.2, 0.4, 0.8, 1.0)
-# POSIX allows both for a lock that another process holds.
+# POSIX allows either error for a lock that another process holds.
 _HELD = (errno.EACCES, errno.EAGAIN)
 
 
 @dataclass(frozen=True, slots=True)
 class LockInfo:
-    """Who holds a lock: the fields of the file that Terraform writes."""
+    """The holder of a lock: the fields of the file that Terraform writes."""
 
     id: str = ""
     operation: str = ""
@@ -47,11 +47,11 @@ class LockInfo:
 
     @classmethod
     def own(cls, operation: str, path: Path | str) -> LockInfo:
-        """Make the info of this process; `operation` names what it does, such as `apply`."""
+        """Describe this process; `operation` is its operation, such as `apply`."""
         try:
             user = getpass.getuser()
         except (OSError, KeyError):
-            # In a container the user ID may have no name. Python before 3.13 raises KeyError then.
+            # In a container the user ID may have no name. Python before 3.13 then raises KeyError.
             user = str(os.getuid())
         created = timestamp(utc_now(), "microseconds")
         return cls(
@@ -65,7 +65,7 @@ class LockInfo:
 
     @classmethod
     def read(cls, file: Path) -> LockInfo | None:
-        """Read a lock info file; None when there is none that can be read."""
+        """Read a lock info file; None if there is no readable one."""
         try:
             return cls.parse(file.read_bytes())
         except OSError:
@@ -73,7 +73,7 @@ class LockInfo:
 
     @classmethod
     def parse(cls, data: bytes | str) -> LockInfo | None:
-        """Read the JSON of a lock; None when it is not that."""
+        """Read the JSON of a lock; None if `data` is not the JSON of a lock."""
         try:
             found = json.loads(data)
             return cls(*[str(found.get(name, "")) for name in _NAMES])
@@ -97,7 +97,7 @@ _NAMES = ("ID", "Operation", "Who", "Version", "Created", "Path", "Info")
 
 def info_file(path: Path) -> Path:
     """Return where the holder of a state's lock is noted."""
-    # Terraform's name for it, which gives a hidden state file no second dot.
+    # Terraform's name for the file, which gives a hidden state file no second dot.
     return path.with_name(f".{path.name.removeprefix('.')}.lock.info")
 
 
@@ -106,9 +106,10 @@ class Locking:
     """How a state is locked: Terraform's `-lock` and `-lock-timeout`.
 
     Attributes:
-        lock: False takes no lock; what another wrote meanwhile is still never overwritten.
-        timeout: Seconds to wait for another holder.
-        on_wait: Is called once with the holder that is waited for.
+        lock: False takes no lock. A state that another process wrote meanwhile is still never
+            overwritten.
+        timeout: How many seconds to wait for another holder.
+        on_wait: Called once with the holder that the run waits for.
     """
 
     lock: bool = True
@@ -120,7 +121,7 @@ DEFAULT_LOCKING: Final = Locking()
 
 
 class LockHeld(TryLater):
-    """Somebody else holds the lock; `holder` is None where the backend does not say who."""
+    """Another process holds the lock; `holder` is None if the backend does not name the holder."""
 
     def __init__(self, name: str, holder: LockInfo | None, remedy: str = "") -> None:
         who = str(holder) if holder else "someone whom the backend does not name"
@@ -138,10 +139,10 @@ def take_lock(take: Callable[[], _Taken], locking: Locking, pauses: Sequence[flo
     """Call `take` until it does not raise LockHeld, waiting as long as the user allows.
 
     Args:
-        pauses: Seconds between the first calls; the last one is repeated.
+        pauses: Seconds between the first calls; the last pause is repeated.
 
     Raises:
-        LockHeld: Another holds it still.
+        LockHeld: Another process still holds the lock.
     """
     deadline = time.monotonic() + locking.timeout
     waits = itertools.chain(pauses, itertools.repeat(pauses[-1]))
@@ -169,7 +170,8 @@ def lock_file(path: Path, operation: str, reopen: Callable[[], int], locking: Lo
         reopen: Opens the file for reading and writing, creating it.
 
     Raises:
-        UserError: Another holds it, with the holder's name; or the file cannot be opened.
+        UserError: Another process holds the lock (the error names the holder), or the file cannot
+            be opened.
     """
     return take_lock(lambda: _lock_now(path, operation, reopen), locking, _POLL)
 
@@ -181,8 +183,8 @@ def _lock_now(path: Path, operation: str, reopen: Callable[[], int]) -> int:
         try:
             if not _try_lock(descriptor):
                 raise LockHeld(str(path), LockInfo.read(info_file(path)) or _UNKNOWN)
-            # A holder that had created the file may have removed it on release (Terraform does,
-            # when nothing was written): a lock on that file excludes nobody.
+            # A holder that created the file may remove it on release; Terraform does so if nothing
+            # was written. A lock on a removed file excludes nobody.
             if is_file(descriptor, path):
                 _note(path, operation)
                 return descriptor
@@ -195,7 +197,7 @@ def _lock_now(path: Path, operation: str, reopen: Callable[[], int]) -> int:
 def release_file(path: Path, descriptor: int) -> None:
     """Release the lock of a file, and close the descriptor."""
     try:
-        # Before the lock goes: afterwards the file may be the note of the next holder.
+        # Remove the note before the lock is released: afterwards it may be the next holder's note.
         with contextlib.suppress(OSError):
             info_file(path).unlink()
     finally:
@@ -205,15 +207,15 @@ def release_file(path: Path, descriptor: int) -> None:
 def remove_unwritten(path: Path, descriptor: int) -> None:
     """Remove a locked file that is still empty, unless another process has it open.
 
-    On a system without leases it stays.
+    Without support for leases, the file stays.
     """
-    # Only a lease tells whether another process has the file open, as a Terraform that waits for
-    # the lock has: what that wrote to a removed file would be lost.
+    # Only a lease tells whether another process has the file open. A Terraform that waits for the
+    # lock does, and what it writes to a removed file would be lost.
     if os.fstat(descriptor).st_size or not hasattr(fcntl, "F_SETLEASE"):
         return
     with contextlib.suppress(OSError):
-        # Granted only while nobody else has the file open; by default a lease that another process
-        # breaks ends this one.
+        # The lease is granted only while no other process has the file open. By default, a process
+        # is killed when another process breaks its lease.
         fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_WRLCK)
         path.unlink()
@@ -234,8 +236,8 @@ def _note(path: Path, operation: str) -> None:
 def _try_lock(descriptor: int) -> bool:
     """Take an exclusive lock without waiting."""
     try:
-        # A lock of the open file description excludes Terraform's fcntl lock as another fcntl lock
-        # does, but outlives the closing of other descriptors of the same file in this process.
+        # A lock of the open file description conflicts with Terraform's fcntl lock just as another
+        # fcntl lock does, but is kept when this process closes another descriptor of the file.
         if hasattr(fcntl, "F_OFD_SETLK"):
             # The process ID, last, must be 0 for such a lock. `0q` pads the structure as C does.
             request = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
@@ -250,7 +252,7 @@ def _try_lock(descriptor: int) -> bool:
 
 
 def is_file(descriptor: int, path: Path) -> bool:
-    """Return whether the open file is still the one of that name."""
+    """Return whether the open file is still the file of that name."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except OSError:

@@ -1,7 +1,7 @@
 """A state (Terraform's state version 4), indexed by address and edited in memory.
 
-Each object is kept as its JSON and decoded when it is asked for: fields that this program does not
-know survive in place, and 50,000 resources stay small. Files, locks and journals live elsewhere.
+Each object is kept as JSON and decoded when it is needed. So fields that this program does not know
+survive in place, and 50,000 resources stay small. Files, locks and journals are in other modules.
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ _FIELDS = (
 
 
 class State:
-    """One snapshot. `changed` says whether content differs since `serial` was last raised.
+    """One snapshot of a state.
 
-    `on_change`, where set, is called with every change, in the order they are made.
+    `changed` says whether the content differs since `serial` was last raised. `on_change`, if set,
+    is called with every change, in the order of the changes.
     """
 
     def __init__(self, parts: Parts) -> None:
@@ -58,31 +59,31 @@ class State:
 
     @classmethod
     def new(cls, lineage: str = "") -> State:
-        """Make an empty state of serial 0, with a lineage of its own unless one is given."""
-        # No release of Terraform has written it. Terraform and OpenTofu read an empty version as
-        # not known, and compare it with nothing.
+        """Make an empty state of serial 0, with `lineage` or, by default, a lineage of its own."""
+        # No release of Terraform wrote this state. Terraform and OpenTofu read an empty version as
+        # unknown and do not compare it.
         fields = {"version": 4, "terraform_version": "", "check_results": None}
         return cls(Parts(fields, {}, {}, lineage or str(uuid.uuid4()), 0))
 
     @classmethod
     def parse(cls, data: bytes, source: str = "file") -> State:
-        """Read a state file; an empty one is a new state, as it is for core.
+        """Read a state file; an empty file is a new state, as it is for core.
 
         Raises:
-            UserError: It is not readable as a state of version 4; `source` names it.
+            UserError: The data is not a readable state of version 4. The error names `source`.
         """
         return cls(parse(data, source)) if data.strip() else cls.new()
 
     @property
     def terraform_version(self) -> str:
-        """The release of Terraform or OpenTofu that wrote the state; empty: none has."""
+        """The Terraform or OpenTofu release that wrote the state; empty if no release has."""
         written = self._fields.get("terraform_version", "")
         found = decode(written) if isinstance(written, Raw) else written
         return found if isinstance(found, str) else ""
 
     @property
     def empty(self) -> bool:
-        """Whether there is neither a resource nor an output."""
+        """Whether the state has neither resources nor outputs."""
         return not self._resources and not self._outputs
 
     def __len__(self) -> int:
@@ -92,7 +93,7 @@ class State:
         return self._text(_address(address)) is not None
 
     def get(self, address: Address | str, deposed: str = "") -> InstanceObject | None:
-        """Return the object at `address`, decoded afresh, or None."""
+        """Return the object at `address`, newly decoded, or None."""
         address = _address(address)
         text = self._text(address, deposed)
         return None if text is None else read_instance(text, self._provider(address))
@@ -108,7 +109,7 @@ class State:
         yield from dict.fromkeys(address for address, _ in self.objects())
 
     def objects(self) -> Iterator[tuple[Address, str]]:
-        """Yield address and deposed key (empty: the current object) of every object, in order."""
+        """Yield every object's address and deposed key (empty for the current object), in order."""
         for module, mode, type_name, name in sorted(self._resources):
             resource = self._resources[module, mode, type_name, name]
             for key, deposed in sorted(resource.objects, key=_rank):
@@ -120,7 +121,7 @@ class State:
         return None if text is None else text.decode()
 
     def put(self, address: Address | str, item: InstanceObject, deposed: str = "") -> None:
-        """Set the object at `address`; unknown fields of the one that was there are kept."""
+        """Set the object at `address`, keeping unknown fields of the object that it replaces."""
         address = _address(address)
         old = self._text(address, deposed)
         try:
@@ -134,7 +135,7 @@ class State:
         self._set(_address(address), deposed, "", None)
 
     def taint(self, address: Address | str, tainted: bool = True) -> None:
-        """Mark the current object as tainted, or as not.
+        """Mark the current object as tainted, or as not tainted.
 
         Raises:
             UserError: There is no such object.
@@ -144,7 +145,9 @@ class State:
         self._set(address, "", self._provider(address), text)
 
     def depose(self, address: Address | str, deposed: str = "") -> str:
-        """Put the current object aside under `deposed`, or a fresh key, which is returned.
+        """Set the current object aside under a deposed key, and return the key.
+
+        The key is `deposed`, or a new one if `deposed` is empty.
 
         Raises:
             UserError: There is no such object.
@@ -157,7 +160,7 @@ class State:
         return deposed
 
     def restore(self, address: Address | str, deposed: str) -> None:
-        """Make a deposed object the current one again; there must be no current one."""
+        """Make a deposed object the current object again; there must be no current object."""
         address = _address(address)
         text = self._objects(address)[address.key, deposed]
         assert address not in self
@@ -165,7 +168,7 @@ class State:
         self.remove(address, deposed)
 
     def move(self, source: Address | str, target: Address | str) -> None:
-        """Give an instance, with its deposed objects, another address.
+        """Move an instance, with its deposed objects, to another address.
 
         Raises:
             UserError: There is nothing at `source`, or something at `target`.
@@ -183,7 +186,7 @@ class State:
 
     @property
     def outputs(self) -> dict[str, StateOutput]:
-        """The root outputs, decoded afresh, sorted by name."""
+        """The root outputs, newly decoded, sorted by name."""
         found = {name: decode(self._outputs[name]) for name in sorted(self._outputs)}
         return {
             name: StateOutput(item.get("value"), item.get("type"), bool(item.get("sensitive")))
@@ -196,10 +199,10 @@ class State:
         self.apply(StateChange("output", name, text))
 
     def apply(self, change: StateChange) -> None:
-        """Make a change that was made in another state; making it twice does no harm.
+        """Make a change that was made in another state. Repeating it does no harm.
 
         Raises:
-            UserError: Its image is not JSON, so that no state could hold it.
+            UserError: The change's image is not JSON, so that no state could hold it.
         """
         text = None if change.image is None else change.image.encode("utf-8", "surrogatepass")
         try:
@@ -219,7 +222,7 @@ class State:
             self._tell(change)
 
     def raise_serial(self) -> int:
-        """Raise the serial if content changed since the last call, and return it."""
+        """Raise the serial if the content changed since the last call, and return the serial."""
         if self.changed:
             self.serial += 1
             self.lineage = self.lineage or str(uuid.uuid4())
@@ -227,13 +230,13 @@ class State:
         return self.serial
 
     def copy(self) -> State:
-        """Return a state that can be edited without this one or its listener noticing."""
+        """Return a copy; edits to the copy affect neither this state nor its listener."""
         resources = {
             key: Resource(item.provider, item.fields, dict(item.objects))
             for key, item in self._resources.items()
         }
-        # Objects and outputs are copied as they are put and removed; fields are never changed in
-        # place, so both states may share them.
+        # Objects and outputs are copied because `put` and `remove` change them. Fields are never
+        # changed in place, so both states may share them.
         parts = Parts(self._fields, dict(self._outputs), resources, self.lineage, self.serial)
         twin = State(parts)
         twin.changed = self.changed
@@ -255,7 +258,7 @@ class State:
         return lay_out(encode(document))
 
     def digest(self) -> str:
-        """Return a digest of the content: everything but serial, lineage and release."""
+        """Return a digest of the content, which excludes serial, lineage and release."""
         rest = {name: self._fields[name] for name in sorted(self._fields.keys() - {*_FIELDS[:6]})}
         outputs = {name: Raw(self._outputs[name]) for name in sorted(self._outputs)}
         content = encode([rest, outputs, self._written_resources()])
@@ -286,7 +289,7 @@ class State:
         return self._resources[_resource_key(address)].provider
 
     def _set(self, address: Address, deposed: str, provider: str, text: bytes | None) -> None:
-        """Set or, with None, remove an object."""
+        """Set an object, or remove it if `text` is None."""
         key, object_key = _resource_key(address), (address.key, deposed)
         old = self._text(address, deposed)
         resource = self._resources.get(key)
@@ -300,7 +303,8 @@ class State:
             if resource is None:
                 resource = self._resources[key] = _new_resource(key, provider)
             elif resource.provider != provider:
-                # Replaced and not changed in place: a copy of this state shares the old fields.
+                # Replaced, not changed in place, because a copy of this state shares the old
+                # fields.
                 resource.provider, fields = provider, {**resource.fields, "provider": provider}
                 resource.fields = fields
             elif old == text:
@@ -326,7 +330,7 @@ class State:
 
 
 def new_deposed_key() -> str:
-    """Return a key under which an object may be put aside."""
+    """Return a new key for a deposed object."""
     return secrets.token_hex(4)
 
 
@@ -339,7 +343,7 @@ def _resource_key(address: Address) -> ResourceKey:
 
 
 def _rank(key: ObjectKey) -> tuple[int, int, str, str]:
-    """Order objects as core does: no key, numbers, texts; the current object first."""
+    """Sort objects as core does: no key, numbers, strings; the current object first."""
     index, deposed = key
     if index is None:
         return 0, 0, "", deposed

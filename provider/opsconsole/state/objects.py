@@ -39,10 +39,10 @@ class InstanceObject(NamedTuple):
         provider: The provider's address in state, `provider["registry.terraform.io/ns/name"]`.
         private: The provider's own bytes; opaque.
         dependencies: Configuration addresses, without keys.
-        sensitive_attributes: Paths as state writes them; None leaves them as they are.
-        create_before_destroy: None leaves it as it is.
-        skip_destroy: Whether OpenTofu noted that it must never be destroyed, only forgotten. It is
-            read, and stays as it is.
+        sensitive_attributes: Paths as state writes them. None leaves the stored paths unchanged.
+        create_before_destroy: None leaves the stored value unchanged.
+        skip_destroy: Whether OpenTofu noted that the object must never be destroyed, only
+            forgotten. The value is read and never changed.
     """
 
     provider: str
@@ -57,13 +57,13 @@ class InstanceObject(NamedTuple):
 
     @property
     def sensitive_paths(self) -> frozenset[Path]:
-        """The paths of its sensitive values."""
+        """The paths of the object's sensitive values."""
         written = self.sensitive_attributes or ()
         return frozenset(tuple(_steps(path)) for path in written if isinstance(path, list))
 
 
 class StateOutput(NamedTuple):
-    """A root output. `type` is its type as state writes it: `"string"`, `["list", "string"]`."""
+    """A root output; `type` is written as in state: `"string"` or `["list", "string"]`."""
 
     value: Any
     type: Any
@@ -71,15 +71,17 @@ class StateOutput(NamedTuple):
 
 
 class StateChange(NamedTuple):
-    """One change of a state, by what it leaves.
+    """One change of a state, described by its result.
 
     Attributes:
         kind: `instance`, or `output`.
         address: The instance's address, or the output's name.
         deposed: The deposed key, or empty for the current object.
-        image: The object's JSON, or None when it was removed.
-        previous_id: The `id` of the object before; empty when it has none; None: no object.
-        previous_mark: What `short_digest` makes of the JSON before; empty: no object.
+        image: The object's JSON, or None if the object was removed.
+        previous_id: The `id` of the object before the change. Empty if that object has no `id`,
+            None if there was no object.
+        previous_mark: The `short_digest` of the object's JSON before the change; empty if there was
+            no object.
     """
 
     kind: Literal["instance", "output"]
@@ -92,7 +94,7 @@ class StateChange(NamedTuple):
 
 
 def read_instance(text: bytes, provider: str) -> InstanceObject:
-    """Decode an instance. What `parse` checked is not checked again.
+    """Decode an instance, without repeating the checks of `parse`.
 
     Raises:
         UserError: Its private data is not base64.
@@ -102,7 +104,7 @@ def read_instance(text: bytes, provider: str) -> InstanceObject:
         private = base64.b64decode(found.get("private") or "", validate=True)
     except (binascii.Error, TypeError, ValueError) as error:
         raise UserError("The state holds an instance whose private data is not base64.") from error
-    # OpenTofu writes it with each instance where instances have their own.
+    # OpenTofu writes a provider with each instance if the instances have their own providers.
     own = found.get("provider")
     return InstanceObject(
         provider=own if isinstance(own, str) and own else provider,
@@ -120,7 +122,7 @@ def read_instance(text: bytes, provider: str) -> InstanceObject:
 def write_instance(
     item: InstanceObject, key: InstanceKey, deposed: str, old: bytes | None
 ) -> bytes:
-    """Encode an instance; fields of `old` that nobody here knows stay where they are."""
+    """Encode an instance; unknown fields of `old` stay where they are."""
     known = {
         "index_key": key,
         "status": "tainted" if item.tainted else None,
@@ -154,7 +156,7 @@ def with_fields(instance: bytes, **changes: Any) -> bytes:
 def insert_field(
     fields: dict[str, Any], name: str, value: Any, order: Sequence[str]
 ) -> dict[str, Any]:
-    """Return `fields` with one more, behind the last one that precedes it in `order`."""
+    """Return `fields` with one more field, placed after its last predecessor in `order`."""
     before = order[: order.index(name)]
     place = 1 + max((at for at, known in enumerate(fields) if known in before), default=-1)
     listed = list(fields.items())
@@ -162,7 +164,7 @@ def insert_field(
 
 
 def _steps(path: Sequence[Any]) -> Iterator[str | int]:
-    """Yield the steps of a path; what follows one of another form is not told apart."""
+    """Yield the steps of a path, up to the first step of an unknown form."""
     for step in path:
         found = step.get("value") if isinstance(step, dict) else None
         if isinstance(found, dict):
@@ -191,10 +193,10 @@ _IDENTIFIED = msgspec.json.Decoder(_Identified)
 
 
 def object_id(text: bytes | str | None) -> str | None:
-    """Return the `id` attribute of an instance: empty without one, None without an instance.
+    """Return the `id` attribute of an instance; empty without an `id`, None without an instance.
 
     Raises:
-        UserError: It is not JSON.
+        UserError: The text is not JSON.
     """
     if text is None:
         return None
@@ -206,6 +208,6 @@ def object_id(text: bytes | str | None) -> str | None:
 
 
 def short_digest(text: bytes | str | None) -> str:
-    """Return a short digest of an object, to know it again; empty without one."""
+    """Return a short digest that identifies an object's JSON; empty if there is no object."""
     text = text.encode() if isinstance(text, str) else text
     return hashlib.blake2b(text, digest_size=8).hexdigest() if text else ""

@@ -1,11 +1,10 @@
-"""Opening a state: choosing its backend, adding the journal of a run that crashed, and reading a
-state without its lock.
+"""Opening a state: choosing its backend, recovering a crashed run's journal, and unlocked reads.
 
-A backend's settings are in the program's block, in `-backend-config`, and in the note of all of
-them that `terraform init` keeps in `.terraform/terraform.tfstate`. Where that note names another
-place than the block, the state has not been moved yet. Nothing is planned then: the plan would
-create everything again. Where there is no such note, the place that this program noted at its last
-write serves the same purpose (`LastPlace`).
+A backend's settings come from the program's block, from `-backend-config`, and from the note that
+`terraform init` keeps of all settings in `.terraform/terraform.tfstate`. If that note and the block
+name different places, the state has not been moved yet. Nothing is planned then, because the plan
+would create everything again. Without that note, the place that this program noted at its last
+write (`LastPlace`) is compared instead.
 """
 
 from __future__ import annotations
@@ -51,9 +50,10 @@ _PLACE: Final = {
     "pg": ("schema_name", "table_name"),
     "s3": ("bucket", "key", "workspace_key_prefix"),
 }
-"""Kind: the settings that say where a state is. Others may change without moving it.
+"""By kind, the settings that say where a state is. Others may change without moving the state.
 
-Each kind but `local` has a module of its name in `backends`, with a class such as `GcsBackend`.
+Each kind but `local` has a module of the same name in `backends`, with a class such as
+`GcsBackend`.
 """
 
 _DEFAULTS: Final = {
@@ -63,16 +63,16 @@ _DEFAULTS: Final = {
     "workspace_dir": "terraform.tfstate.d",
     "workspace_key_prefix": "env:",
 }
-"""What those settings are where nothing sets them, as far as they have a default."""
+"""The defaults of those settings that have one."""
 
 
 def merged_settings(
     directory: Path, kind: str, block: Mapping[str, Any], given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the settings to use.
+    """Merge the settings of the block, of `-backend-config` and of the note of `init`.
 
     Args:
-        given: What `-backend-config` says; it outranks the block.
+        given: The settings of `-backend-config`, which take precedence over the block.
 
     Raises:
         UserError: `init` noted another place.
@@ -85,7 +85,8 @@ def merged_settings(
         raise _moved_error(directory, noted[0], kind, "")
     for name in _PLACE.get(kind, ()):
         before, now = noted[1].get(name) or _DEFAULTS.get(name), wanted.get(name)
-        # A setting that only `terraform init` was given is in the note alone: it has not changed.
+        # A setting that only `terraform init` was given is in the note alone, so it has not
+        # changed.
         if before is not None and now is not None and before != now:
             raise _moved_error(directory, kind, kind, f": `{name}` was {before!r}, and is {now!r}")
     kept = {name: value for name, value in noted[1].items() if value is not None}
@@ -103,7 +104,7 @@ def _moved_error(directory: Path, before: str, now: str, how: str) -> UserError:
 
 
 def expression_in(settings: Any) -> str:
-    """Return the first expression in the settings of a backend, which OpenTofu alone evaluates."""
+    """Return the first expression in a backend's settings. Only OpenTofu evaluates expressions."""
     if isinstance(settings, str):
         return settings if "${" in settings or "%{" in settings else ""
     if isinstance(settings, Mapping):
@@ -119,17 +120,17 @@ def encrypts_states(environ: Mapping[str, str]) -> bool:
 
 
 def is_native(kind: str) -> bool:
-    """Return whether a kind of remote backend is spoken to without Terraform."""
+    """Return whether this program accesses a kind of remote backend without Terraform."""
     return kind in _PLACE and kind != "local"
 
 
 def native_backend(
     kind: str, block: Mapping[str, Any], workspace: str = DEFAULT_WORKSPACE, run: Run | None = None
 ) -> Backend:
-    """Return a backend of a kind that is spoken to natively; its libraries are imported only now.
+    """Return a backend of a kind that needs no Terraform; its libraries are imported only now.
 
     Args:
-        block: The backend's settings, merged.
+        block: The backend's merged settings.
 
     Raises:
         UserError: A setting or a library is missing.
@@ -159,21 +160,22 @@ def backend_for(
     """Choose the backend of a program.
 
     Args:
-        directory: The working directory: where Terraform would run.
-        block: The program's `terraform.backend`, such as `{"local": {"path": …}}`; or
-            `{"cloud": …}` for a `cloud` block. None is the local backend.
-        operation: What this process does, for another process that waits for the lock: `plan`,
-            `apply`.
-        state_path: A state file given by the user (`-state`), which comes before the program's.
+        directory: The working directory, in which Terraform would run.
+        block: The program's `terraform.backend`, such as `{"local": {"path": …}}`, or `{"cloud":
+            …}` for a `cloud` block. None selects the local backend.
+        operation: The operation of this process, such as `plan` or `apply`. Other processes that
+            wait for the lock see it.
+        state_path: A state file given by the user (`-state`), which takes precedence over the
+            program's.
         journals: The folder for the journal of a remote state; None is the working directory.
         journal: The journal itself (`--journal`), wherever the state is.
-        workspace: Terraform's workspace; None is the one that is selected in `directory`.
-        given: Settings from `-backend-config`; None reads the block alone, and ignores the note
-            of `init`.
+        workspace: Terraform's workspace; None is the workspace selected in `directory`.
+        given: Settings from `-backend-config`. None uses the block alone and ignores the note of
+            `init`.
 
     Raises:
-        UserError: A setting or a library of the backend is missing; or it is one that only
-            Terraform speaks to, and there is no Terraform or OpenTofu.
+        UserError: A setting or a library of the backend is missing. Or the backend needs Terraform
+            or OpenTofu, and neither is installed.
     """
     kind, settings = next(iter((block or {"local": {}}).items()))
     if isinstance(settings, list):
@@ -206,11 +208,11 @@ def backend_for(
 
 
 def open_state(backend: Backend, cadence: Cadence | None = None) -> StateSession:
-    """Lock a state, add the journal that a crash left, and return a session on it.
+    """Lock a state, recover the journal that a crash left, and return a session on the state.
 
     Raises:
-        UserError: It is locked (the holder is named), unreadable, of a newer version, or a journal
-            lies beside it that does not belong to it.
+        UserError: The state is locked (the error names the holder), unreadable or of a newer
+            version, or a journal beside it does not belong to it.
     """
     if encrypts_states(os.environ):
         raise UserError(
@@ -231,7 +233,7 @@ def open_state(backend: Backend, cadence: Cadence | None = None) -> StateSession
 
 
 def _open_session(backend: Backend, cadence: Cadence) -> StateSession:
-    """Return a session on a state that is locked, with what journals hold added to it."""
+    """Return a session on a locked state, with the journals' changes added."""
     run = secrets.token_hex(6)
     data, stored = backend.read_with_journal()
     there = decode_lines(stored, backend.name)[0]
@@ -272,39 +274,39 @@ _READ_TRIES = 10
 
 
 def read_state(backend: Backend) -> State:
-    """Read a state without locking it, for commands that only show it.
+    """Read a state without locking it, for commands that only show the state.
 
-    The result holds the changes of a journal, whether a crash left it or a run is writing it.
-    Nothing is written, and nobody is kept from starting.
+    The result includes the changes in a journal, whether a crashed run left the journal or a run is
+    writing it. Nothing is written, and no other run is kept from starting.
 
     Raises:
-        UserError: It is unreadable, also after waiting for a write that was under way.
+        UserError: The state is unreadable, even after waiting for a write under way.
     """
     return read_stored(backend)[0]
 
 
 def read_stored(backend: Backend) -> tuple[State, bytes]:
-    """Read a state as `read_state` does; return it, and a digest of the bytes that it was read of.
+    """Read a state as `read_state` does; return the state and a digest of the bytes that were read.
 
     Raises:
-        UserError: As of `read_state`.
+        UserError: As `read_state`.
     """
     for _ in range(_READ_TRIES - 1):
         found = _read_all(backend)
         try:
             return _recover(backend, *found), _digest(found)
         except UserError:
-            # A write in place may be under way: what was read is then partly old and partly new.
+            # A write in place may be under way, so that the bytes are partly old and partly new.
             time.sleep(0.05)
     found = _read_all(backend)
     return _recover(backend, *found), _digest(found)
 
 
 def is_as_stored(backend: Backend, digest: bytes) -> bool:
-    """Return whether a state and its journals still have the digest of `read_stored`.
+    """Return whether a state and its journals still have the digest that `read_stored` returned.
 
     Raises:
-        UserError: They cannot be read.
+        UserError: The state or a journal cannot be read.
     """
     return _digest(_read_all(backend)) == digest
 
@@ -316,15 +318,15 @@ def _digest(found: Sequence[bytes]) -> bytes:
 def read_foreign(
     directory: Path, kind: str, config: Mapping[str, Any], workspace: str
 ) -> tuple[str, State]:
-    """Read the state of another stack; return what its place is called, and the state.
+    """Read the state of another stack; return the name of its place, and the state.
 
     Args:
-        directory: Where relative paths of a local backend start.
+        directory: The base of a local backend's relative paths.
 
     Raises:
-        UserError: It is unreadable.
+        UserError: The state is unreadable.
     """
-    # Only Terraform speaks to the other kinds: it reads the state in a folder made for that.
+    # Only Terraform accesses the other kinds; it reads the state in a folder made for that.
     if kind != "local" and not is_native(kind):
         from opsconsole.state.remote import read_borrowed
 
@@ -334,13 +336,13 @@ def read_foreign(
 
 
 def _read_all(backend: Backend) -> tuple[bytes, bytes, bytes]:
-    """Return the local journal, the state and the stored journal, which need not fit."""
-    # The journal is read first: what has left it by then is in the state.
+    """Return the local journal, the state and the stored journal, which may not match."""
+    # Read the journal first: changes that leave it meanwhile are in the state by then.
     return (read_file(backend.journal), *backend.read_with_journal())
 
 
 def _recover(backend: Backend, here: bytes, data: bytes, stored: bytes) -> State:
-    # The file ends in zeros: room that its run reserved ahead.
+    # The zeros at the end of the file are room that its run reserved ahead.
     local = decode_lines(here.rstrip(b"\0"), str(backend.journal))[0]
     there = decode_lines(stored, backend.name)[0]
     if not local and not there:

@@ -1,4 +1,4 @@
-"""Reads a state file: checks it whole, and keeps each object as its JSON."""
+"""Reads a state file, checks all of it, and keeps each object as JSON."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ ResourceKey = tuple[str, str, str, str]
 """Module, mode, type and name: the order in which core sorts resources."""
 
 ObjectKey = tuple[InstanceKey, str]
-"""Instance key and deposed key; the latter is empty for the current object."""
+"""Instance key and deposed key; the deposed key is empty for the current object."""
 
 
 @dataclass(slots=True)
 class Resource:
-    """A resource: its fields, in which `instances` keeps its place, and its objects as JSON."""
+    """A resource: its fields, including the place of `instances`, and its objects as JSON."""
 
     provider: str
     fields: dict[str, Any]
@@ -34,7 +34,7 @@ class Resource:
 
 @dataclass(slots=True)
 class Parts:
-    """A state, taken apart; `fields` are those at the top, as they stood."""
+    """The parts of a state; `fields` are the original top-level fields."""
 
     fields: dict[str, Any]
     outputs: dict[str, bytes]
@@ -44,13 +44,13 @@ class Parts:
 
 
 def parse(data: bytes, source: str) -> Parts:
-    """Take a state apart.
+    """Split a state into its parts.
 
     Args:
-        source: What to call the state in an error: its path.
+        source: The path of the state, for error messages.
 
     Raises:
-        UserError: It is not JSON, of another version than 4, encrypted, or not a state.
+        UserError: The data is not JSON, not a state, encrypted, or of a version other than 4.
     """
     try:
         data.decode()
@@ -149,7 +149,7 @@ def _resource(fields: dict[str, Any], source: str) -> tuple[ResourceKey, Resourc
         )
     if mode not in ("managed", "data"):
         raise _damaged_error(source, f"{type_name}.{name} has the unknown mode {mode!r}")
-    # A large state repeats these for each resource; interned, each text is held once.
+    # A large state repeats these for each resource. Interning keeps each text once.
     key = (sys.intern(module), sys.intern(mode), sys.intern(type_name), name)
     resource = Resource(sys.intern(provider), {**fields, "instances": None})
     for item in _items(fields.get("instances", b"null")):

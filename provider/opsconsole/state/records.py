@@ -1,8 +1,8 @@
 """The records of a journal, and the form of its lines.
 
-A line is `CRC LENGTH DURABLE JSON`: the checksum and length of the rest, and how many bytes of
-the journal were durable when it was written. This tells a damaged line from a torn one: no line
-written after a torn one can count it as durable.
+A line is `CRC LENGTH DURABLE JSON`: the checksum and length of the rest, and how many bytes of the
+journal were durable when the line was written. DURABLE distinguishes a damaged line from a torn
+one, because no line written after a torn line can count it as durable.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from opsconsole.state.objects import StateChange
 
 
 class Base(msgspec.Struct, frozen=True, array_like=True, tag="base"):
-    """The state to which the records behind it belong; the first record of a journal.
+    """The state to which the following records belong; the first record of a journal.
 
     Attributes:
         run: The run that writes the journal.
-        digest: Of the state's content.
-        empty: Whether it holds nothing, so that nothing is missed when it is not there.
+        digest: The digest of the state's content.
+        empty: Whether the state holds nothing, so that nothing is lost if it is missing.
     """
 
     run: str
@@ -38,9 +38,9 @@ class Intent(msgspec.Struct, frozen=True, array_like=True, tag="intent"):
     """A call is about to be made that cannot safely be repeated.
 
     Attributes:
-        address: The resource it is for.
+        address: The resource that the call is for.
         call: The request, in the API's words, such as `POST /api/v1/agents`.
-        details: What helps to settle its outcome later; nothing secret.
+        details: Information that helps to determine the outcome later; nothing secret.
     """
 
     id: str
@@ -51,14 +51,14 @@ class Intent(msgspec.Struct, frozen=True, array_like=True, tag="intent"):
 
 
 class Outcome(msgspec.Struct, frozen=True, array_like=True, tag="outcome"):
-    """The outcome of these intents is known, with the changes that belong to it; often none."""
+    """The outcome of these intents is known. Its `changes` are often empty."""
 
     changes: tuple[StateChange, ...]
     settles: tuple[str, ...] = ()
 
 
 class Writing(msgspec.Struct, frozen=True, array_like=True, tag="writing"):
-    """The state is about to be written, with this content. Changes noted near it may be in it."""
+    """The state is about to be written with this content. It may hold changes noted nearby."""
 
     serial: int
     digest: str
@@ -81,17 +81,17 @@ def frame_line(text: bytes, durable: int) -> bytes:
 
 
 def encode_records(records: Iterable[Record]) -> bytes:
-    """Write a whole journal of these records, to be put in place by one rename."""
+    """Encode all records of a journal, to be put in place by one rename."""
     written = bytearray()
     for record in records:
-        # The rename makes all lines durable together, so each may count those before it: damage to
-        # one of them never passes for a torn end.
+        # The rename makes all lines durable together, so each line may count the lines before it.
+        # Damage to one of them then never passes for a torn end.
         written += encode_line(record, len(written))
     return bytes(written)
 
 
 def _decode_line(line: bytes) -> tuple[int, bytes] | None:
-    """Return a line's durable count and its record's text; None for a damaged line."""
+    """Return a line's durable count and its record's text, or None if the line is damaged."""
     crc, _, rest = line.partition(b" ")
     length, _, body = rest.partition(b" ")
     if length != b"%d" % len(body) or crc != b"%08x" % zlib.crc32(body):
@@ -106,13 +106,13 @@ def decode_lines(data: bytes, source: str) -> tuple[list[Record], int]:
     A torn end is left out.
 
     Raises:
-        UserError: It is damaged in its middle, or of a version that is not known.
+        UserError: The journal is damaged before its end, or of an unknown version.
     """
     records: list[Record] = []
     good = 0
     for start, line in _lines(data):
         found = _decode_line(line)
-        # A torn end was never reported as durable. The lines behind it tell whether it is one.
+        # A torn end was never reported as durable. The lines after it tell whether this is one.
         if found is None:
             break
         try:
@@ -125,7 +125,7 @@ def decode_lines(data: bytes, source: str) -> tuple[list[Record], int]:
         good = start + len(line) + 1
     for _, line in _lines(data[good:]):
         found = _decode_line(line)
-        # A line that counts these bytes as durable was written after them: they are damaged.
+        # A later line counts these bytes as durable, so they are damaged, not torn.
         if found is not None and found[0] > good:
             raise UserError(
                 f"The journal {source} is damaged at byte {good}, with good records behind it.",
@@ -142,14 +142,14 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def changes_of(records: Iterable[Record]) -> list[StateChange]:
-    """Return every change in the order it was made."""
+    """Return all changes, in the order in which they were made."""
     return [
         change for record in records if isinstance(record, Outcome) for change in record.changes
     ]
 
 
 def open_intents(records: Sequence[Record]) -> list[Intent]:
-    """Return the intents whose outcome no record says, in the order they were written."""
+    """Return the intents without a recorded outcome, in the order in which they were written."""
     waiting: dict[str, Intent] = {}
     for record in records:
         if isinstance(record, Intent):

@@ -1,13 +1,13 @@
-"""Adds what journals hold to a state: which changes still apply, and which calls are open. Pure.
+"""Adds the journals' changes to a state, and finds the calls of unknown outcome. Does no I/O.
 
-Three cases, distinguished by the digests that a journal noted:
+The digests in a journal distinguish three cases:
 
-* the state is the one that the run began from, or wrote since: every change is applied again, which
-  is harmless because a change carries the whole object;
-* the run died while it rewrote the state in place: the copy that it made before takes its place,
-  and every change is applied;
-* another engine wrote the state since (it was asked not to): objects are compared by their id, and
-  what both sides touched in different ways is an error rather than a guess.
+* The run began from this state, or wrote it later. Every change is applied again. This is harmless,
+  because a change carries the whole object.
+* The run died while it rewrote the state in place. The copy that the run made before replaces the
+  state, and every change is applied.
+* Another engine wrote the state since, despite the warning not to. Objects are compared by their
+  id. If both sides changed an object in different ways, the result is an error rather than a guess.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _NAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """A state with what journals hold in it.
+    """A state with the journals' changes added.
 
     Attributes:
-        base: The state before anything was added to it, for a journal of the run that goes on.
-        was_torn: Whether the state's copy took its place.
-        changes: The changes that were added to it.
-        intents: The calls whose outcome is not known.
+        base: The state before any change was added, for the journal of the run that continues.
+        was_torn: Whether the copy replaced the state.
+        changes: The changes that were added to the state.
+        intents: The calls whose outcome is unknown.
         count: How many changes the journals hold.
     """
 
@@ -53,7 +53,7 @@ class Recovered:
 
     @property
     def records(self) -> list[Record]:
-        """The records of one journal that stands for all that were read."""
+        """The records of a single journal that replaces all journals that were read."""
         writing = [Writing(self.base.serial, self.base.digest)] * self.was_torn
         outcome = [Outcome(tuple(self.changes))] if self.changes else []
         return [self.base, *writing, *outcome, *self.intents]
@@ -69,21 +69,22 @@ def recover(
     run: str = "",
     keeps_journal: bool = False,
 ) -> Recovered:
-    """Add what two journals hold to the state they belong to.
+    """Add the changes of two journals to the state that they belong to.
 
     Args:
         here: The journal on this machine.
-        stored: The one that is stored with the state.
+        stored: The journal that is stored with the state.
         data: The state's bytes.
-        copy: The bytes of its copy; none where there is none.
-        source: The state's name in errors.
-        run: The run that goes on with it.
-        keeps_journal: Whether a run on this state stores its journal before it sends a call. What
-            is only here then was settled by a run elsewhere, or never sent.
+        copy: The bytes of the state's copy; empty if there is no copy.
+        source: The name of the state in errors.
+        run: The run that continues with the state.
+        keeps_journal: Whether a run on this state stores its journal before it sends a call. If so,
+            a call that is only in `here` was settled by a run elsewhere, or never sent.
 
     Raises:
-        UserError: The state is unreadable and the journal cannot repair it, it is another's
-            (lineage), a journal has lost its first record, or both sides changed one object.
+        UserError: The state is unreadable and the journal cannot repair it, the journal belongs to
+            a state of another lineage, a journal has lost its first record, or both sides changed
+            the same object.
     """
     same_run = bool(here and stored) and _base_of(here, source).run == _base_of(stored, source).run
     # A run writes its journal before it stores the copy, so the journal holds all of the copy.
@@ -117,12 +118,12 @@ def _base_of(records: Sequence[Record], source: str) -> Base:
 def _choose_state(
     records: Sequence[Record], data: bytes, copy: bytes, source: str
 ) -> tuple[State, bool, bool]:
-    """Return the state of a journal, whether it is the copy, and whether it is known."""
+    """Return the journal's state, whether it is the copy, and whether its digest is known."""
     base = _base_of(records, source)
     announced = [record for record in records if isinstance(record, Writing)]
     digests = {record.digest for record in announced}
     copied = None
-    # A copy counts only where the journal announced its content: then the write was cut off.
+    # A copy counts only if the journal announced its content. The write was then cut off.
     if announced and copy:
         copied = State.parse(copy, f"{source}.opsconsole-copy")
         copied = copied if copied.digest() in digests else None
@@ -144,10 +145,10 @@ def _choose_state(
         raise _state_missing_error(source)
     if state.digest() in {base.digest, *digests}:
         if base.empty and not data.strip():
-            # Reading no state made a new lineage up, and the run that crashed had chosen one.
+            # Reading a missing state made up a new lineage, but the crashed run had chosen one.
             state.lineage = base.lineage
         return state, False, True
-    # A later serial is a write of another engine, which the copy must not undo.
+    # A higher serial means that another engine wrote the state. The copy must not undo that write.
     if copied is not None and state.serial <= copied.serial:
         copied.changed = True
         return copied, True, True
@@ -155,8 +156,8 @@ def _choose_state(
 
 
 def _check_lineage(state: State, base: Base, source: str) -> None:
-    """Refuse a state of another lineage than the run found, or stored."""
-    # A run that found no state made a lineage up, which means nothing until it stored one.
+    """Refuse a state whose lineage differs from the one that the run found or stored."""
+    # A run that found no state made up a lineage, which counts only once the run stored the state.
     if not base.empty and state.lineage and base.lineage not in ("", state.lineage):
         raise UserError(
             f"The journal of {source} belongs to another state: lineage {base.lineage},"
@@ -166,7 +167,7 @@ def _check_lineage(state: State, base: Base, source: str) -> None:
 
 
 def _merge(state: State, records: Sequence[Record]) -> list[StateChange]:
-    """Apply the changes that a state which moved on lacks; return them."""
+    """Apply the changes that are missing from a state written since; return them."""
     first: dict[tuple[str, ...], StateChange] = {}
     last: dict[tuple[str, ...], StateChange] = {}
     for change in changes_of(records):
@@ -183,27 +184,27 @@ def _merge(state: State, records: Sequence[Record]) -> list[StateChange]:
 
 
 def _must_apply(state: State, first: StateChange, last: StateChange, settled: Set[str]) -> bool:
-    """Return whether the last change of a crashed run to an object applies.
+    """Return whether a crashed run's last change to an object applies.
 
     Args:
-        settled: The calls whose outcome that run knew. State may hold an id made of such a call,
-            where another run took the outcome for unknown.
+        settled: The calls whose outcome the crashed run knew. If another run took the outcome for
+            unknown, the state may hold an id derived from such a call.
 
     Raises:
-        UserError: It is neither the object before the run nor the one after it.
+        UserError: The object is neither the one before the crashed run nor the one after it.
     """
     text = state.image(last.address, last.deposed)
     now, before, after = object_id(text), first.previous_id, object_id(last.image)
     if short_digest(text) == first.previous_mark or (now and now.rpartition("/")[2] in settled):
         return True
     if now == after or after is None:
-        # It knows the object already; or it was removed here, and someone made another since.
+        # The state has the object already; or the run removed it, and someone made another since.
         return now == before and after is None
     if after == before:
-        # It changed an object that someone removed or replaced since.
+        # The run changed an object that someone removed or replaced since.
         return False
     if now is None:
-        # Someone removed its predecessor. This is another object: do not forget it.
+        # Someone removed the predecessor, but this is another object that must not be forgotten.
         return True
     raise UserError(
         f"{last.address} is {now} in the state, and a run that crashed made it {after}.",

@@ -1,11 +1,11 @@
-"""Any other backend, through `terraform` or `tofu`: `state pull` and `state push`.
+"""Any other backend, accessed through `terraform` or `tofu`: `state pull` and `state push`.
 
-What can be held. A push takes the backend's own lock, and Terraform refuses it under that lock when
-the stored state has another lineage, a newer serial, or the same serial with other content; since
-every push here raises the serial by one over the last one seen, a write by anyone else in between
-is never overwritten. What cannot: no command of Terraform holds a backend's lock for a
-whole run. Two native runs in one working directory exclude each other by a lock file there; runs
-elsewhere, and Terraform itself, are noticed at the next push and not before.
+A push takes the backend's own lock. Under that lock, Terraform refuses a push if the stored state
+has another lineage, a newer serial, or the same serial with other content. Every push here raises
+the serial by one over the last one seen, so a write by anyone else in between is never overwritten.
+But no command of Terraform holds a backend's lock for a whole run. Two native runs in one working
+directory exclude each other by a lock file there. Native runs elsewhere, and Terraform itself, are
+noticed only at the next push.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 
 
 def find_binary(directory: Path) -> str:
-    """Return the program that speaks to the backend of a directory.
+    """Return the command that accesses the backend of a directory.
 
-    It is TERRAFORM_BINARY_NAME, or the engine of the directory.
+    The command is TERRAFORM_BINARY_NAME, or the engine of the directory.
 
     Raises:
-        UserError: None of them is installed.
+        UserError: No such command is installed.
     """
     named = os.environ.get("TERRAFORM_BINARY_NAME", "")
     found = real_terraform(os.environ, named, engine=engine_of(directory))
@@ -57,7 +57,7 @@ class RemoteBackend(Backend):
 
     Args:
         kind: The backend's type, for messages.
-        locking: Lock and timeout are handed to every push as well.
+        locking: The lock and timeout options, which are also passed to every push.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class RemoteBackend(Backend):
         """Exclude other native runs in this directory.
 
         Raises:
-            UserError: Another is at work, or the directory is not initialised, or not writable.
+            UserError: Another run is active, or the directory is not initialised or not writable.
         """
         if not (self._notes / "terraform.tfstate").is_file():
             raise UserError(
@@ -97,7 +97,7 @@ class RemoteBackend(Backend):
             )
 
     def read(self) -> bytes:
-        """Pull the state; nothing when the backend has none yet.
+        """Pull the state; return no bytes if the backend has no state yet.
 
         Raises:
             UserError: The backend cannot be reached, or is not initialised.
@@ -108,10 +108,10 @@ class RemoteBackend(Backend):
         return found
 
     def write(self, data: bytes, meta: SnapshotMeta, journal: bytes = b"") -> SnapshotMeta:
-        """Push the state, and return what Terraform stored it under, which may differ.
+        """Push the state; return the metadata under which Terraform stored it, which may differ.
 
         Raises:
-            UserError: Someone else wrote it since it was read, or it could not be pushed.
+            UserError: Someone else wrote the state since it was read, or the push failed.
         """
         before = self._stored
         self.read()
@@ -122,8 +122,8 @@ class RemoteBackend(Backend):
             arguments.append(f"-lock-timeout={int(self._locking.timeout * 1000)}ms")
         pushed = data
         self._run("push", pushed, *arguments, "-")
-        # Terraform raises the serial by one more where there was a state before, and chooses the
-        # lineage where there was none: only reading the state again tells them.
+        # Terraform raises the serial by one more if there was a state before, and chooses the
+        # lineage if there was none. Only reading the state again returns both.
         found = State.parse(self.read(), self.name)
         mine = State.parse(pushed, "to push")
         if found.serial not in (meta.serial, meta.serial + 1) or not _same(found, mine):
@@ -131,17 +131,17 @@ class RemoteBackend(Backend):
         return SnapshotMeta(found.lineage, found.serial)
 
     def close(self) -> None:
-        """Let other native runs in this directory go on."""
+        """Release the lock file, so that other native runs in this directory can continue."""
         if self._descriptor >= 0:
             release_file(self._marker, self._descriptor)
             self._descriptor = -1
 
     def why_unlocked(self) -> str:
-        """Return why its lock cannot be held for a whole run."""
+        """Return why the backend's lock cannot be held for a whole run."""
         return f"{self.name} is reached through Terraform, which cannot hold its lock for a run."
 
     def check_force_unlock(self, lock_id: str) -> None:
-        """Refuse to release its lock: Terraform does that.
+        """Refuse to release the backend's lock, which only Terraform can do.
 
         Raises:
             UserError: Always.
@@ -149,7 +149,7 @@ class RemoteBackend(Backend):
         raise self._elsewhere(f"force-unlock {lock_id}")
 
     def workspaces(self) -> list[str]:
-        """Refuse to list its workspaces, as `check_force_unlock` does."""
+        """Refuse to list the workspaces, as `check_force_unlock` does."""
         raise self._elsewhere("workspace")
 
     def _elsewhere(self, verb: str) -> UserError:
@@ -167,7 +167,8 @@ class RemoteBackend(Backend):
 
     def _run(self, verb: str, stdin: bytes, *arguments: str) -> bytes:
         command = [self._binary, "state", verb, *arguments]
-        # Terraform adds TF_CLI_ARGS to every command, and this one may not take those arguments.
+        # Terraform adds TF_CLI_ARGS to every command, but not every command accepts those
+        # arguments.
         environment = {**os.environ, "TF_IN_AUTOMATION": "1", "TF_INPUT": "0", "TF_CLI_ARGS": ""}
         try:
             done = subprocess.run(
@@ -176,7 +177,7 @@ class RemoteBackend(Backend):
                 capture_output=True,
                 cwd=self._directory,
                 env=environment,
-                # Ctrl-C is for this process: a push that has begun is to end.
+                # Ctrl-C is meant for this process; a push that has begun must finish.
                 start_new_session=True,
             )
         except OSError as error:
@@ -204,10 +205,10 @@ class RemoteBackend(Backend):
 
 
 def read_borrowed(kind: str, config: Mapping[str, Any], workspace: str) -> tuple[str, State]:
-    """Read a state of another program by a Terraform in a folder made for it.
+    """Read the state of another program, by running Terraform in a folder made for that.
 
     Raises:
-        UserError: There is no Terraform, or it cannot read it.
+        UserError: Terraform is not installed, or cannot read the state.
     """
     binary = find_binary(Path.cwd())
     with tempfile.TemporaryDirectory(prefix="opsconsole-") as folder:
@@ -215,8 +216,8 @@ def read_borrowed(kind: str, config: Mapping[str, Any], workspace: str) -> tuple
         program = {"terraform": {"backend": {kind: block}}}
         (Path(folder) / "main.tf.json").write_text(json.dumps(program))
         environment = {**os.environ, "TF_WORKSPACE": workspace, "TF_IN_AUTOMATION": "1"}
-        # The variable may name the folder of another program, whose backend is noted there: `init`
-        # would replace that note.
+        # The variable may name the data folder of another program, where `init` would replace the
+        # note of that program's backend.
         environment.pop("TF_DATA_DIR", None)
         for words in (["init", "-input=false", "-no-color"], ["state", "pull"]):
             done = subprocess.run(
@@ -244,7 +245,7 @@ def _attributes(state: State, address: Address) -> object:
 
 
 def _plain(text: bytes) -> str:
-    """Remove frame, colours and line breaks from an error of Terraform."""
+    """Remove the frame, the colours and the line breaks from an error of Terraform."""
     plain = _COLOUR.sub("", text.decode(errors="replace"))
     lines = [line.strip(" │╷╵") for line in plain.splitlines()]
     return " ".join(line for line in lines if line)

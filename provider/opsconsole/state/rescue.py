@@ -1,4 +1,4 @@
-"""Keeps a state in a file of its own, where neither the state nor its journal can be written."""
+"""Saves a state to a new file when neither the state nor its journal can be written."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Final
 
 _NAMES: Final = ("errored.tfstate", *(f"errored.{number}.tfstate" for number in range(1, 100)))
-"""The first one is Terraform's name for such a file. A file that is there is never replaced."""
+"""Names for the file; the first is Terraform's. An existing file is never replaced."""
 
 
 def rescue(state: bytes, beside: Path) -> Path | None:
-    """Write a state, durably, into the first directory that takes it.
+    """Write a state durably into the first directory that accepts the file.
 
-    Tried are the working directory, as Terraform does, then `beside`, then the one for temporary
-    files.
+    The directories are tried in this order: the working directory, as in Terraform, then `beside`,
+    then the directory for temporary files.
 
     Returns:
-        The new file; None where no directory took it.
+        The new file, or None if no directory accepted it.
     """
     for directory in _directories(beside):
         for name in _NAMES:
@@ -29,7 +29,7 @@ def rescue(state: bytes, beside: Path) -> Path | None:
                 descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             except FileExistsError:
                 continue
-            # Another name in the same directory would be refused as well.
+            # The directory would refuse another name as well.
             except OSError:
                 break
             try:
@@ -47,6 +47,6 @@ def rescue(state: bytes, beside: Path) -> Path | None:
 
 def _directories(beside: Path) -> Iterator[Path]:
     yield from (Path(), beside)
-    # `gettempdir` raises where no such directory can be written to.
+    # `gettempdir` raises an error if no temporary directory is writable.
     with contextlib.suppress(OSError):
         yield Path(tempfile.gettempdir())

@@ -1,7 +1,8 @@
-"""A session on a state: changes, the journal, writes and the end, in the right order.
+"""A session on a state: runs changes, journal, writes and closing in the right order.
 
-An intent is durable before its call, a completed change before the next step that depends on it,
-the backup before the first write of state, and all of it in state before the journal goes.
+An intent is durable before its call, and a completed change before the next step that depends on
+it. The backup is made before the first write of the state. The journal is removed only after the
+state holds everything.
 """
 
 from __future__ import annotations
@@ -33,21 +34,22 @@ from opsconsole.state.recovery import Recovered
 from opsconsole.state.rescue import rescue
 
 _SHARE: Final = 0.25
-"""The share of a session's time that writes may take for which calls wait."""
+"""The share of a session's time that may go into writes that calls wait for."""
 _MOST: Final = 256
-"""Calls that share one write at most."""
+"""The most calls that share one write."""
 _SMALL: Final = 1 << 20
-"""Bytes that a journal may always have."""
+"""The size in bytes that a journal may always reach."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cadence:
-    """When state is written during a run: after `seconds` or `changes`, the earlier of the two.
+    """When to write the state during a run: after `seconds` or `changes`, whichever comes first.
 
-    Each write costs as much as the whole state is large, so a fixed pace would make a run's cost
-    grow with the square of its length. No new write begins, therefore, before the one before it
-    makes up less than `share` of the time since. The cost of all writes is then at most that share
-    of the run, plus one write: linear. Changes not in state yet are durable in the journal.
+    The cost of a write grows with the size of the state, so with a fixed interval a run's cost
+    would grow with the square of its length. A write therefore waits until the previous write makes
+    up less than `share` of the time since. All writes together then cost at most that share of the
+    run plus one write, which is linear. Changes that are not in the state yet are durable in the
+    journal.
     """
 
     seconds: float = 5.0
@@ -55,26 +57,28 @@ class Cadence:
     share: float = 0.1
 
     def due(self, changes: int, since: float, last_cost: float) -> bool:
-        """Return whether to write now.
+        """Return whether to write the state now.
 
         Args:
-            changes: How many were made since the last write.
-            since: Seconds since it ended.
-            last_cost: Seconds that it took.
+            changes: How many changes were made since the last write.
+            since: Seconds since the last write ended.
+            last_cost: Seconds that the last write took.
         """
         pressing = changes >= self.changes or (changes > 0 and since >= self.seconds)
         return pressing and last_cost <= self.share * since
 
 
 class StateSession:
-    """An open state. Change `state`, `record` what belongs together, `flush` before what depends.
+    """An open state.
 
-    Leaving the `with` block closes it, also after an error: all changes are in state.
+    Change `state`, call `record` for changes that belong together, and `flush` before a step that
+    depends on them. Leaving the `with` block closes the session, also after an error, and all
+    changes are then in the state.
 
     Attributes:
-        state: The state to read and to change; every change is noticed here.
-        unresolved: Calls of earlier runs whose outcome is still not known.
-        folded: How many changes of a run that crashed were added when this session was opened.
+        state: The state to read and change. Every change is noticed here.
+        unresolved: Calls of earlier runs whose outcome is still unknown.
+        folded: How many changes of a crashed run were added when this session was opened.
     """
 
     def __init__(
@@ -86,11 +90,11 @@ class StateSession:
         journal: Journal | None = None,
         recovered: Recovered | None = None,
     ) -> None:
-        """Go on with a state.
+        """Start a session on a state.
 
         Args:
-            run: What tells this run from all others.
-            journal: The existing journal, which holds the changes that were `recovered`.
+            run: The ID that distinguishes this run from all others.
+            journal: The existing journal, which holds the `recovered` changes.
         """
         self.state = state
         self.folded = recovered.count if recovered else 0
@@ -113,7 +117,7 @@ class StateSession:
         self._wrote_at = time.monotonic()
         self._last_cost = 0.0
         self._state_size = 0
-        # A state that a crash left torn must not replace the backup made before that write.
+        # A torn state must not replace the backup that was made before the interrupted write.
         self._backed_up = recovered is not None and recovered.was_torn
         self._closed = False
         self._released = False
@@ -133,7 +137,7 @@ class StateSession:
         self.close()
 
     def begin(self) -> None:
-        """Make sure that changes can be written, before the run asks for anything.
+        """Make sure that changes can be written, before the run sends its first request.
 
         Raises:
             UserError: The journal cannot be written.
@@ -145,18 +149,19 @@ class StateSession:
         """Write recovered changes, and make earlier writes durable.
 
         Raises:
-            UserError: It cannot be written.
+            UserError: The state or the journal cannot be written.
         """
         assert self._journal is not None
         if self._backend.embeds_journal:
-            # Another run embedded its journal, or Terraform dropped it: embed that of this run.
+            # Another run embedded its journal, or Terraform dropped it: embed the journal of this
+            # run.
             self._embedded = None
         snapshot = self._take_snapshot()
         self._write(snapshot)
         self._backend.finish_write()
         if snapshot is None:
-            # All of it is in the state. Kept, it would count as what this run found, should another
-            # engine write before this run does.
+            # All changes are in the state. If the old base stayed and another engine wrote before
+            # this run, the changes would count as part of what this run found.
             self._base = _base_of(self._run, self.state)
             self._journal.restart(self._base, self._journal.appended_count)
         self._first_serial = self.state.serial
@@ -164,7 +169,7 @@ class StateSession:
 
     @property
     def has_done_nothing(self) -> bool:
-        """Whether this run changed nothing in state, and made no call of unknown outcome."""
+        """Whether this run neither changed the state nor made a call of unknown outcome."""
         state = self.state
         return not (state.changed or state.serial != self._first_serial or self._intents)
 
@@ -175,18 +180,18 @@ class StateSession:
 
     @property
     def calls_at_once(self) -> int:
-        """How many calls should share one write of the state; 0 where they wait for none."""
+        """How many calls should share one write of the state; 0 if calls wait for no write."""
         passed = time.monotonic() - self._called_first
         if not self._backend.embeds_journal or not self._calls or not passed:
             return 0
         # At the rate of this session, writing then takes about a quarter of the time. The number is
-        # bounded because a crash leaves the outcome of each of these calls unknown.
+        # limited because a crash leaves the outcome of each of these calls unknown.
         return min(_MOST, int(self._calls / passed * self._last_cost / _SHARE))
 
     def intend(self, address: str, call: str, details: Mapping[str, Any]) -> str:
         """Note that a call is about to be made that cannot safely be repeated; return its id.
 
-        It must be flushed before the call. Nothing secret belongs in `details`.
+        The intent must be flushed before the call. `details` must hold nothing secret.
         """
         intent = Intent(
             f"{self._run}-{next(self._numbers)}",
@@ -203,7 +208,7 @@ class StateSession:
         return intent.id
 
     def record(self, settles: Iterable[str] = ()) -> None:
-        """Put what `state` was changed by since the last call into the journal, as one record.
+        """Append all changes of `state` since the last call to the journal, as one record.
 
         Args:
             settles: The intents whose outcome these changes are.
@@ -212,36 +217,36 @@ class StateSession:
         if self._pending or known:
             self._open_journal().append(Outcome(tuple(self._pending), tuple(known)))
             self._since_write += len(self._pending)
-            # Cleared and not replaced: `state.on_change` appends to this list.
+            # Cleared, not replaced, because `state.on_change` appends to this list.
             self._pending.clear()
 
     async def flush(self) -> None:
-        """Return once all that was noted and recorded is durable. Callers share one write.
+        """Return once everything noted and recorded is durable. Callers share one write.
 
         Raises:
-            UserError: The journal cannot be written, or the state that embeds it: make no
-                further call.
+            UserError: The journal, or the state that embeds it, cannot be written. Make no further
+                call.
         """
         self.record()
-        # Calls that are noted while this flush waits are not covered by it.
+        # This flush does not cover calls that are noted while it waits.
         noted = set(self._unsent)
         try:
             if self._journal is not None:
                 await self._journal.flush()
-                # The callers send their calls next. A file that has lost its name would take the
-                # outcomes, and the next run would not find them.
+                # The callers send their calls next. If the file has lost its name, the outcomes
+                # would be written to a file that the next run does not find.
                 self._journal.check_name()
             self._backend.check_name()
             await self._embed(noted)
         except Exception as error:
-            # Their calls wait for this flush, so they are not made: nobody has to ask later.
+            # The calls wait for this flush, so they are not made, and their outcome is known.
             self._refused |= self._unsent
             self._refusal = self._to_user_error(error)
             self.record(self._unsent)
             self._unsent.clear()
             raise self._refusal from error
         if noted & self._refused:
-            # Another caller's flush failed meanwhile, and dropped these calls too.
+            # Another caller's flush failed meanwhile and dropped these calls too.
             raise self._refusal
         self._unsent -= noted
 
@@ -249,7 +254,7 @@ class StateSession:
         """Return once the stored state embeds these intents. Callers share a write."""
         if not self._embeds(noted):
             async with self._writing:
-                # Asked again: the write that held the lock may have embedded them.
+                # Ask again, because the write that held the lock may have embedded the intents.
                 if not self._embeds(noted):
                     await self._write_now()
 
@@ -261,11 +266,11 @@ class StateSession:
 
     @property
     def has_unwritten_changes(self) -> bool:
-        """Whether the journal holds changes that state does not."""
+        """Whether the journal holds changes that are not in the state."""
         return bool(self._since_write or self._pending)
 
     def is_due(self) -> bool:
-        """Return whether it is time to write state (`Cadence`), or the journal grows too large."""
+        """Return whether a write is due (`Cadence`), or the journal grows too large."""
         since = time.monotonic() - self._wrote_at
         changes = self._since_write + len(self._pending)
         due = self._cadence.due(changes, since, self._last_cost)
@@ -274,15 +279,15 @@ class StateSession:
     def _is_outgrown(self) -> bool:
         """Return whether the journal is half as large as it may become."""
         journal = self._journal
-        # The other half is for what comes while state is written. A write costs as much as state is
-        # large, so all writes together stay in proportion to the journal.
+        # The other half is for records that arrive while the state is written. A write costs as
+        # much as the state is large, so all writes together stay in proportion to the journal.
         return journal is not None and journal.size > max(_SMALL, self._state_size) // 2
 
     async def checkpoint_if_due(self) -> bool:
-        """Write state if its turn has come (`Cadence`); return whether it was written.
+        """Write the state if it is due (`Cadence`); return whether it was written.
 
         Raises:
-            UserError: It cannot be written; everything is in the journal.
+            UserError: The state cannot be written. Everything is in the journal.
         """
         if not self.is_due():
             return False
@@ -290,10 +295,10 @@ class StateSession:
         return True
 
     async def checkpoint(self) -> None:
-        """Write state now, in a thread, while changes go on.
+        """Write the state now, in a thread, while changes continue.
 
         Raises:
-            UserError: It cannot be written; everything is in the journal.
+            UserError: The state cannot be written. Everything is in the journal.
         """
         async with self._writing:
             await self._write_now()
@@ -306,15 +311,15 @@ class StateSession:
         try:
             await asyncio.shield(writing)
         except asyncio.CancelledError:
-            # A write that has begun cannot be called back, and the next must not overtake it.
+            # A write that has begun cannot be cancelled, and the next write must not overtake it.
             await writing
             raise
 
     def mark_resolved(self, intents: Iterable[str]) -> None:
-        """Note that the outcomes of calls of earlier runs are known now.
+        """Note that the outcomes of these calls of earlier runs are now known.
 
         Raises:
-            UserError: It cannot be made durable.
+            UserError: The note cannot be made durable.
         """
         done = set(intents)
         settled = tuple(call.id for call in self.unresolved if call.id in done)
@@ -325,11 +330,11 @@ class StateSession:
             journal.flush_now()
 
     def close(self) -> None:
-        """Write state, release the lock, and remove the journal, unless a call is still open.
+        """Write the state, release the lock, and remove the journal, unless a call is still open.
 
         Raises:
-            UserError: State cannot be written. The journal then stays, and the error names what
-                not even the journal holds.
+            UserError: The state cannot be written. The journal then stays, and the error names the
+                changes that are not even in the journal.
         """
         with held_signals():
             if not self._closed:
@@ -337,7 +342,7 @@ class StateSession:
                 self._finish(self._save)
 
     def _save(self) -> None:
-        # A write in a thread sets lineage and serial when it ends: the snapshot waits for both.
+        # A write in a thread sets lineage and serial when it ends, and the snapshot needs both.
         with self._disk:
             snapshot = self._take_snapshot()
         self._write(snapshot)
@@ -362,10 +367,10 @@ class StateSession:
             self._journal.flush_now()
 
     def _finish(self, save: Callable[[], None]) -> None:
-        """Save all changes, and release the lock whether or not that works.
+        """Save all changes, and release the lock even if saving fails.
 
         Raises:
-            UserError: It does not. The error names what nothing else holds.
+            UserError: Saving failed. The error names the changes that are saved nowhere else.
         """
         problem: UserError | None = None
         try:
@@ -379,7 +384,7 @@ class StateSession:
             except Exception as error:
                 if problem is None:
                     raise
-                # Raising this error would hide the first one, which names what was not saved.
+                # Raising this error would hide the first error, which names the unsaved changes.
                 problem.message += f" {self._to_user_error(error).message}"
 
     def _open_journal(self) -> Journal:
@@ -389,19 +394,20 @@ class StateSession:
             self._journal = Journal.create(self._backend.journal, copy_to)
             self.state.lineage = self.state.lineage or str(uuid.uuid4())
             self._base = msgspec.structs.replace(self._base, lineage=self.state.lineage)
-            # Without the base, nobody could tell to which state the journal belongs.
+            # Without the base, the state to which the journal belongs would be unknown.
             self._journal.append(self._base)
         return self._journal
 
     def _take_snapshot(self) -> _Snapshot | None:
-        """Take a snapshot of the state, which may change while it is written."""
+        """Take a snapshot, because the state may change while it is written."""
         self.record()
         calls = (*self.unresolved, *self._intents.values()) if self._backend.embeds_journal else ()
         embedded = frozenset(call.id for call in calls)
-        # The document embeds the open calls too: where they changed, it is written although no
-        # object did.
+        # The document embeds the open calls too. If the calls changed, the document is written even
+        # if no object changed.
         self.state.changed |= embedded != self._embedded
-        # A first run that made nothing leaves no state: one would say that it was applied.
+        # A first run that made nothing stores no state, because a state would show that it was
+        # applied.
         was_stored = self.state.serial or not self._base.empty
         shows_nothing = self.state.empty and not calls
         if not self.state.changed or (shows_nothing and not was_stored):
@@ -417,17 +423,17 @@ class StateSession:
     def _write(self, snapshot: _Snapshot | None) -> None:
         with self._disk:
             if self._released:
-                # It was begun and its turn came too late: the lock is no longer held.
+                # This write's turn came too late: the lock is no longer held.
                 return
             if snapshot is None:
                 if self._journal is not None and self._is_outgrown():
-                    # It holds records that change no state: refused calls.
+                    # The journal holds records that change no state, such as refused calls.
                     self._journal.restart(self._base, self._journal.appended_count)
                 return
             journal, state = snapshot.journal, snapshot.state
             begun = time.monotonic()
-            # A state that was stored counts, even without objects: its lineage is settled, and its
-            # file is missed when it is gone.
+            # A stored state counts even without objects: its lineage is settled, and a missing file
+            # is noticed.
             base = _base_of(self._run, state, serial=snapshot.serial, empty=False)
             embedded = encode_records((base, *snapshot.calls)) if snapshot.calls else b""
             try:
@@ -435,8 +441,8 @@ class StateSession:
                 if not self._backed_up:
                     self._backend.back_up()
                     self._backed_up = True
-                # Announced before the state is touched: after a crash, only an announced copy is
-                # taken for the state.
+                # Announce the write before the state is touched: after a crash, only an announced
+                # copy may replace the state.
                 journal.append(Writing(snapshot.serial, base.digest))
                 journal.flush_now()
                 data = state.to_bytes()
@@ -446,7 +452,8 @@ class StateSession:
                 self._embedded = frozenset(call.id for call in snapshot.calls)
                 self._state_size = len(data)
             except Exception:
-                # Nothing was stored under the raised serial, so the next write takes it again.
+                # Nothing was stored under the raised serial, so the next write uses that serial
+                # again.
                 self.state.serial, self.state.changed = snapshot.before, True
                 self._since_write += snapshot.count
                 raise
@@ -458,17 +465,17 @@ class StateSession:
             journal.restart(self._base, snapshot.position)
 
     def _finish_journal(self, journal: Journal) -> None:
-        """Remove the journal; where calls are open it stays with them alone, for the next run."""
+        """Remove the journal; if calls are open, keep only these in it, for the next run."""
         if self.unresolved or self._intents:
             journal.restart(self._base, journal.appended_count)
-        # Also before it is removed: it stays where the copy beside the state cannot be removed.
+        # Also before removal, because the journal stays if its stored copy cannot be removed.
         journal.flush_now()
         if not self.unresolved and not self._intents:
             journal.remove()
             self._journal = None
 
     def _to_user_error(self, error: Exception) -> UserError:
-        """Return any failure to save the state or its journal as an error for the user."""
+        """Turn any failure to save the state or its journal into an error for the user."""
         if isinstance(error, UserError):
             return error
         if isinstance(error, (OSError, MemoryError)):
@@ -478,7 +485,7 @@ class StateSession:
         )
 
     def _name_unsaved(self, error: UserError) -> UserError:
-        """Say what neither state nor journal holds, and keep the whole state in another file."""
+        """Name the changes that are saved nowhere, and save the whole state to another file."""
         journal = self._journal
         is_kept = journal is None or self._backend.keeps_journal or _passes(journal.check_name)
         lost = [*self._pending]
@@ -506,7 +513,8 @@ class StateSession:
     def _rescue(self) -> Path | None:
         with contextlib.suppress(Exception):
             twin = self.state.copy()
-            # Newer than anything that the journal notes, so that it is never taken for a torn one.
+            # Above every serial that the journal notes, so that the file is never taken for a torn
+            # state.
             twin.serial = self.state.serial + 2
             return rescue(twin.to_bytes(), self._backend.journal.parent)
         return None
@@ -524,13 +532,13 @@ class StateSession:
 
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
-    """What one write of state needs, fixed when it begins.
+    """The data for one write of the state, fixed when the write begins.
 
     Attributes:
         before: The serial before it was raised.
         count: How many changes were made since the last write.
-        position: How many records of the journal are in it.
-        calls: The part of the journal that is embedded.
+        position: How many records of the journal the state includes.
+        calls: The open calls, which are embedded in the document.
     """
 
     journal: Journal

@@ -1,6 +1,6 @@
-"""Collects creations that arrive one by one, but at the same time, into one request for all.
+"""Collects creations that arrive one by one at about the same time into one request.
 
-Terraform sends one call a resource; the console takes many hosts in one import.
+Terraform sends one call for each resource. The console takes many hosts in one import.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _LONGEST_WAIT = 0.003
 
 
 class Batcher:
-    """Group commit: a few requests at a time; what arrives meanwhile goes with the next one.
+    """Group commit: a few requests run at a time, and later creations go with the next one.
 
-    The first to arrive waits for others as long as they keep coming, never beyond three
-    milliseconds; alone it waits half of one.
+    The first creation waits while others keep coming, for at most three milliseconds. A creation
+    that stays alone waits for half a millisecond.
     """
 
     def __init__(self, steps: BaseLifecycle, at_once: int = 4) -> None:
@@ -38,7 +38,7 @@ class Batcher:
         A caller that is cancelled leaves its request in the batch: it may have been sent.
 
         Raises:
-            Exception: The exception of the call for all of them.
+            Exception: The exception of the call for the whole batch.
         """
         result: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         if self._steps.creates_together == 1:
@@ -49,8 +49,8 @@ class Batcher:
         return await result
 
     def _start(self) -> None:
-        # With one request at a time, an apply over a slow line would take almost twice as long as
-        # with none batched; with a few, hardly longer.
+        # Over a slow line, one request at a time would make an apply almost twice as long as
+        # without batches. With a few requests, an apply is hardly longer.
         if self._waiting and not self._collecting and len(self._running) < self._at_once:
             self._collecting = True
             task = asyncio.create_task(self._run())
@@ -85,7 +85,7 @@ class Batcher:
             results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
         ) -> None:
             for request, outcome in results:
-                # The future of a caller that was cancelled is done already.
+                # The future of a cancelled caller is already done.
                 if last and not waiting[id(request)].done():
                     waiting[id(request)].set_result(outcome)
 

@@ -1,7 +1,8 @@
-"""TLS as go-plugin's AutoMTLS requires it: each side shows a certificate that the other expects.
+"""TLS as in go-plugin's AutoMTLS: each side shows a certificate that the other side expects.
 
-The provider's own is made for one process: EC P-256, self-signed, never on a disk. The client
-trusts exactly the certificate in the handshake line, and asks for the name `localhost` in it.
+The provider's certificate is made for one process: EC P-256, self-signed, never written to disk.
+The client trusts exactly the certificate in the handshake line, and asks for the name `localhost`
+in it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 _LIFETIME = datetime.timedelta(days=400)
-"""Longer than any one run of Terraform."""
+"""Longer than any single run of Terraform."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def make_certificate() -> Certificate:
 
 
 def _usage() -> x509.KeyUsage:
-    """Return what go-plugin's own certificates are for: to sign, themselves too."""
+    """Return the key usage of go-plugin's own certificates, which includes signing certificates."""
     others = dict.fromkeys(
         (
             *("content_commitment", "key_encipherment", "data_encipherment", "key_agreement"),
@@ -90,7 +91,7 @@ def server_context(own_pem: bytes, client_pem: str) -> ssl.SSLContext:
 
 
 def refusal(connection: ssl.SSLObject, client_pem: str) -> str | None:
-    """Say why the peer of a finished TLS handshake is not served; None: it is."""
+    """Return why the peer of a finished TLS handshake is not served, or None if it is served."""
     if connection.selected_alpn_protocol() != ALPN:
         return "the client did not ask for HTTP/2"
     # TLS also accepts a certificate that the key of the announced one has signed.
@@ -101,14 +102,14 @@ def refusal(connection: ssl.SSLObject, client_pem: str) -> str | None:
 
 @contextmanager
 def _readable_path(content: bytes) -> Iterator[str]:
-    """Offer `content` under a path, as ssl takes nothing else, for as long as it is read."""
+    """Offer `content` under a path until it was read, because ssl only takes paths."""
     if hasattr(os, "memfd_create"):
         with os.fdopen(os.memfd_create("certificate", os.MFD_CLOEXEC), "wb") as memory:
             memory.write(content)
             memory.flush()
             yield f"/proc/self/fd/{memory.fileno()}"
         return
-    # Imported only where there is no memory file, since it takes a while.
+    # Imported only if there are no memory files, because the import takes a while.
     import tempfile
 
     with tempfile.NamedTemporaryFile() as file:

@@ -1,8 +1,8 @@
-"""DynamicValue to wire value and back, by the attributes of a definition; and
-diagnostics to messages.
+"""Converts DynamicValue to wire value and back, and diagnostics to messages.
 
-The object wire format of Terraform's protocol documents: MessagePack with an extension for what
-is not known, or JSON. What values mean is not decided here.
+The conversion follows the attributes of a definition. The format is the object wire format of
+Terraform's protocol documents: MessagePack with an extension for unknown values, or JSON. This
+module does not interpret values.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from opsconsole.values import UNKNOWN, Attributes, Value
 _UNKNOWN_EXTENSION: Final = msgpack.ExtType(0, b"\x00")
 _NULL: Final[bytes] = msgpack.packb(None)
 _Convert = Callable[[Any], Any]
-"""A conversion of one value that is neither null nor unknown."""
+"""A conversion of one known value that is not null."""
 _Scalars = Mapping[Kind, _Convert]
-"""The conversions of strings, numbers and booleans, where they have one."""
+"""The conversions of strings, numbers and booleans, if they need one."""
 
 
 class CodecError(Exception):
-    """Bytes, or a value, of another shape than the schema says."""
+    """Bytes, or a value, whose shape differs from the schema."""
 
 
 class ObjectCodec:
@@ -42,7 +42,7 @@ class ObjectCodec:
         self._write = _object(attributes, _WRITERS)
 
     def decode(self, value: pb.DynamicValue) -> Attributes | None:
-        """Return the wire value; None: the whole object is null.
+        """Return the wire value, or None if the whole object is null.
 
         Raises:
             CodecError: It is not an object of this type.
@@ -82,7 +82,7 @@ class ObjectCodec:
         """Return `value` as Terraform reads it; attributes that it lacks are null.
 
         Raises:
-            CodecError: It holds an attribute, or a value, that the type does not have.
+            CodecError: An attribute or a value does not belong to the type.
         """
         if value is None:
             return pb.DynamicValue(msgpack=_NULL)
@@ -93,7 +93,7 @@ class ObjectCodec:
 
 
 def _unknown(code: int, data: bytes) -> Value:
-    """Take every extension for "not known": the wire format lets refinements be ignored."""
+    """Treat every extension as unknown, because the wire format allows ignoring refinements."""
     return UNKNOWN
 
 
@@ -129,7 +129,7 @@ def _object(
 
 
 def _at(name: str, convert: _Convert, value: Any) -> Any:
-    """Convert `value`, naming the attribute and never the value where that fails."""
+    """Convert `value`; an error names the attribute, and never the value."""
     try:
         return convert(value)
     except (TypeError, ValueError) as problem:
@@ -155,7 +155,7 @@ def _text_map(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _converter(attribute: Attribute, scalars: _Scalars) -> _Convert | None:
-    """Return the conversion of a value of `attribute`; None: it stays as it is."""
+    """Return the conversion of a value of `attribute`, or None if values need no conversion."""
     match attribute.kind:
         case Kind.STRING_SET:
             return _set
@@ -191,7 +191,7 @@ def _set(value: list[Any]) -> list[Any]:
 def _read_number(value: Any) -> int | float:
     """Return the number as an int if it is whole."""
     if isinstance(value, str):
-        # Terraform writes a number that no float holds as a decimal string.
+        # Terraform writes a number that does not fit a float as a decimal string.
         value = _parse_number(value)
     if isinstance(value, float):
         if not math.isfinite(value):
@@ -213,11 +213,11 @@ def _parse_number(text: str) -> int | float:
 
 
 def _write_number(value: Any) -> str:
-    """Return the number as decimal text, which Terraform reads without loss and without a trace."""
-    # Terraform's numbers are decimal fractions of high precision: 0.1 as a binary float would be
-    # another number than the 0.1 of a configuration. A MessagePack integer is read with another
-    # precision than the same number in state, and Terraform 1.11 compares both: a refresh-only plan
-    # would then exit with 2 although nothing changed.
+    """Return the number as decimal text, which Terraform reads exactly as its own numbers."""
+    # Terraform's numbers are decimal fractions of high precision. As a binary float, 0.1 would
+    # differ from the 0.1 of a configuration. Terraform reads a MessagePack integer with a different
+    # precision than the same number in state. Terraform 1.11 compares the precisions too, so a
+    # refresh-only plan would exit with 2 although nothing changed.
     return repr(_read_number(value))
 
 
@@ -240,9 +240,9 @@ _Step = pb.AttributePath.Step
 
 
 def attribute_path(path: Path, attributes: Mapping[str, Attribute]) -> pb.AttributePath:
-    """Return `path` as Terraform walks it, as far as it leads through `attributes`.
+    """Return `path` in Terraform's form, as far as it leads through `attributes`.
 
-    It ends at a set, and before a name that does not exist.
+    The path ends at a set, and before a name that does not exist.
     """
     steps: list[_Step] = []
     kind: Kind | None = None
@@ -268,7 +268,7 @@ def render_diagnostics(
     attributes: Mapping[str, Attribute],
     redaction: Redaction,
 ) -> list[pb.Diagnostic]:
-    """Return `diagnostics` on an object of `attributes` as Terraform shows them."""
+    """Return `diagnostics` about an object of `attributes` as Terraform's messages."""
     return [
         pb.Diagnostic(
             severity=_SEVERITIES[diagnostic.severity],

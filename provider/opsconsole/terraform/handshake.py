@@ -1,7 +1,8 @@
-"""go-plugin's handshake: whether a client is there, what it asks for, and the line of the answer.
+"""go-plugin's handshake: checks the client and its request, and makes the line of the answer.
 
-Everything up to that line belongs here and imports as little as it can: Terraform waits for it,
-three or four times a run. The server itself is made afterwards, while Terraform connects.
+This module does everything up to that line, and imports as little as possible, because Terraform
+waits for the line three or four times in each run. The server is made afterwards, while Terraform
+connects.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 COOKIE_NAME = "TF_PLUGIN_MAGIC_COOKIE"
 COOKIE_VALUE = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2"
-"""Not a secret: it tells a start by Terraform from a start by hand."""
+"""Not a secret. The value distinguishes a start by Terraform from a start by hand."""
 CLIENT_CERTIFICATE = "PLUGIN_CLIENT_CERT"
 PROTOCOL_VERSIONS = "PLUGIN_PROTOCOL_VERSIONS"
 SOCKET_FOLDER = "PLUGIN_UNIX_SOCKET_DIR"
@@ -25,20 +26,20 @@ PROVIDER_PROTOCOL = 6
 """Major version of Terraform's plugin protocol."""
 
 _LONGEST_PATH = 100
-"""Bytes; the kernel takes a few more in a unix socket's address."""
+"""In bytes. The kernel allows a few more in the address of a unix socket."""
 _BACKLOG = 16
 
 
 class RefusedError(Exception):
-    """This process was not started by a client that it can serve; the message says why."""
+    """The client that started this process cannot be served; the message says why."""
 
 
 def client_certificate(environment: Mapping[str, str]) -> str:
     """Return the PEM certificate of the client that started this process.
 
     Raises:
-        RefusedError: It was started by hand, for another protocol, or by a client that does not
-            show who it is.
+        RefusedError: The process was started by hand, for another protocol, or by a client without
+            a certificate.
     """
     if environment.get(COOKIE_NAME) != COOKIE_VALUE:
         raise RefusedError(
@@ -64,7 +65,7 @@ def client_certificate(environment: Mapping[str, str]) -> str:
 class SocketListener:
     """A unix socket in a folder that only this user can enter.
 
-    It listens from the start, so that a client may connect before the server is there.
+    The socket listens from the start, so a client may connect before the server exists.
     """
 
     def __init__(self, parents: list[Path]) -> None:
@@ -93,7 +94,7 @@ class SocketListener:
 
 
 def socket_parents(environment: Mapping[str, str]) -> list[Path]:
-    """Return the folders that a socket may be made in, the preferred one first."""
+    """Return the folders for the socket, in order of preference."""
     named = (environment.get(SOCKET_FOLDER), environment.get("TMPDIR"), "/tmp")
     return [Path(folder) for folder in named if folder]
 

@@ -1,4 +1,4 @@
-"""The provider's log: hclog's JSON lines on stderr, only where TF_LOG asks, never with a secret."""
+"""The provider's log: hclog's JSON lines on stderr, only if TF_LOG asks, and without secrets."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _HCLOG_LEVELS: Final = (
     (0, "trace"),
 )
 _WORDY: Final = ("hpack", "h2", "asyncio", "httpcore", "aiohttp")
-"""Libraries whose debug lines say nothing of this provider, or quote headers."""
+"""Libraries whose debug lines are not about this provider, or quote headers."""
 
 
 def wanted_level(environment: Mapping[str, str]) -> int | None:
-    """Return the level that Terraform's variables ask for; None: no log at all.
+    """Return the level that Terraform's variables request, or None for no log.
 
-    TF_LOG_PROVIDER is about providers alone and outranks TF_LOG; as in Terraform, a word that
-    is not a level asks for everything.
+    TF_LOG_PROVIDER concerns only providers and overrides TF_LOG. As in Terraform, a word that is
+    not a level requests everything.
     """
     word = environment.get("TF_LOG_PROVIDER") or environment.get("TF_LOG") or "OFF"
     return None if word.upper() == "OFF" else _LEVELS.get(word.upper(), _TRACE)

@@ -1,6 +1,6 @@
 """The console script `terraform-provider-opsconsole`: only Terraform starts it.
 
-Answers the handshake first and imports the server afterwards, while Terraform connects.
+The script answers the handshake first, and imports the server while Terraform connects.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 
 _STARTED = 19
-"""Where the kernel says when a process began, in the fields after its name."""
+"""The index of a process's start time, among the fields after the process's name."""
 
 
 async def connect(config: Attributes) -> Lifecycle:
-    """Return the lifecycle for `config`, filled up from the environment. No call is made yet.
+    """Return the lifecycle for `config`, completed from the environment, without any request yet.
 
     Raises:
         ConfigurationError: A setting is missing or wrong.
     """
-    # The HTTP libraries take longer to import than all the rest: only a provider that is configured
-    # needs them, and Terraform configures one of the three it starts for a plan.
+    # The HTTP libraries take longer to import than all the rest, and only a configured provider
+    # needs them. Of the three providers that Terraform starts for a plan, it configures one.
     from opsconsole.v1.settings import Settings
 
     settings = Settings.from_values(config, os.environ)
@@ -53,18 +53,18 @@ async def connect(config: Attributes) -> Lifecycle:
 
 
 def _command_run() -> str:
-    """Return what tells the run of Terraform that started this process; empty: it is not known."""
+    """Return an identifier of the Terraform run that started this process; empty if not known."""
     if COOKIE_NAME not in os.environ:
         return ""
     # `terraform apply` starts one process to plan and another to apply, and shows the warnings of
-    # both: what they share is the process that started them. A saved plan is applied by another.
+    # both. The two share the process that started them. A saved plan is applied by a different one.
     parent = os.getppid()
     try:
-        # The name of the process, in parentheses, may itself hold spaces and parentheses.
+        # The process's name is in parentheses, and may itself contain spaces and parentheses.
         facts = Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return ""
-    # A later process may get the same number, so the start of the process is needed too.
+    # A later process may get the same id, so the start time is needed too.
     return f"{parent} {facts[_STARTED]}"
 
 
@@ -78,12 +78,12 @@ def make_service(redaction: Redaction) -> Service:
 def main(make: Callable[[Redaction], Service] = make_service) -> int:
     """Serve Terraform until it is done; return the exit code.
 
-    `make` is called once the handshake is over, and may import as much as it needs.
+    `make` is called after the handshake, and may import as much as it needs.
     """
-    # Asked for first: once that process has ended, this one has another parent.
+    # This comes first, because the parent changes once the starting process has ended.
     parent = os.getppid()
-    # Nearly all that is made before the first call stays to the end: looking through it for
-    # garbage again and again would take a tenth of the start.
+    # Nearly all objects made before the first call live to the end. Scanning them for garbage again
+    # and again would take a tenth of the start.
     gc.disable()
     try:
         client_pem = client_certificate(os.environ)
@@ -96,7 +96,7 @@ def main(make: Callable[[Redaction], Service] = make_service) -> int:
         _serve(make, listener, client_pem, parent)
     finally:
         listener.remove()
-        # Terraform waits for the end, and Python would look through everything once more.
+        # Terraform waits for the exit, and Python would scan everything for garbage once more.
         gc.freeze()
     return 0
 
@@ -120,20 +120,20 @@ def _outlive_the_terminal() -> None:
     """
 
     def leave(number: int, frame: FrameType | None) -> None:
-        # As an exception, so that the socket and its folder are removed on the way out.
+        # An exception lets the socket and its folder be removed on the way out.
         raise SystemExit(128 + number)
 
-    # Ending at these signals in the middle of an apply would lose created objects.
+    # Exiting at these signals in the middle of an apply would lose created objects.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, leave)
 
 
 def _announce(line: str) -> None:
-    """Write the handshake, and send all later output to the log, in its order."""
+    """Write the handshake, and send all later output to the log, in order."""
     os.write(1, line.encode("ascii"))
     os.dup2(2, 1)
-    # A text stream of its own would keep its lines until the end.
+    # A separate text stream would buffer its lines until the end.
     sys.stdout = sys.stderr
 
 

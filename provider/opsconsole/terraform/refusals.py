@@ -20,7 +20,7 @@ class NotServedError(Exception):
 
 
 def diagnostics_of(outcome: Outcome) -> tuple[Diagnostic, ...]:
-    """Return what to report of an outcome, which may be that the run was told to stop before."""
+    """Return the diagnostics of an outcome, with an error if the stop of the run prevented it."""
     if outcome.begun:
         return outcome.diagnostics
     not_begun = error("Not begun: the run was told to stop", "Nothing was sent for it; run again.")
@@ -48,9 +48,10 @@ def settings_not_known(names: list[str]) -> Diagnostic:
 
 
 def left_behind(directory: pathlib.Path) -> list[Diagnostic]:
-    """Return why nothing may be planned in `directory`, where Terraform runs."""
-    # A journal holds changes that the console has and the state lacks: planning on that state would
-    # make them again. It names calls of unknown outcome too, which may have created something.
+    """Return why Terraform must not plan in `directory`, its working directory."""
+    # A journal has changes that the console has and the state lacks. A plan on that state would
+    # make the changes again. A journal also names calls of unknown outcome, which may have created
+    # objects.
     journals = unfolded_journals(directory)
     if not journals:
         return []

@@ -1,4 +1,4 @@
-"""Definitions as Terraform's schema messages. Everything shown to Terraform is read from them."""
+"""Definitions as Terraform's schema messages, the only source of what Terraform is shown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from opsconsole.definition import (
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 
 SCHEMA_VERSION: Final = 0
-"""Version of every resource's stored state; a later one would need an upgrade of older states."""
+"""Version of every resource's stored state; a later version must upgrade older states."""
 
 CAPABILITIES: Final = pb.ServerCapabilities(plan_destroy=True, get_provider_schema_optional=True)
 

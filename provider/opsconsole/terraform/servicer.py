@@ -1,7 +1,7 @@
-"""The provider's service: what Terraform asks of one process.
+"""The provider's service: the calls of Terraform to one process.
 
-One function a call: decode, one call into the lifecycle, encode. Plans and writes are decided
-there, not here.
+Each call has one function: decode, one call into the lifecycle, encode. The lifecycle decides on
+plans and writes, not this module.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from opsconsole.resources.lifecycles import Lifecycle
 
 Connect = Callable[[Attributes], Awaitable["Lifecycle"]]
-"""Makes a lifecycle of the provider's settings; raises OpsconsoleError where they are wrong."""
+"""Makes a lifecycle from the provider's settings; raises OpsconsoleError for wrong settings."""
 
 SECRET_SETTINGS: Final = tuple(item.name for item in PROVIDER if item.sensitive)
 
@@ -69,9 +69,9 @@ log = logging.getLogger(__name__)
 class Servicer:
     """Serves one Terraform process: the provider, configured or not yet.
 
-    A call of the service is the method of its name: `ReadResource` is `read_resource`. Functions
-    and ephemeral resources are not in the schema, so Terraform never calls for them; such a call is
-    answered UNIMPLEMENTED.
+    Each call of the service has a method of its name: `read_resource` for `ReadResource`. Functions
+    and ephemeral resources are not in the schema, so Terraform never calls them. Such calls would
+    be answered with UNIMPLEMENTED.
     """
 
     def __init__(self, connect: Connect, redaction: Redaction) -> None:
@@ -95,9 +95,9 @@ class Servicer:
                 self.redaction.learn(value)
 
     async def configure(self, config: Attributes) -> list[Diagnostic]:
-        """Take the provider's settings; unknown ones defer it.
+        """Take the provider's settings; unknown settings defer the configuration.
 
-        Returns what else to report to the user.
+        Returns further diagnostics for the user.
 
         Raises:
             OpsconsoleError: A setting is missing or wrong.
@@ -115,30 +115,31 @@ class Servicer:
         self._lifecycle = lifecycle
         self._claims.clear()
         self._batchers.clear()
-        # Terraform may have asked to stop before the provider was configured.
+        # Terraform may have requested the stop before the provider was configured.
         if self._stopped:
             lifecycle.stop()
         return diagnostics
 
     def claim(self, doing: str, type_name: str, values: Attributes) -> None:
-        """Note that an object is read or changed, which Terraform asks for once in one process.
+        """Note that an object is read or changed; Terraform does so once in each process.
 
         Args:
             doing: `read`, `change` or `delete`.
             values: The object in state.
 
         Raises:
-            NotServedError: It was claimed before.
+            NotServedError: The object was claimed before.
         """
-        # Not needed for the schema, which Terraform asks for first, in several processes a run.
+        # The schema does not need this import. Terraform requests the schema first, in several
+        # processes of each run.
         from opsconsole.lifecycle.answers import is_sentinel
 
         object_id = values.get("id")
         if not isinstance(object_id, str) or is_sentinel(object_id):
             return
         claim = (doing, type_name, object_id)
-        # A second time means that two addresses hold it. Dropping one of them would delete the
-        # object of the other.
+        # A second claim means that two addresses have the same object. Removing one address would
+        # delete the object of the other.
         if claim in self._claims:
             raise NotServedError(held_twice(type_name, object_id))
         self._claims.add(claim)
@@ -211,9 +212,9 @@ class Servicer:
         return unary_handlers(SERVICE, methods, activity)
 
     def _guard(self, name: str, method: Method) -> Method:
-        """Return `method`, the call `name` of the service, so that no exception leaves it.
+        """Return `method`, the call `name` of the service, guarded against exceptions.
 
-        An exception becomes a diagnostic, and state stays as it was.
+        An exception becomes a diagnostic, and state stays unchanged.
         """
         response_type: Any = GetMessageClass(SERVICE.methods_by_name[name].output_type)
 
@@ -250,11 +251,11 @@ class Servicer:
     async def validate_provider_config(
         self, request: pb.ValidateProviderConfig.Request
     ) -> pb.ValidateProviderConfig.Response:
-        """Judge the provider's settings by themselves; the environment is not asked."""
+        """Validate the provider's settings by themselves, without the environment."""
         config = self.codec("provider").decode(request.config) or {}
         self.learn_secrets(config)
         found: tuple[Diagnostic, ...] = ()
-        # As if the environment held the settings that must be there.
+        # Assume that the environment has the required settings.
         environment = {
             ENVIRONMENT["base_url"]: "https://localhost",
             ENVIRONMENT["api_key"]: _ANY_KEY,
@@ -269,7 +270,7 @@ class Servicer:
     async def configure_provider(
         self, request: pb.ConfigureProvider.Request
     ) -> pb.ConfigureProvider.Response:
-        """Take the provider's settings, filled up from the environment."""
+        """Take the provider's settings, completed from the environment."""
         config = self.codec("provider").decode(request.config) or PROVIDER.empty()
         found = await self.configure(config)
         log.info("configured under Terraform %s", request.terraform_version)
@@ -278,7 +279,7 @@ class Servicer:
     async def validate_resource_config(
         self, request: pb.ValidateResourceConfig.Request
     ) -> pb.ValidateResourceConfig.Response:
-        """Judge one declaration by itself; needs no configuration."""
+        """Validate one declaration by itself; this needs no configuration."""
         name = request.type_name
         config = self.codec("resource", name).decode(request.config) or {}
         diagnostics = RESOURCES[name].problems(config)
@@ -289,7 +290,7 @@ class Servicer:
     async def validate_data_resource_config(
         self, request: pb.ValidateDataResourceConfig.Request
     ) -> pb.ValidateDataResourceConfig.Response:
-        """Judge one data source's declaration by itself."""
+        """Validate the declaration of one data source by itself."""
         name = request.type_name
         config = self.codec("data source", name).decode(request.config) or {}
         diagnostics = DATA_SOURCES[name].refuse_read_only(config)
@@ -311,7 +312,7 @@ class Servicer:
         )
 
     async def stop_provider(self, request: pb.StopProvider.Request) -> pb.StopProvider.Response:
-        """Begin no further request; those in flight are finished, so that state holds them."""
+        """Begin no further request; finish requests in flight, so that state records them."""
         log.info("asked to stop; what is in flight is finished")
         self._stopped = True
         if self._lifecycle is not None:
@@ -321,7 +322,7 @@ class Servicer:
     async def upgrade_resource_state(
         self, request: pb.UpgradeResourceState.Request
     ) -> pb.UpgradeResourceState.Response:
-        """Read a stored state as this version has it; needs no configuration."""
+        """Convert a stored state to this version; this needs no configuration."""
         codec = self.codec("resource", request.type_name)
         if not request.raw_state.json:
             raise NotServedError(
@@ -357,7 +358,7 @@ class Servicer:
         codec = self.codec("resource", name)
         prior, private = codec.decode(request.prior_state), request.prior_private
         config = codec.decode(request.config) or {}
-        # Terraform's own proposal is only looked at for being null, which asks for removal.
+        # Of Terraform's own proposal only null matters, which requests removal.
         if codec.decode(request.proposed_new_state) is None:
             asked: PlanRequest = PlanRemoval(prior or {}, private)
         elif prior is None:
@@ -418,7 +419,7 @@ class Servicer:
     async def move_resource_state(
         self, request: pb.MoveResourceState.Request
     ) -> pb.MoveResourceState.Response:
-        """Refuse to make one resource of another: no two of this provider are alike."""
+        """Refuse to turn one resource type into another; no two types are alike."""
         raise NotServedError(
             error(
                 f"A {request.source_type_name} cannot become a {request.target_type_name}",
@@ -437,7 +438,7 @@ def _doing(name: str, request: Any) -> str:
 
 def _keep_state(request: Any, response: Any) -> None:
     """Answer with the state that was sent."""
-    # Without a state in the answer, Terraform would take the object for gone.
+    # Without a state in the answer, Terraform would assume that the object is gone.
     if isinstance(request, pb.ApplyResourceChange.Request):
         response.new_state.CopyFrom(request.prior_state)
         response.private = request.planned_private

@@ -23,10 +23,10 @@ from opsconsole.terraform.proto import plugin_pb2
 from opsconsole.terraform.transport import Activity, PluginServer, unary_handlers
 
 _PARTING = 1.0
-"""Seconds that letting go of connections to the console may take."""
+"""Seconds for closing the connections to the console."""
 
 _YOUNG = 20_000
-"""Objects between collections: what a call makes goes when it is answered, without a collector."""
+"""Objects between garbage collections. The objects of a call are freed without the collector."""
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ class Service(Protocol):
         """Return the handlers of its calls."""
 
     async def close(self) -> None:
-        """Let go of everything; no call comes afterwards."""
+        """Release everything; no call comes afterwards."""
 
 
 def serve_process(
@@ -63,7 +63,7 @@ def serve_process(
         handlers = plugin_handlers(shutdown, activity) | service.handlers(activity)
         server = PluginServer(handlers, client_pem)
         await server.start(listener.socket, context)
-        # What was made so far stays to the end: only what calls make is looked through.
+        # All objects made so far live to the end, so only later objects are scanned for garbage.
         gc.freeze()
         gc.set_threshold(_YOUNG, 20, 100)
         gc.enable()
@@ -111,11 +111,11 @@ def plugin_handlers(shutdown: asyncio.Event, activity: Activity) -> dict[str, Ha
 
 
 _FIRST_CONNECTION = 60.0
-"""Seconds; go-plugin waits as long for a plugin to start."""
+"""Seconds, as long as go-plugin waits for the start of a plugin."""
 _NEXT_CONNECTION = 3.0
 _POLL = 1.0
 _TAKING_ANSWERS = 5.0
-"""Seconds without a call after which every answer has been taken."""
+"""Seconds without a call after which every answer is taken as received."""
 _LAST_CALLS = 1.0
 """Seconds that calls in flight get after a shutdown; go-plugin kills after two."""
 
@@ -123,9 +123,9 @@ _LAST_CALLS = 1.0
 async def wait_for_shutdown(
     server: PluginServer, shutdown: asyncio.Event, activity: Activity, parent: int
 ) -> None:
-    """Wait for a reason to end, and for calls in flight whose answers somebody receives.
+    """Wait for a reason to end, and for the calls in flight whose answers will be received.
 
-    `parent` is the process that started this one: after its end nobody does.
+    `parent` is the process that started this one. After its end, nobody receives answers.
     """
     terminated = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminated.set)
@@ -157,12 +157,13 @@ async def _shut_down(shutdown: asyncio.Event, activity: Activity) -> None:
 async def _obey_sigterm(
     terminated: asyncio.Event, server: PluginServer, activity: Activity
 ) -> None:
-    """Obey SIGTERM, which a whole process group may get, once no answer would be lost by it."""
+    """Obey SIGTERM once no answer would be lost; a whole process group may get the signal."""
     await terminated.wait()
     while True:
         await activity.idle()
-        # go-plugin cancels its calls when the process ends, also those whose answer has arrived and
-        # was not handed on yet. So the client hangs up first, or asks nothing for a while.
+        # When the process ends, go-plugin cancels its calls, even calls whose answer has arrived
+        # but was not passed on yet. So this waits until the client hangs up, or makes no call for a
+        # while.
         begun = activity.begun
         try:
             return await asyncio.wait_for(server.wait_until_idle(0, 0), _TAKING_ANSWERS)
@@ -184,7 +185,8 @@ async def _wait_for_parent(parent: int) -> None:
     loop = asyncio.get_running_loop()
     loop.add_reader(handle, ended.set)
     try:
-        # It may have ended before the handle was opened, which is then of another process.
+        # The parent may have ended before the handle was opened. The handle then belongs to another
+        # process.
         if os.getppid() == parent:
             await ended.wait()
     finally:

@@ -1,12 +1,13 @@
 """gRPC over HTTP/2 on one unix socket: grpclib with fixes that Terraform needs.
 
-Limits on streams and messages, unknown frames and unknown calls, who may connect and who is
-connected, and which calls are in flight. Nothing here knows a message of any protocol.
+The fixes concern limits on streams and messages, unknown frames and calls, access control, open
+connections, and calls in flight. This module knows no message of any protocol.
 
-grpclib's own `Server` has no place for any of these, and its public API none below it. So these
-private parts are used here, and pyproject.toml allows the one release whose code they were read in:
-`grpclib.events._DispatchServerEvents`, `grpclib.protocol` (`H2Protocol`, `EventsProcessor`,
-`Connection._connection`), `grpclib.server.Handler`, and `Configuration.__for_server__`.
+grpclib's own `Server` has no hooks for these fixes, and its public API has nothing below `Server`.
+So this module uses the following private parts, and pyproject.toml allows only the release whose
+code was examined: `grpclib.events._DispatchServerEvents`, `grpclib.protocol` (`H2Protocol`,
+`EventsProcessor`, `Connection._connection`), `grpclib.server.Handler`, and
+`Configuration.__for_server__`.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ from h2.settings import SettingCodes
 from opsconsole.terraform.certificate import refusal
 
 LARGEST_MESSAGE: Final = 256 << 20
-"""Bytes; as much as Terraform's own plugins take."""
+"""In bytes, the limit of Terraform's own plugins."""
 STREAMS_AT_ONCE: Final = 1 << 16
-"""More than `-parallelism` will ever ask for: h2's own 100 would starve StopProvider."""
+"""More than `-parallelism` will ever request. h2's own limit of 100 would starve StopProvider."""
 _WINDOW: Final = 16 << 20
 
 log = logging.getLogger(__name__)
@@ -53,7 +54,7 @@ class Activity:
     """Counts the unary calls in flight.
 
     Attributes:
-        begun: How many have begun so far.
+        begun: The number of calls that have begun so far.
     """
 
     def __init__(self) -> None:
@@ -107,21 +108,21 @@ async def _refuse_call(stream: Stream[Any, Any]) -> None:
 
 
 class Handlers(dict[str, Handler]):
-    """Handlers by path; a path without one is answered UNIMPLEMENTED."""
+    """Handlers by path; a path without a handler is answered with UNIMPLEMENTED."""
 
     _OTHER = Handler(_refuse_call, Cardinality.STREAM_STREAM, Message, Message)
 
     def get(self, path: str, default: Any = None) -> Handler:
         """Return the handler of the call at `path`."""
-        # Newer Terraforms try calls and rely on that answer; grpclib's own lacks a content type,
-        # and is taken for a failure.
+        # Newer releases of Terraform try calls and rely on that answer. grpclib's own answer lacks
+        # a content type, so Terraform treats it as a failure.
         return super().get(path, self._OTHER)
 
 
 class BoundedCodec(ProtoCodec):
-    """Protobuf up to a size, in bytes; beyond it RESOURCE_EXHAUSTED, as gRPC's own limit answers.
+    """Protobuf up to a size in bytes; larger messages are answered with RESOURCE_EXHAUSTED.
 
-    grpclib itself knows no limit.
+    gRPC's own limit gives the same answer. grpclib itself has no limit.
     """
 
     def __init__(self, largest: int = LARGEST_MESSAGE) -> None:
@@ -147,7 +148,7 @@ class BoundedCodec(ProtoCodec):
 
 
 class _Corked:
-    """A transport that sends all pieces written in one turn of the loop at once."""
+    """A transport that joins all pieces written in one turn of the event loop."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
@@ -156,8 +157,8 @@ class _Corked:
 
     def write(self, data: bytes) -> None:
         """Send `data` at the end of this turn."""
-        # grpclib writes headers, data and trailers of each answer one by one: three TLS records and
-        # three system calls where one does.
+        # grpclib writes headers, data and trailers of each answer separately. That would take three
+        # TLS records and three system calls, where one is enough.
         if not self._pieces:
             self._loop.call_soon(self._send)
         self._pieces.append(data)
@@ -177,7 +178,7 @@ class _Corked:
 
 
 class _TolerantEvents(EventsProcessor):
-    """Ignores unknown frames, as RFC 9113 asks; grpclib raises."""
+    """Ignores unknown frames, as RFC 9113 requires; grpclib would raise."""
 
     def process(self, event: Event) -> None:
         if event.__class__ in getattr(self, "processors", ()):

@@ -1,4 +1,4 @@
-"""A synthesised program, deployed by the native engine in this process, in a folder of its own."""
+"""Deploys a synthesised program by the native engine, in this process and a separate folder."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DeploymentError(AssertionError):
 class Deployment:
     """One program on one console, with its state; the state is deleted with this object.
 
-    Commands print nothing; what they said is in the error when they fail.
+    Commands print nothing. If a command fails, the error has its output.
 
     Args:
         program: The synthesised JSON of a stack.
@@ -81,9 +81,9 @@ class Deployment:
         return found
 
     def plan(self) -> dict[str, list[str]]:
-        """Return the planned actions by address. Empty: the console is as declared.
+        """Return the planned actions by address; empty if the console matches the program.
 
-        An import that changes nothing else is the one action `import`.
+        An import without other changes is the single action `import`.
         """
         changes = json.loads(self._run("plan", "-json", expect=(0, 2))).get("resource_changes", [])
         found: dict[str, list[str]] = {}
@@ -96,13 +96,13 @@ class Deployment:
         return found
 
     def apply(self) -> Deployment:
-        """Apply the program; return this."""
+        """Apply the program; return this deployment."""
         self._run("apply", "-auto-approve")
         return self
 
     def destroy(self) -> Deployment:
-        """Destroy everything in state; return this."""
-        # Where a test has removed objects on the console, the guard would demand to be forced.
+        """Destroy everything in state; return this deployment."""
+        # If a test has removed objects on the console, the guard would require force.
         self._run("destroy", "-auto-approve", "-force")
         return self
 

@@ -1,6 +1,6 @@
-"""The plugin for pytest: an emulated console as a fixture; nothing loads until that is asked for.
+"""The plugin for pytest: an emulated console as a fixture, loaded on first use.
 
-pytest loads it wherever this package is installed.
+pytest loads this plugin wherever this package is installed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MARKER = "opsconsole_profile"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known, and let tests import cdktf's `Testing`, which holds no tests."""
+    """Register the marker, and let tests import cdktf's `Testing`, which contains no tests."""
     config.addinivalue_line(
         "markers", f"{_MARKER}(name): the profile of the emulated console; `default` without it"
     )
@@ -32,7 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def _opsconsole_running() -> Iterator[Callable[[str], Emulator]]:
-    """Consoles by profile, started when first asked for and kept."""
+    """Consoles by profile, started on first use and kept."""
     # pytest loads this plugin in every run, and most tests use no emulator.
     from opsconsole.emulator import profiles, serve
 
@@ -63,6 +63,6 @@ def opsconsole_emulator(
     if len(names) != 1:
         pytest.fail(f'{_MARKER} takes one name: {_MARKER}("strict")', pytrace=False)
     console = _opsconsole_running(names[0])
-    # The tests of a session share a console, in which the one before may have left objects.
+    # The tests of a session share a console, and the previous test may have left objects.
     console.reset()
     return console

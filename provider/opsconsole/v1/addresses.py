@@ -27,7 +27,7 @@ MOST_HOPS = 5
 _SAME_METHOD = frozenset({307, 308})
 _AS_GET = frozenset({301, 302, 303, *_SAME_METHOD})
 _NOT_DONE = frozenset({301, *_SAME_METHOD})
-"""These say that what was asked for is done elsewhere, so it was not done yet (RFC 9110, 15.4)."""
+"""Statuses that refer a request elsewhere, so that it was not carried out yet (RFC 9110, 15.4)."""
 
 
 def is_loopback(host: str) -> bool:
@@ -203,8 +203,8 @@ def next_url(operation: Operation, url: str, reply: Reply, redact: Callable[[byt
         UnexpectedAnswer: it leads to another origin, which would get the key, or must not be
             followed.
     """
-    # 307 and 308 keep method and body, and the request was not carried out. After the others that
-    # is open for any method but GET.
+    # 307 and 308 keep method and body, and the request was not carried out. After the others this
+    # is uncertain for any method but GET.
     followed = _AS_GET if operation.method == "GET" else _SAME_METHOD
     location = reply.headers.get("location", "")
     target = _target(url, location)

@@ -1,6 +1,6 @@
 """The core of every call: authentication, requests in flight, retries, redirects, counting.
 
-`console` knows the operations and the shape of answers; `transport` the bytes on the wire.
+`console` knows the operations and the shape of answers. `transport` handles the bytes on the wire.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Client:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close every connection, also of abandoned requests."""
+        """Close every connection, including those of abandoned requests."""
         abandoned = tuple(self._abandoned)
         for request in abandoned:
             request.cancel()
@@ -140,7 +140,7 @@ class Client:
             query: Query parameters.
             body: The JSON body.
             csv: The body as CSV text, instead of `body`.
-            repeatable: Whether a second call does no harm; by default that of the operation.
+            repeatable: Whether a second call does no harm; by default as the operation says.
 
         Raises:
             ApiError: the console answered with an error (Errors).
@@ -182,7 +182,7 @@ class Client:
                 reply = None
                 turn.end()
             if doubt is not None:
-                # A stop of this try does not tell what an earlier one has done.
+                # A stop of this try does not show what an earlier try has done.
                 if isinstance(failed, Stopped):
                     raise doubt
                 # A refusal of this try does not undo what an earlier try may have done.
@@ -205,7 +205,7 @@ class Client:
         query: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
     ) -> Reply:
-        """Send one request, once, and return its answer, an error too, without known secrets.
+        """Send one request once and return its answer, errors included, without known secrets.
 
         `check_shape` interprets the answer.
 
@@ -362,7 +362,7 @@ class Client:
     def _abandon(self, request: asyncio.Task[Reply]) -> None:
         """Let an abandoned request end; until then it counts as in flight.
 
-        Its connection is closed after as long again as a request may take.
+        Its connection is closed after a further request timeout.
         """
         limiter = self._shared_limiter()
         closing = asyncio.get_running_loop().call_later(
@@ -376,12 +376,13 @@ class Client:
             if not request.cancelled() and request.exception() is None:
                 self._breaker.note_answer()
 
-        # The console may still be busy with it: its place is given back only at its end.
+        # The console may still be busy with the request, so its place is given back only at its
+        # end.
         self._abandoned.add(request)
         request.add_done_callback(end)
 
     def _check(self, operation: Operation) -> None:
-        """Let a call pass unless it must not be made, or is not worth making."""
+        """Raise if a call must not be made, or is not worth making."""
         if self._read_only and operation.method != "GET":
             raise UserError(
                 f"{operation} was not sent: this run is read only.",
@@ -417,7 +418,7 @@ class Client:
 
     def _open_transport(self) -> Transport:
         if self._transport is None:
-            # It takes a tenth of a second, for which a provider's handshake must not wait.
+            # The import takes a tenth of a second, and a provider's handshake must not wait for it.
             import opsconsole.v1.bodies  # the first answer needs them
             from opsconsole.v1.transport import Transport
 
@@ -436,6 +437,7 @@ def _encode_body(body: Mapping[str, Any] | None, csv: str | None) -> tuple[str, 
         return "text/csv", csv.encode()
     if body is None:
         return "", None
-    # Unescaped, so that `encode` refuses half a character, which escaped would be sent.
+    # Characters stay unescaped, so that `encode` refuses half a character. Escaped, it would be
+    # sent.
     content = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return "application/json", content.encode()

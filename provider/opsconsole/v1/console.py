@@ -1,7 +1,7 @@
-"""The console, operation by operation: what each call sends, and the shape its answer must have;
-whether a list shows everything there is.
+"""The operations of the console: what each call sends, and the required shape of its answer.
 
-Nothing here decides when a call is made; authentication, retries and errors are the client's.
+Lists also say whether they are complete. Nothing here decides when a call is made. The client
+handles authentication, retries and errors.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Console:
     the resource or with a list envelope; a delete answers with an object that holds the `id`.
     Attaching and detaching answer with the agent, which does not list its plugins.
 
-    Every method raises what `Client.call` does, and `UnexpectedAnswer` for an answer of another
-    shape than the document shows.
+    Every method raises the exceptions of `Client.call`, and `UnexpectedAnswer` for an answer
+    without the documented shape.
     """
 
     def __init__(self, client: Client, settings: Settings) -> None:
@@ -52,10 +52,10 @@ class Console:
         return name in self._named
 
     async def one(self, name: str, *ids: str, body: Mapping[str, Any] | None = None) -> Body:
-        """Make a call by the operation `name` that is answered with one resource; return it.
+        """Call the operation `name`, and return the one resource in its answer.
 
         Args:
-            ids: The ids that its path holds, that of the resource first; none: it creates one.
+            ids: The ids in its path, the id of the resource first; none for a create.
         """
         asked = ids[0] if ids else None
         return await self._client.call(
@@ -66,7 +66,7 @@ class Console:
         """Return the operation `name`.
 
         Raises:
-            ConfigurationError: the document shows none, and none is named.
+            ConfigurationError: no operation of this name is documented or named by the operator.
         """
         operation = self._named.get(name)
         if operation is None:
@@ -87,8 +87,8 @@ class Console:
             on_error: `stop` or `continue`, at a row that fails.
             dry_run: Have the rows judged only.
         """
-        # The document does not name the query parameter of `on_error`, which is in the envelope
-        # alone. It shows both places of `dry_run`, and not which one wins.
+        # The document names no query parameter for `on_error`, which is only in the envelope. It
+        # shows `dry_run` in both places, but not which one wins.
         body = {"rows": list(rows), "on_error": on_error, "dry_run": dry_run}
         return await self._import({}, dry_run, body=body)
 
@@ -124,7 +124,7 @@ class Console:
         )
 
     async def list_all(self, name: str, *ids: str) -> Listing:
-        """Return everything that a list call shows, and whether that is everything there is.
+        """Return all entries of a list call, and whether the list is complete.
 
         A list whose length changes while its pages are read is read again.
 
@@ -176,7 +176,7 @@ class Console:
         return Listing(list(entries.values()), gap, found.total_count)
 
     def _page(self, answer: Mapping[str, Any]) -> tuple[ListEnvelope, str | None]:
-        """Return one page of a list, and what asks for the next one, where that is known."""
+        """Return one page of a list, and the cursor of the next page if it is known."""
         from opsconsole.v1.bodies import ListEnvelope  # with the first answer
 
         return ListEnvelope.read(answer), cursor_of(answer, self._settings.cursor_field)
@@ -189,7 +189,7 @@ def _import_result(answer: Mapping[str, Any]) -> ImportResult:
 
 
 def resource(answer: dict[str, Any], asked: str | None = None) -> dict[str, Any]:
-    """Return an answer that is one resource, and the one that was asked for where one was.
+    """Return an answer that is one resource, with the id `asked` if one was asked for.
 
     Raises:
         WrongShape: it has no usable `id`, or another one than `asked`.
@@ -254,8 +254,8 @@ class Listing:
 
     Attributes:
         entries: The entries as answered, each with a string `id`, none twice.
-        gap: Why there may be more entries than these; None: these are all.
-        total_count: The number of entries that the console says there are, where it does.
+        gap: Why there may be more entries; None if the list is complete.
+        total_count: The number of entries according to the console, if it says so.
     """
 
     entries: list[dict[str, Any]]
@@ -264,12 +264,12 @@ class Listing:
 
     @property
     def complete(self) -> bool:
-        """Whether an entry that is not shown does not exist."""
+        """Whether the list shows every existing entry."""
         return self.gap is None
 
 
 def cursor_of(answer: Mapping[str, Any], cursor_field: str | None) -> str | None:
-    """Return what asks for the page after this one, None where the answer does not say."""
+    """Return the cursor of the next page, or None if the answer does not hold one."""
     cursor = answer.get(cursor_field) if cursor_field else None
     if isinstance(cursor, int) and not isinstance(cursor, bool):
         cursor = str(cursor)
@@ -277,7 +277,7 @@ def cursor_of(answer: Mapping[str, Any], cursor_field: str | None) -> str | None
 
 
 def gap_after(last: ListEnvelope, seen: int) -> Gap | None:
-    """Return why the entries up to the last page may not be all: the document's List envelope.
+    """Return why the entries up to the last page may be incomplete (the document: List envelope).
 
     `total_count` is compared with all entries that were seen, on every page.
     """

@@ -39,7 +39,7 @@ MOST_ID_CHARACTERS = 500
 character takes up to twelve."""
 
 _FIXED_PATHS = frozenset({("POST", "/api/v1/hosts/batch"), ("GET", "/api/v1/specialties/search")})
-"""The operations beside which others have an id in the last segment."""
+"""Operations with a fixed last segment where other operations have an id."""
 
 _HALVES = re.compile("[\ud800-\udfff]")
 
@@ -52,7 +52,7 @@ class Operation:
         name: Short name; calls are counted by it.
         method: HTTP method; empty where an operator must name the operation.
         path: Path template relative to the base address; `{…}` stands for one id.
-        repeatable: Whether a second call after a lost answer does no harm. A create is not.
+        repeatable: Whether a second call after a lost answer does no harm; false for a create.
         section: The clause of the document that it rests on; empty: not documented.
         nameable: Whether an operator may name it in `extra_endpoints`.
         lists: The kind of its entries, as `list_query` names it; empty: it is no list.
@@ -211,8 +211,8 @@ _BY_STATUS: Mapping[int, type[ApiError]] = {
 }
 
 _TELLING_STATUSES = frozenset({401, 408, 413, 429})
-"""What these mean does not depend on the body: a gateway may send them for the console.
-A 404 without the documented body is different: it says nothing about a row."""
+"""The meaning of these statuses does not depend on the body, as a gateway may send them for the
+console. A 404 without the documented body is different: it says nothing about a row."""
 
 _REMEDIES: Mapping[int, str] = {
     408: "A gateway may have ended the call while the console went on with it.",
@@ -226,7 +226,7 @@ _REMEDIES_BY_CODE: Mapping[str, str] = {
     "of the key.",
     "LICENSE_EXPIRED": "The console's license has expired; the key is not the reason.",
 }
-"""Of a 403, by the documented codes. Any other code is quoted and not explained."""
+"""Remedies for a 403, by documented code. Any other code is quoted and not explained."""
 
 _PAGE_REMEDY = (
     "This is a web page, of a proxy, a login or another service: check base_url and the "
@@ -257,7 +257,7 @@ def decode_object(
         ApiError: the console answered with an error.
         UnexpectedAnswer: the body is not a JSON object.
     """
-    # The document shows for two operations only which 2xx means success, so each of them does.
+    # The document shows the success status of two operations only, so every 2xx means success.
     if not 200 <= reply.status < 300:
         raise _error(reply, operation, redact)
     try:
@@ -288,7 +288,7 @@ def _error(reply: Reply, operation: object, redact: Callable[[bytes], bytes]) ->
 def unexpected_answer(
     operation: object, reply: Reply, what: str, redact: Callable[[bytes], bytes]
 ) -> UnexpectedAnswer:
-    """Return the error that `reply` is of another shape than the document shows."""
+    """Return the error for a `reply` without the documented shape."""
     remedy = _PAGE_REMEDY if _is_page(reply) else "Check that base_url names the console."
     what = redact(what.encode()).decode()
     return UnexpectedAnswer(

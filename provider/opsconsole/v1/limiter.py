@@ -1,4 +1,4 @@
-"""When a request may be sent; all clients of one console share one `Limiter`, with one `Rate`."""
+"""Decides when requests may be sent; all clients of one console share one `Limiter` and `Rate`."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _FIRST_IN_FLIGHT = 8
 class Rate:
     """The rate at which requests are sent: as high as can be, until the console refuses some.
 
-    At a refusal the console has granted nothing beyond the requests that it accepted. So these,
-    divided by the time since the refusal before, are at least the rate that it grants:
+    At a refusal, the console has granted only the requests that it accepted. Their number divided
+    by the time since the previous refusal is a lower bound of the granted rate:
 
         a token bucket of 20/s refuses, then accepts 5 in 0.25 s, then refuses: 5 / 0.25 = 20
 
@@ -84,7 +84,7 @@ class Rate:
             self._accepted += 1
 
     def note_refused(self, sent: float, now: float, asked: float | None) -> float:
-        """Note a 429 that asked to wait some seconds; return those for which nothing is sent."""
+        """Note a 429 and the wait that it asked for; return the seconds without requests."""
         pause = asked or 0.0
         if self._refused_at is None:
             self._saved_up = max(1, self._accepted)
@@ -184,7 +184,7 @@ class Limiter:
 
     @property
     def waiting(self) -> HeldBack:
-        """How many callers wait, and for how long the console is asked nothing."""
+        """How many callers wait, and for how long no request is sent."""
         return HeldBack(len(self._callers), max(0.0, self._paused_until - self.clock()))
 
     @property
@@ -196,8 +196,8 @@ class Limiter:
     async def take(self, owner: object, most: int, per_second: float | None = None) -> float | None:
         """Wait until a request may be sent, and return that moment; None: `wake(owner)` was called.
 
-        No more than `most` requests are in flight; this one is until it is given back, once. The
-        next one is begun as long after it as `per_second` asks for.
+        At most `most` requests are in flight. This request counts until `give_back` is called for
+        it, once. The next request begins after the pause that `per_second` asks for.
         """
         admitted = asyncio.get_running_loop().create_future()
         caller = _Caller(owner, most, per_second or math.inf, admitted)
@@ -250,7 +250,7 @@ class Limiter:
         return max(self._paused_until - now, self._rate.wait(now))
 
     def _admit(self) -> None:
-        """Let callers go that may; set a timer to call this again if only time is missing."""
+        """Admit the callers that may send; set a timer for the rest if only time is missing."""
         while self._callers:
             caller = self._callers[0]
             # Its task was cancelled, and has not run since.
@@ -285,7 +285,7 @@ class Limiter:
             await asyncio.gather(self._timer, return_exceptions=True)
 
 
-# By event loop, as a limiter holds a lock and the clock of one.
+# Keyed by event loop, as a limiter holds a lock and the clock of its loop.
 _SHARED: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Limiter]] = WeakKeyDictionary()
 
 

@@ -1,5 +1,6 @@
-"""When a call is made again, and after how long; calls that would only fail like those before them
-fail at once. Clock and chance are arguments.
+"""Decides whether and when a call is retried, or fails at once as it would fail like others.
+
+Clock and chance are arguments.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from opsconsole.errors import (
 _FIRST_WAIT = 0.25
 _LONGEST_WAIT = 8.0
 LONGEST_OBEYED = 120.0
-"""Seconds: a console that asks for a longer wait (Retry-After) gets no further try. For a 429 the
+"""Seconds. A call is not retried if the console asks for a longer wait (Retry-After). For a 429 the
 setting `rate_limit_patience` counts instead."""
 
 _PASSING_STATUSES = frozenset({408, 425, 502, 503, 504})
@@ -42,7 +43,7 @@ class OutOfTime(AnswerLost):
 class Retry:
     """The table of retries (the document leaves limits open: Limits).
 
-    A 429 is not in it: it says when to send, not that a call failed.
+    The table leaves out a 429, which says when to send, not that a call failed.
 
     Attributes:
         tries: Tries after the first.
@@ -58,15 +59,15 @@ class Retry:
         Args:
             problem: Why the last try failed.
             tried: Tries that failed so far, 1 or more.
-            repeatable: Whether the call does no harm when made twice. One that may (a create) is
-                made again only where the last try certainly had no effect.
+            repeatable: Whether the call does no harm when made twice. Any other call, such as a
+                create, is retried only if the last try certainly had no effect.
         """
         if tried > self.tries or not _is_passing(problem):
             return None
         if not repeatable and not problem.safe_to_repeat:
             return None
         backoff = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** min(tried - 1, 16))
-        # By chance, so that calls that failed together are not made again together.
+        # The delay is random, so that calls that failed together are not retried together.
         return backoff * (0.5 + 0.5 * self.chance())
 
 
@@ -89,7 +90,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     until = _timestamp(value)
     if until is None:
         return None
-    # The clocks of the two machines may differ: the answer's own Date comes first.
+    # The clocks of the two machines may differ, so the answer's own Date comes first.
     sent = _timestamp(headers.get("date", ""))
     return max(0.0, until - (time.time() if sent is None else sent))
 
@@ -104,8 +105,8 @@ def _timestamp(value: str) -> float | None:
 
 
 REST = 10.0
-"""Seconds for which a console is asked nothing that lets calls run into their time limit, or that
-refuses every call for too long."""
+"""Seconds without calls to a console that let calls run into their time limit, or refused every
+call for too long."""
 
 
 class CircuitBreaker:
@@ -128,7 +129,7 @@ class CircuitBreaker:
         self._rest_until = 0.0
 
     def check(self, operation: object) -> None:
-        """Let a call pass unless it would fail as others did.
+        """Raise if a call would fail as others did.
 
         Raises:
             Unauthorized: the credentials were refused before; `explained` is true.
@@ -167,9 +168,9 @@ class CircuitBreaker:
     def next_delay(self, problem: ConsoleError, tried: int, *, repeatable: bool) -> float | None:
         """Return the seconds to wait before a call's next try, None where it has none.
 
-        A console that let one call use up its tries without any answer, or gave none for as long
-        as that takes, gets one try for each further call until it answers again, and none for a
-        while after one that got no answer. Arguments as of `Retry.delay`.
+        If one call used up its tries without any answer, or no answer came for as long as that
+        takes, each further call gets one try until the console answers again. After a try without
+        an answer, no call is made for a while. The arguments are those of `Retry.delay`.
         """
         # A create whose answer is lost does not count: the call that settles its outcome must pass.
         unanswered = isinstance(problem, NotSent | AnswerLost if repeatable else NotSent)

@@ -1,8 +1,7 @@
-"""The provider's settings as one checked value, from attributes and environment, and the
-certificates that are trusted by them.
+"""The provider's settings as one checked value, and the certificates that they trust.
 
-No network, no HTTP library: this is imported before the provider's handshake, and `ssl` only where
-a connection is prepared.
+The settings come from attributes and environment. This module is imported before the provider's
+handshake, so it uses no network and no HTTP library. It imports `ssl` only to prepare a connection.
 """
 
 from __future__ import annotations
@@ -37,15 +36,15 @@ _ENDPOINT_PATH = re.compile(r"/[A-Za-z0-9\-._~!$&'()*+,;=:@%/{}]*")
 ENVIRONMENT: Mapping[str, str] = MappingProxyType(
     {name: f"OPSCONSOLE_{name.upper()}" for name in PROVIDER.names}
 )
-"""Setting to the environment variable that is read where the setting is not given."""
+"""Setting to the environment variable that is read if the setting is not given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How to reach the console, and how to act where the document is silent.
 
-    Each attribute is the setting of its name, whose description in `provider_settings` says what
-    it means. None: unset.
+    Each attribute is the setting of the same name, described in `provider_settings`. None means
+    unset.
 
     Attributes:
         base_url: Without a trailing slash; may end in a path.
@@ -80,14 +79,14 @@ class Settings:
     proxy: str | None = field(default=None, repr=False)
 
     def authorization(self) -> Mapping[str, str]:
-        """Return the header that proves who calls (the document: Authentication)."""
+        """Return the authentication header (the document: Authentication)."""
         if self.session_cookie is not None:
             return {"Cookie": self.session_cookie}
         return {"Authorization": f"Bearer {self.api_key}"}
 
     @property
     def credentials_remedy(self) -> str:
-        """What helps where the console refuses the credentials (401)."""
+        """The remedy if the console refuses the credentials (401)."""
         if self.session_cookie is not None:
             return (
                 "The session cookie may be mistyped or expired. Sign in to the console again, and "
@@ -164,7 +163,7 @@ def _from_variable(kind: Kind, name: str, text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        # The text is left out, of the cause too: it may be a secret in the wrong variable.
+        # The text is left out, also of the cause, as it may be a secret in the wrong variable.
         problem = ConfigurationError(
             f"{ENVIRONMENT[name]} in the environment is not valid JSON.",
             'Numbers, booleans and maps are written as JSON: 5, true, {"name": "text"}.',
@@ -248,7 +247,7 @@ def _check_credentials(key: str | None, cookie: str | None) -> None:
 
 
 def _endpoint(name: str, text: str) -> str:
-    """Return `METHOD /path`, with `{id}` where, and only where, the operation takes one."""
+    """Return `METHOD /path`, with `{id}` if and only if the operation takes an id."""
     # Few settings name any, and Terraform starts the provider several times a run.
     from opsconsole.v1.operations import NAMEABLE
 
@@ -273,7 +272,7 @@ def _endpoint(name: str, text: str) -> str:
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext:
-    """Return how to verify the console: TLS 1.2 or later.
+    """Return the TLS context that verifies the console, with TLS 1.2 or later.
 
     `ca_file` replaces the usual roots, which are the system's (SSL_CERT_FILE and SSL_CERT_DIR are
     obeyed) and certifi's.

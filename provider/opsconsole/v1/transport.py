@@ -1,11 +1,11 @@
 """HTTP itself: httpx's transport over aiohttp's connections, and the translation of their errors.
 
-`benchmarks/transport.py` measures the choice: `httpx.AsyncClient` would double the CPU time of a
-request, so that its transport is called.
-Known defects of httpx-aiohttp are avoided here by giving it a session of our own: it reports a
-refused or cut connection as a connect timeout, keeps cookies, lets aiohttp repeat GET and DELETE
-unseen, and hands on proxy credentials in a deprecated way, which its own client does not take from
-the environment in the first place. Imported only when the first call is made.
+The transport is called directly, as `httpx.AsyncClient` would double the CPU time of a request
+(`benchmarks/transport.py` measures it). A session of our own avoids known defects of httpx-aiohttp.
+By itself, httpx-aiohttp reports a refused or cut connection as a connect timeout, keeps cookies,
+and lets aiohttp repeat GET and DELETE unseen. It passes on proxy credentials in a deprecated way,
+and its own client does not read them from the environment. This module is imported only when the
+first call is made.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from opsconsole.v1.retry import NotReachable
 from opsconsole.v1.settings import Settings
 
 _KEPT_IDLE = 1.5
-"""Seconds that an idle connection is kept: less than any common server keeps it, because a create
-sent into a connection that is just being closed has an unknown outcome."""
+"""Seconds that an idle connection is kept, fewer than on any common server. A create sent into a
+closing connection has an unknown outcome."""
 
 _LONGEST_CONNECT = 10.0
 
@@ -54,7 +54,7 @@ class TooLong(Exception):
 
 
 class WrongCoding(Exception):
-    """A body is not compressed as it says, or in a way that was not asked for."""
+    """The compression of a body differs from its header, or was not asked for."""
 
 
 class Transport:
@@ -75,7 +75,7 @@ class Transport:
     ) -> Reply:
         """Send one request and return its whole answer, however long that takes.
 
-        `turn` is taken where the answer is large.
+        `turn` is taken if the answer is large.
 
         Raises:
             NotSent: nothing left this machine.
@@ -231,7 +231,7 @@ async def _pieces(content: bytes) -> AsyncIterator[bytes]:
 
 
 async def whole_body(pieces: AsyncIterable[bytes], coding: str, most: int, turn: Turn) -> bytes:
-    """Return a body, decompressed; nothing of it is kept once its caller has gone.
+    """Return a body, decompressed; nothing of it is kept after its caller has gone.
 
     Args:
         pieces: The bytes as they come.
@@ -244,7 +244,7 @@ async def whole_body(pieces: AsyncIterable[bytes], coding: str, most: int, turn:
         WrongCoding: it cannot be decompressed.
     """
     expand = _expander(coding)
-    # One block that grows: what many small ones leave is not given back to the system at once.
+    # One block grows, as the memory of many small blocks is not returned to the system at once.
     body = bytearray()
     sent = size = 0
     async for piece in pieces:
@@ -261,7 +261,7 @@ async def whole_body(pieces: AsyncIterable[bytes], coding: str, most: int, turn:
 
 
 def _expander(coding: str) -> Callable[[bytes], Iterator[bytes]] | None:
-    """Return what decompresses one piece after the other; None: nothing is compressed."""
+    """Return a function that decompresses piece by piece, or None if nothing is compressed."""
     coding = coding.strip().lower()
     if coding in ("", "identity"):
         return None
@@ -273,12 +273,12 @@ def _expander(coding: str) -> Callable[[bytes], Iterator[bytes]] | None:
     def expand(piece: bytes) -> Iterator[bytes]:
         nonlocal expanding, wrapping
         part = b""
-        # A part that is full may have more behind it, even where all of the piece was taken.
+        # A full part may have more behind it, even if the whole piece was consumed.
         while piece or len(part) == _LARGE:
             try:
                 part = expanding.decompress(piece, _LARGE)
             except zlib.error:
-                # Some servers send what deflate makes without the wrapping that its name means.
+                # Some servers send raw deflate data, without the zlib wrapping that the name means.
                 if wrapping is not None or coding != "deflate":
                     raise WrongCoding from None
                 expanding, wrapping = zlib.decompressobj(_NO_WRAPPING), _NO_WRAPPING
@@ -305,6 +305,6 @@ def _not_trusted(origin: str, problem: aiohttp.ClientConnectorError) -> NotSent:
 
 
 def _kind_of(problem: BaseException) -> str:
-    """Return what kind of error it is; its own text may hold addresses with credentials."""
+    """Return the kind of an error, as its own text may hold addresses with credentials."""
     strerror = getattr(problem, "strerror", None)
     return strerror if isinstance(strerror, str) else type(problem).__name__

@@ -1,6 +1,6 @@
 """The functions of the expression language, each as Terraform has it.
 
-The modules that are imported here enter their functions into the table.
+Importing a module below adds its functions to the table.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ def _network(text: str) -> Network:
         raise EvaluationError(f'"{text}" is not an address range')
     address, _, length = text.partition("/")
     try:
-        # Terraform reads 010 as 10 in an IPv4 address; Python refuses zeros in front.
+        # Terraform reads 010 as 10 in an IPv4 address; Python refuses leading zeros.
         plain = (
             ".".join(str(int(part)) for part in address.split("."))
             if ("." in address and ":" not in address)
@@ -66,7 +66,7 @@ def _cidrhost(prefix: str, number: Number) -> str:
 @Signature("cidrnetmask", (STRING,))
 def _cidrnetmask(prefix: str) -> str:
     network = _network(prefix)
-    # An address of IPv4 that is written as one of IPv6 counts as what it is.
+    # An IPv4 address in IPv6 notation counts as IPv4.
     if network.version != 4 and network.network_address.ipv4_mapped is None:
         raise EvaluationError("only IPv4 has netmasks")
     return str(network.netmask)
@@ -87,7 +87,7 @@ def _cidrsubnets(prefix: str, *bits: Number) -> Any:
         if extra < 1 or length > network.max_prefixlen:
             raise EvaluationError(f"the prefix cannot be extended by {extra} bits")
         size = 1 << (network.max_prefixlen - length)
-        # A range begins at a multiple of its size.
+        # A range begins at a multiple of its own size.
         position = -(-position // size) * size
         if position + size > int(network.network_address) + network.num_addresses:
             raise EvaluationError("there is not enough address space left")

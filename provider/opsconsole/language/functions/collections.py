@@ -50,7 +50,7 @@ SET_OF_ANY = set_of(DYNAMIC)
 
 
 def whole(number: Number, *, large: bool = False) -> int:
-    """Return a number that must be whole, and of 64 bits unless it may be `large`."""
+    """Return a number that must be whole, and must fit in 64 bits unless it may be `large`."""
     if isinstance(number, Fraction):
         raise EvaluationError("a whole number is required")
     if not large and not -(2**63) <= number < 2**63:
@@ -59,7 +59,7 @@ def whole(number: Number, *, large: bool = False) -> int:
 
 
 def require_sequence(value: Value, *, sets: bool = True) -> list[Value]:
-    """Return the items of a list or a tuple, or a set where `sets`."""
+    """Return the items of a list or a tuple, or also of a set if `sets` is true."""
     if not is_sequence(value, sets=sets):
         allowed = "list, tuple or set" if sets else "list or tuple"
         raise EvaluationError(f"a {allowed} is required, not {value.type}")
@@ -67,7 +67,7 @@ def require_sequence(value: Value, *, sets: bool = True) -> list[Value]:
 
 
 def same_kind(value: Value, items: list[Value]) -> Value:
-    """Return `items` of `value` as a list where `value` is a list or a set, else as a tuple."""
+    """Return `items` as a list if `value` is a list or a set, else as a tuple."""
     if value.kind == "tuple":
         return tuple_of(items)
     return list_value(items, value.type.element)
@@ -163,7 +163,7 @@ def _chunklist(value: Value, size: Number) -> Value:
     if step < 0:
         raise EvaluationError("the size must be positive")
     items = value.data
-    # A size of 0 makes one chunk; `range` takes no step of 0, even over an empty list.
+    # A size of 0 makes a single chunk, but `range` accepts no step of 0, even over an empty list.
     step = step or max(len(items), 1)
     return Value(list_of(value.type), [items[at : at + step] for at in range(0, len(items), step)])
 
@@ -242,7 +242,7 @@ def _sum(value: Value) -> Number:
 
 @Signature("alltrue", (list_of(BOOL),), returns=BOOL)
 def _alltrue(items: list[Any]) -> Any:
-    # As in Terraform: not known as soon as an unknown element comes before a false one.
+    # As in Terraform, the result is unknown if an unknown element comes before a false one.
     for item in items:
         if item is UNKNOWN:
             return unknown(BOOL)
@@ -271,7 +271,7 @@ def _coalesce(*values: Value) -> Value:
 
 @Signature("coalescelist", rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
 def _coalescelist(*values: Value) -> Value:
-    # All arguments first: a wrong one fails even behind the one that is taken.
+    # Check all arguments first, because a wrong argument fails even after the one that is returned.
     for value in values:
         if (value.type != DYNAMIC or value.is_null) and not is_sequence(value, sets=False):
             require_sequence(value, sets=False)
@@ -313,7 +313,7 @@ def _range(*numbers: Number) -> Value:
     while (current < end) if step > 0 else (current > end):
         items.append(current)
         current = round_number(current + step)
-        # Terraform refuses the same number.
+        # Terraform has the same limit.
         if len(items) > 1024:
             raise EvaluationError("more than 1024 values would be generated")
     return Value(list_of(NUMBER), items)
@@ -349,7 +349,7 @@ def _product(*parts: Value) -> Value:
         return unknown()
     columns = [item if item.kind != "tuple" else convert(item, LIST_OF_ANY) for item in parts]
     element = tuple_type(column.type.element for column in columns)
-    # Before any row is made, as their number is a product.
+    # Check before any row is made, because the number of rows is a product.
     check_size(len(columns) * prod(len(column.data) for column in columns))
     rows = [list(row) for row in product(*(column.data for column in columns))]
     if any(item.kind == "set" for item in parts):

@@ -36,7 +36,7 @@ def _jsonencode(value: Value) -> str:
 
 
 def to_json(value: Any) -> str:
-    """Return `value` as Terraform writes JSON: keys sorted, no spaces, `<`, `>`, `&` escaped."""
+    """Return `value` as Terraform's JSON: sorted keys, no spaces, and `<`, `>`, `&` escaped."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -67,7 +67,7 @@ def base64_text(content: bytes) -> str:
 @Signature("base64decode", (STRING,))
 def _base64decode(text: str) -> str:
     try:
-        # Go passes over line breaks in base64.
+        # Go ignores line breaks in base64.
         return base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True).decode()
     except (binascii.Error, UnicodeDecodeError) as error:
         raise EvaluationError("this is not base64 of a UTF-8 text") from error
@@ -80,7 +80,7 @@ _FIELD = re.compile(r'"((?:[^"]|"")*)"(?=[,\n]|\Z)|([^",\n]*)(?=[,\n]|\Z)')
 
 
 def _csv_rows(text: str) -> Iterator[list[str]]:
-    """Yield the rows of a text in CSV as Go reads them: a carriage return alone ends no line."""
+    """Yield the rows of a CSV text as Go does: a carriage return alone does not end a line."""
     text = text.replace("\r\n", "\n").removesuffix("\r")
     row: list[str] = []
     at = 0
@@ -94,7 +94,7 @@ def _csv_rows(text: str) -> Iterator[list[str]]:
         row.append(field[2] if field[1] is None else field[1].replace('""', '"'))
         at = field.end() + 1
         if text[at - 1 : at] == ",":
-            # Behind a comma at the very end there is an empty field.
+            # A comma at the very end is followed by an empty field.
             row += [""] * (at == len(text))
             continue
         yield row
@@ -133,7 +133,7 @@ def _uuidv5(namespace: str, name: str) -> str:
 
 
 def _hash(algorithm: str, content: bytes) -> bytes:
-    # Python refuses MD5 in FIPS mode unless it is told that no secret depends on it.
+    # In FIPS mode, Python refuses MD5 unless told that it is not used for security.
     return hashlib.new(algorithm, content, usedforsecurity=False).digest()
 
 

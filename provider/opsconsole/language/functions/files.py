@@ -1,4 +1,4 @@
-"""Functions that read files, and those on paths. Relative paths start at the program."""
+"""Functions that read files, and functions on paths. The program's directory is the base."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from opsconsole.language.values import DYNAMIC, STRING, elements
 def _content(context: FunctionContext, name: str) -> bytes:
     path = _path(context, name)
     try:
-        # Opened without waiting, as a pipe that nobody writes to would hold the run forever.
+        # Opened without blocking, because a pipe without a writer would block the run forever.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             found = os.fstat(file.fileno())
             if not S_ISREG(found.st_mode):
                 raise EvaluationError(f"{path} is not a regular file")
-            # One byte more shows that the file is larger.
+            # Reading one byte more shows whether the file is larger.
             content = file.read(MAX_FILE + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error

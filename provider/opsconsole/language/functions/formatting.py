@@ -50,7 +50,7 @@ class _Verb:
     mode: str
 
     def pad(self, text: str) -> str:
-        """Pad with zeros or spaces up to the width, counted as users see characters."""
+        """Pad with zeros or spaces up to the width, which counts characters as users see them."""
         missing = max(self.width - len(clusters(text)), 0)
         filling = ("0" if "0" in self.flags else " ") * missing
         return text + filling if "-" in self.flags else filling + text
@@ -105,7 +105,7 @@ def apply_format(pattern: str, arguments: Any) -> str:
         if match["percent"]:
             pieces.append("%")
             continue
-        # Nine digits name more arguments than a call can have.
+        # Nine digits exceed the number of arguments of any call.
         following = int(match["index"][:9]) if match["index"] else following + 1
         highest = max(highest, following)
         if following > len(arguments):
@@ -164,7 +164,7 @@ def _as_is(verb: _Verb, value: Value) -> str:
 
 
 def _general(value: Number) -> str:
-    """Go's shortest form: an exponent from seven digits before the point, or four zeros after."""
+    """Return Go's shortest form: an exponent from 7 digits before the point, or 4 zeros after."""
     text = format_number(value if value >= 0 else -value)
     sign = "-" if value < 0 else ""
     before, _, after = text.partition(".")

@@ -60,7 +60,7 @@ def _lookup(source: Value, key: Any, *default: Value) -> Value:
     members = _members(source)
     fallback = list(default)
     if source.kind == "map":
-        # Even if the key is there: a default of another type is an error in any case.
+        # Converted even if the key exists, because a default of another type is always an error.
         fallback = [convert(value, source.type.element) for value in default]
     if key is UNKNOWN:
         return unknown(source.type.element)

@@ -35,7 +35,7 @@ def _signum(number: Number) -> Number:
 
 
 def _float_result(compute: Callable[..., float], *numbers: Number) -> Number:
-    """These two work in double precision in Terraform, too."""
+    """Compute in double precision, as Terraform does for these two functions."""
     try:
         result = compute(*numbers)
     except (ValueError, OverflowError, ZeroDivisionError) as error:
@@ -73,7 +73,7 @@ def _parseint(text: Any, base: Number) -> Number:
 
 
 def _digit(character: str, radix: int) -> int | None:
-    """Up to base 36 letters count alike; above it small ones come before capitals."""
+    """Return a digit's value. Up to base 36 case does not matter; above, lower case comes first."""
     if not (character.isascii() and character.isalnum()):
         return None
     if character.isdigit():

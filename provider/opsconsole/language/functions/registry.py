@@ -1,7 +1,7 @@
-"""Functions of the language: their form, the table of all of them, and calls.
+"""Functions of the language: their signatures, the table of all functions, and calls.
 
-Checks of arguments, conversion to parameter types, nulls, unknowns and marks are here, once; the
-functions themselves see plain values.
+This module checks arguments, converts them to the parameters' types, and handles nulls, unknowns
+and marks. The functions themselves receive plain values.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ Implementation = Callable[..., Any]
 
 
 class Unknowns(Enum):
-    """What unknown arguments do to a call."""
+    """The effect of unknown arguments on a call."""
 
     OUTER = "outer"
     """An argument that is unknown as a whole makes the result unknown."""
     ANY = "any"
-    """So does an argument with an unknown part."""
+    """An argument with an unknown part makes the result unknown too."""
     OWN = "own"
-    """The function sees to it."""
+    """The function handles unknown arguments itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A function's parameters' types, and how it treats nulls, unknowns and marks.
+    """The types of a function's parameters, and its treatment of nulls, unknowns and marks.
 
-    Calling it enters a function into the table: `@Signature("join", (STRING,), rest=…)`.
+    Calling a signature adds a function to the table: `@Signature("join", (STRING,), rest=…)`.
 
     Attributes:
-        rest: The type of any further arguments; None: there may be none.
+        rest: The type of any further arguments; None if there may be none.
         nulls: Whether arguments may be null.
-        opaque: Marks inside of arguments stay where they are.
+        opaque: Whether marks inside arguments stay where they are.
         context: Whether the first argument is the FunctionContext.
     """
 
@@ -68,7 +68,7 @@ class Signature:
     returns: Type = DYNAMIC
 
     def __call__(self, implementation: Implementation) -> Implementation:
-        """Enter `implementation` into the table and return it unchanged."""
+        """Add `implementation` to the table and return it unchanged."""
         FUNCTIONS[self.name] = self, implementation
         return implementation
 
@@ -76,11 +76,11 @@ class Signature:
 FUNCTIONS: Final[dict[str, tuple[Signature, Implementation]]] = {}
 """Every function by name; the modules beside this one fill it."""
 MARKING: Final = frozenset(("sensitive", "nonsensitive", "issensitive"))
-"""Functions that see marks; they are not in the table of the others."""
+"""Functions that receive marks; they are not in the table of the others."""
 
 
 _SPECIAL: Final = frozenset(("try", "can"))
-"""Functions that see expressions; they are nodes of the tree."""
+"""Functions that receive expressions; they are nodes of the tree."""
 
 _OF_TERRAFORM: Final = frozenset(
     (
@@ -100,7 +100,7 @@ _OF_TERRAFORM: Final = frozenset(
         "yamlencode",
     )
 )
-"""Functions that Terraform has, and that are not slips for similar names here."""
+"""Functions of Terraform that must not be mistaken for slips of similar names here."""
 
 
 def is_known(name: str) -> bool:
@@ -109,11 +109,11 @@ def is_known(name: str) -> bool:
 
 
 def unknown_function(name: str) -> UnsupportedExpression:
-    """Return the failure of a call of a function that is not known here."""
+    """Return the failure for a call of an unknown function."""
     known = not (name in _OF_TERRAFORM or "::" in name)
     near = did_you_mean(name, FUNCTIONS) if known else ""
     hint = f" ({near})" if near.startswith("Did") else ""
-    # Not a mistake for certain: a newer release of Terraform or OpenTofu may have it.
+    # The name may not be a mistake: a newer release of Terraform or OpenTofu may have the function.
     return UnsupportedExpression(f"the function {name}{hint}")
 
 
@@ -122,7 +122,7 @@ def call(name: str, arguments: Sequence[Value], context: FunctionContext) -> Val
 
     Raises:
         EvaluationError: The arguments do not fit.
-        UnsupportedExpression: It is not known here.
+        UnsupportedExpression: The function is not known here.
     """
     name = name.removeprefix("core::")
     if name in MARKING:
@@ -187,5 +187,5 @@ def _invoke(
 
 
 def _is_plain(kind: Type) -> bool:
-    """Return whether a parameter is given as plain data, as its type says all of it."""
+    """Return whether a parameter receives plain data, because its type says all about the data."""
     return kind in PRIMITIVES or (kind.kind in COLLECTIONS and _is_plain(kind.element))

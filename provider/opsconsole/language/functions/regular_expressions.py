@@ -1,7 +1,7 @@
-"""Functions on regular expressions, which are RE2's: matching takes linear time.
+"""Functions on regular expressions. They use RE2, so matching takes linear time.
 
-Texts are matched as UTF-8, so that a search can go on from where the last one ended at no cost.
-How empty matches and replacements are treated is Go's way, which Terraform's functions have.
+Texts are matched as UTF-8, so that a search can continue from the end of the last match at no cost.
+Empty matches and replacements are treated as in Go, on which Terraform's functions are based.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from opsconsole.language.values import (
 
 _REFERENCE = re.compile(r"\$(?:\$|\{(\w+)\}|(\w+))")
 _MEMORY = 64 * 2**20
-"""Bytes that RE2 may use for one pattern: Go refuses patterns of about that size."""
+"""The memory in bytes that RE2 may use for one pattern. Go refuses patterns of about that size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,14 @@ class Pattern:
     names: dict[str, int]
 
     def matches(self, text: bytes) -> Iterator[list[tuple[int, int]]]:
-        """Yield the spans of each match and its groups; (-1, -1) for a group without a part."""
+        """Yield the spans of each match and its groups; (-1, -1) for a group that did not match."""
         position, before = 0, -1
         while position <= len(text):
             found = self.expression.search(text, position)
             if found is None:
                 return
             start, end = found.span()
-            # To Go, an empty match right after another match does not count.
+            # In Go, an empty match right after another match does not count.
             if end > start or start != before:
                 yield [found.span(group) for group in range(self.groups + 1)]
             before = end
@@ -55,7 +55,7 @@ class Pattern:
 
 def _after_character(text: bytes, position: int) -> int:
     position += 1
-    # The text is UTF-8: a search must not begin within a character.
+    # The text is UTF-8, and a search must not begin inside a character.
     while position < len(text) and text[position] & 0xC0 == 0x80:
         position += 1
     return position
@@ -63,17 +63,17 @@ def _after_character(text: bytes, position: int) -> int:
 
 @lru_cache(maxsize=128)
 def compile_pattern(pattern: str) -> Pattern:
-    """Return a pattern.
+    """Compile a regular expression.
 
     Raises:
-        EvaluationError: It is not a regular expression.
-        UnsupportedExpression: It needs more memory than a pattern may have.
+        EvaluationError: `pattern` is not a regular expression.
+        UnsupportedExpression: The pattern needs more memory than allowed.
     """
-    # Imported late: most programs use no regular expression.
+    # Imported late, because most programs use no regular expression.
     import re2
 
     options = re2.Options()
-    # Else RE2 itself writes what is wrong with a pattern to stderr.
+    # Otherwise RE2 writes the error in a pattern to stderr itself.
     options.log_errors = False
     options.max_mem = _MEMORY
     try:
@@ -84,7 +84,7 @@ def compile_pattern(pattern: str) -> Pattern:
             raise UnsupportedExpression("a regular expression as large as this one") from error
         raise EvaluationError(f"this is not a regular expression: {problem}") from error
     names = dict(expression.groupindex)
-    # RE2 takes \C, one byte, and group names that are not ASCII; Go refuses both.
+    # RE2 accepts \C (one byte) and group names that are not ASCII; Go refuses both.
     if r"\C" in pattern.replace(r"\\", ""):
         raise EvaluationError(r"this is not a regular expression: it has the escape \C")
     if not all(name.isascii() for name in names):
@@ -161,7 +161,7 @@ def replace_all(text: str, pattern: str, replacement: str) -> str:
 
 
 def _template(replacement: str) -> list[bytes | str]:
-    """Return the pieces of a replacement: bytes as they are, names and numbers of groups."""
+    """Return the pieces of a replacement: literal bytes, and names or numbers of groups."""
     pieces: list[bytes | str] = []
     last = 0
     for found in _REFERENCE.finditer(replacement):
@@ -179,9 +179,9 @@ def _expand(
         if isinstance(piece, bytes):
             yield piece
             continue
-        # As in Go, a number with a zero in front is a name.
+        # As in Go, a number with a leading zero is a name.
         numbered = piece.isascii() and piece.isdigit() and (piece == "0" or piece[0] != "0")
-        # Nine digits are more than any number of groups has.
+        # Nine digits exceed any number of groups.
         group = int(piece[:9]) if numbered else pattern.names.get(piece, -1)
         if 0 <= group < len(spans) and spans[group][0] >= 0:
             yield text[slice(*spans[group])]

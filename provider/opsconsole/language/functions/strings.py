@@ -1,4 +1,4 @@
-"""Functions on strings, but formatting and regular expressions."""
+"""Functions on strings, except formatting and regular expressions."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from opsconsole.language.values import (
 )
 from opsconsole.values import UNKNOWN, holds_unknown
 
-# Go's white space: Python's own takes \x1c to \x1f as well.
+# Go's white space; Python's own also includes \x1c to \x1f.
 _SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
 
 
 def _change_case(text: str, case: str) -> str:
-    """Change case rune by rune, as Go does: what would become two letters stays."""
+    """Change case rune by rune, as Go does. A rune that would become two letters is unchanged."""
     return "".join(
         changed if len(changed := getattr(letter, case)()) == 1 else letter for letter in text
     )
@@ -86,7 +86,7 @@ Signature("strcontains", (STRING, STRING))(str.__contains__)
 
 @Signature("split", (STRING, STRING))
 def _split(separator: str, text: str) -> Value:
-    # Go splits at an empty separator into characters; Python refuses it.
+    # With an empty separator, Go splits into characters; Python refuses it.
     return Value(LIST_OF_TEXT, text.split(separator) if separator else list(text))
 
 
@@ -107,7 +107,7 @@ def _join(separator: str, *lists: Any) -> Any:
 def _replace(text: str, old: str, new: str) -> str:
     from opsconsole.language.functions.regular_expressions import replace_all
 
-    # A single slash is a text, not an empty pattern.
+    # A single slash is a plain text, not an empty pattern.
     if len(old) > 1 and old.startswith("/") and old.endswith("/"):
         return replace_all(text, old[1:-1], new)
     count = text.count(old) if old else len(text) + 1

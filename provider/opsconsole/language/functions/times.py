@@ -1,4 +1,4 @@
-"""Functions on time, and those whose results differ from call to call."""
+"""Functions on time, and functions whose results differ from call to call."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def stamp(moment: datetime) -> str:
 
 
 def _parse_time(text: str) -> datetime:
-    # `fromisoformat` takes more forms than RFC 3339 has.
+    # `fromisoformat` accepts more forms than RFC 3339.
     if not _STAMP.fullmatch(text):
         raise EvaluationError(f'"{text}" is not an RFC 3339 time')
-    # Python's years begin with 1.
+    # Python's years begin at 1.
     if text.startswith("0000"):
         raise UnsupportedExpression("a time in the year 0")
     try:
@@ -41,7 +41,7 @@ def _parse_time(text: str) -> datetime:
 
 def _duration(text: str) -> timedelta:
     body = text.lstrip("+-") if text[:1] in "+-" else text
-    # Go demands no unit of 0.
+    # In Go, 0 needs no unit.
     if body == "0":
         return timedelta()
     total = Fraction(0)
@@ -125,7 +125,7 @@ def _formatdate(pattern: str, moment: str) -> str:
 
 def _date_part(verb: str, time: datetime) -> str:
     if verb in _DATE_PARTS:
-        # On Linux, some Pythons write %Y without zeros in front.
+        # On Linux, some Python builds write %Y without leading zeros.
         return time.strftime(_DATE_PARTS[verb]).rjust(len(verb) if verb == "YYYY" else 0, "0")
     numbers = {
         "M": time.month,

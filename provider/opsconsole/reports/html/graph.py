@@ -1,7 +1,7 @@
-"""The graph of a page: hosts, what they carry and what they are reached by, and their ties.
+"""The graph of a page: hosts, their agents and other related objects, and the ties between them.
 
-Ties are found by the console's ids; where an id is known only after apply, by the dependencies of
-the resource. In a crowded column boxes of one style become one.
+Ties are found by the console's ids, or by the dependencies of a resource if an id is known only
+after apply. In a crowded column, boxes of the same style are merged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from opsconsole.values import holds_unknown
 ROOM: Final = 40
 """Boxes that one column may hold."""
 _APART: Final = 24
-"""Up to so many boxes of a crowded column that need attention stay on their own."""
+"""Up to this number of boxes that need attention stay separate in a crowded column."""
 WIDTH: Final = 208
 HEIGHT: Final = 42
 _STEP: Final = HEIGHT + 10
@@ -51,7 +51,7 @@ _COLUMNS: Final = {
 # Two boxes may look alike and stand for different resources, so identity tells them apart.
 @dataclass(eq=False, slots=True)
 class Box:
-    """A resource, or `count` that are alike, in its place."""
+    """A resource, or `count` resources that are alike, with its position."""
 
     column: Column
     title: str
@@ -86,14 +86,14 @@ class Graph:
 
 
 def draw(items: Iterable[GraphItem]) -> Graph | None:
-    """Return the graph of `items` in place; None where nothing is tied to anything."""
+    """Return the graph of `items` with positions, or None if there are no ties."""
     graph = graph_of(items)
-    # A report that was read from JSON holds no references, so that nothing in it is tied.
+    # A report that was read from JSON has no references, so it has no ties.
     return lay_out(merge_alike(graph)) if graph.ties else None
 
 
 def graph_of(items: Iterable[GraphItem]) -> Graph:
-    """Return the graph of `items`, not in place yet."""
+    """Return the graph of `items`, still without positions."""
     builder = _Builder(list(items))
     return Graph(list(builder.boxes.values()), list(builder.ties.values()))
 
@@ -165,7 +165,7 @@ class _Builder:
         value = item.values.get(name)
         known = _texts(value)
         for id in known:
-            # A stack may refer to what another one manages; its own comes first.
+            # A stack may refer to an object of another stack. Its own objects come first.
             elsewhere = self._items.get((type_name, id), id)
             yield self._items.get((item.stack, type_name, id), elsewhere)
         if holds_unknown(value):
@@ -173,7 +173,7 @@ class _Builder:
             yield from (other for other in others if other.id not in known)
 
     def _resolve_by_dependencies(self, item: GraphItem, type_name: str) -> Iterator[GraphItem]:
-        """Yield the items of a type that `item` depends on, those behind another left out."""
+        """Yield the items of a type on which `item` depends, without those behind another item."""
         configs = dict.fromkeys(parse_address(address).config for address in item.depends_on)
         near = [
             block
@@ -181,7 +181,7 @@ class _Builder:
             if (block := (item.stack, config)) in self._blocks
             and self._blocks[block][0].type_name == type_name
         ]
-        # As in state, dependencies name indirect ones too, which a nearer one brings.
+        # As in state, dependencies include indirect ones, which follow from a nearer dependency.
         behind = {config for block in near for config in self._behind[block]}
         key = parse_address(item.address, item.type_name).key
         for block in near:
@@ -242,7 +242,7 @@ def merge_alike(graph: Graph) -> Graph:
 
 
 def lay_out(graph: Graph) -> Graph:
-    """Give each box its place: columns from left to right, each in the middle of the height."""
+    """Position each box: columns from left to right, each centred vertically."""
     near: defaultdict[int, list[Box]] = defaultdict(list)
     for tie in graph.ties:
         near[id(tie.source)].append(tie.target)
@@ -254,7 +254,7 @@ def lay_out(graph: Graph) -> Graph:
     ranks: dict[int, float] = {}
 
     def order(box: Box) -> tuple[Any, ...]:
-        # Beside its neighbours on the left, so that ties are short.
+        # A box is placed beside its neighbours on the left, so that ties are short.
         known = [ranks[id(other)] for other in near[id(box)] if id(other) in ranks]
         return box.column, sum(known) / len(known) if known else 1.0, natural_order(box.title)
 

@@ -1,8 +1,7 @@
-"""A report as an HTML page: the template, its style and its script, bound together without outside
-requests.
+"""A report as one HTML page: template, style and script, without requests to other places.
 
-The page's own policy names the style and the script by their hashes, so that no script in a value
-can run.
+The page's content security policy lists the hashes of the style and the script, so that no script
+in a value can run.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ def spans(lines: Iterable[Line]) -> tuple[Span, ...]:
 
 
 def pair_of(difference: Difference) -> Pair:
-    """Return one difference with what only one side has marked on that side."""
+    """Return one difference; parts that only one side has are marked on that side."""
     name = printable(difference.attribute)
     if difference.sensitive:
         return name, (Span(SENSITIVE, "m"),), (Span(SENSITIVE, "p"),)
@@ -107,8 +106,8 @@ def render(report: Report) -> str:
 
 
 def _safe(value: object) -> object:
-    """Return a value for a template, without characters that steer a terminal or a browser."""
-    # Not isinstance: the template's own Markup is a str too, and would lose its mark.
+    """Return a value for a template, without control characters for a terminal or a browser."""
+    # isinstance would also match the template's Markup, a str, which would then lose its mark.
     return printable(value, "\n\t") if type(value) is str else value
 
 
@@ -118,7 +117,7 @@ def _environment() -> Environment:
         loader=PackageLoader("opsconsole.reports.html", _TEMPLATES),
         autoescape=True,
         finalize=_safe,
-        # A name that a template misspells would else show as nothing.
+        # Otherwise a misspelled name in a template would render as nothing.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -65,7 +65,7 @@ from opsconsole.resources.missing import (
 from opsconsole.values import UNKNOWN, Attributes, changed_fields
 
 _CREATED_ARCHIVED = "created_archived"
-"""Remembered of an agent that the answer to its creation showed archived: it stays in state."""
+"""Marks an agent that the answer to its creation showed archived; it stays in state."""
 
 _PLUGINS_NOT_SHOWN = "the console shows the agent, and answers 404 to the list of its plugins"
 
@@ -166,7 +166,7 @@ class AgentLifecycle(SingleCreation):
         if self.session.console.has("agent_get"):
             answer = await self.fetch(agent_id)
         listing = None if answer else await self.session.plugins(agent_id)
-        # The document shows no way back from this status, so what a write answered holds.
+        # The document shows no way back from this status, so the answer to a write remains valid.
         is_archived = (answer or prior).get("status") == "archived"
         if is_archived and not _was_created_archived(request):
             return Outcome(None, seen=Seen.ARCHIVED)
@@ -329,7 +329,7 @@ class AgentLifecycle(SingleCreation):
         """Attach missing plugins, detach surplus ones; a failure does not stop the others.
 
         Args:
-            answer: That to the update of other fields, where one was sent.
+            answer: The answer to the update of other fields, if one was sent.
 
         Returns:
             The plugins that are attached by now, the agent as the console answered last, and what
@@ -400,7 +400,7 @@ class AgentLifecycle(SingleCreation):
         return Outcome(None, diagnostics=self.unplanned_warnings(request, diagnostics))
 
     async def is_there(self, object_id: str) -> bool:
-        """Read whether an agent is there and not archived; raises where reading does not tell."""
+        """Read whether an agent exists and is not archived; raise if the read does not show it."""
         if self.session.console.has("agent_get"):
             return (await self.fetch(object_id)).get("status") != "archived"
         # A list that was read before the deletion would prove nothing.

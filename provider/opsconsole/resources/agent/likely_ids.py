@@ -1,7 +1,7 @@
-"""Ids in a program that no list shows: a plan warns of them, and the console decides.
+"""Warns of ids in a program that no list shows; the console decides about them.
 
-No operation lists all plugins: an id that no agent has may be right. Specialties have a list, which
-proves absence if whole; a key may still use what it cannot see.
+No operation lists all plugins, so an id that no agent has may be right. A complete list of
+specialties proves absence, but a key may still use a specialty that it cannot see.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ALIKE = 0.8
 _MOST_NAMED = 20
 
 Names = frozenset[tuple[str, tuple[str, ...]]]
-"""An id, and what else people may call its object."""
+"""An id, and other names that people may use for its object."""
 
 
 def doubts_of_agent(
@@ -52,8 +52,8 @@ def doubtful_plugins(
     found = []
     for item in unseen:
         near = near_ids(item, names)
-        # Where Terraform plans, further lists may still be read, and a list that is not whole
-        # proves nothing: only an id that is like one that is shown is doubted then.
+        # When Terraform plans, further lists may still be read, and an incomplete list proves
+        # nothing. In these cases only an id that is similar to a listed one is doubted.
         if not near and not (whole and session.plans_whole):
             continue
         advice = f"Did you mean {near}?" if near else f"They have {_some(sorted(shown))}."
@@ -94,7 +94,7 @@ def _doubtful_specialty(session: Session, specialty_id: str) -> list[Diagnostic]
 
 @lru_cache(maxsize=256)
 def near_ids(wanted: str, names: Names) -> str:
-    """Return the ids that are almost the same, or whose object has such a name, as a phrase.
+    """Return similar ids, and ids of objects with such a name, as a phrase.
 
     At most three, the nearest first; empty where there is none.
     """

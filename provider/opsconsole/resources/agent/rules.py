@@ -104,7 +104,7 @@ def judge_move(name: str, request: PlanChange, proposal: Proposal) -> list[Diagn
 
 
 def refuse_archived(name: str) -> Diagnostic:
-    """Refuse to call an agent changed that an answer shows to be archived."""
+    """Refuse to report an agent as changed if an answer shows it archived."""
     return error(
         f"The {name} is archived",
         "The console archives an agent when its host is deleted, and cannot reactivate it. Plan "
@@ -113,7 +113,7 @@ def refuse_archived(name: str) -> Diagnostic:
 
 
 def warn_created_archived(name: str) -> Diagnostic:
-    """Warn of an agent that does not run; as an error it would be created again at each apply."""
+    """Warn of an agent that does not run; an error would make each apply create it again."""
     return warning(
         f"The {name} was created archived: it does not run",
         "The console answered its creation so. It stays in state, and no other is created until "

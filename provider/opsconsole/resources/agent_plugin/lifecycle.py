@@ -68,10 +68,10 @@ def find_entry(listing: Listing, plugin_id: str) -> Mapping[str, Any] | None:
 async def attach_or_detach(
     session: Session, verb: Literal["attach", "detach"], agent_id: str, plugin_id: str
 ) -> Mapping[str, Any] | None:
-    """Attach or detach; return the agent as the console answered it, None where it did not.
+    """Attach or detach; return the agent in the console's answer, or None without one.
 
     Raises:
-        ConsoleError: it was not done, or whether it was cannot be seen.
+        ConsoleError: the change was not made, or nothing shows whether it was made.
     """
     console, attaches = session.console, verb == "attach"
     try:
@@ -202,8 +202,8 @@ class AgentPluginLifecycle(SingleCreation):
         outcome = self.outcome_of_read(request.prior, request.private, entry)
         if not PrivateState.decode(request.private).observed:
             return outcome
-        # All but the two ids is computed: a refresh that finds only such fields changed keeps what
-        # state holds.
+        # All attributes but the two ids are computed. A refresh that finds only such changes keeps
+        # the state.
         return outcome._replace(state=request.prior)
 
     async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
@@ -331,7 +331,7 @@ class AgentPluginLifecycle(SingleCreation):
 
 
 class _Attaching:
-    """The attachments to one agent that are being made: one at a time, the list after the last."""
+    """The pending attachments to one agent, made one at a time before one read of the list."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
@@ -355,7 +355,7 @@ class _Attaching:
 _STAYS = "in_plugin_ids"
 """Set only between plan and apply: the plugin is not detached, as its agent declares it.
 
-Terraform plans a removal before the agent, which waits for its host: what the agent declares is not
+Terraform plans a removal before the agent, which waits for its host. The agent's declaration is not
 known then."""
 
 

@@ -113,7 +113,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
         return self.definition.empty() | values_shown(self.definition.answer_fields, answer)
 
     async def fetch(self, object_id: str) -> Mapping[str, Any]:
-        """Ask the console for one row, of which it shows every field that a change is judged by."""
+        """Ask the console for one row, with every field that a change is judged by."""
         return whole_row(await super().fetch(object_id))
 
     async def _read(self, request: ReadRequest) -> Outcome:
@@ -179,7 +179,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
 
 
 def whole_row(answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an answer about a row, of which the document says that it always shows every field.
+    """Return an answer about a row, which always shows every field according to the document.
 
     Raises:
         UnexpectedAnswer: It lacks one that a change is judged by, or `pattern` is null.

@@ -1,4 +1,4 @@
-"""Adoption of a host that exists already: it takes the declared values, and goes into state."""
+"""Adopts an existing host: gives it the declared values, and takes it into state."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from opsconsole.values import changed_fields
 async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
     """Read the host, update the fields that differ, and take it into state.
 
-    A difference that only a new host could remove is refused. Where hosts cannot be read,
-    everything declared is sent, and the answer to that is compared.
+    A difference that only a new host could remove is refused. If hosts cannot be read, all declared
+    values are sent, and the answer is compared.
     """
     name = steps.name(row.request.config | {"id": host_id}, row.request.address)
     declared = [

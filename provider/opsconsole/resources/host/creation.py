@@ -1,7 +1,7 @@
-"""Creating hosts: bulk imports, each guarded by a dry run of the same rows, then one read a host.
+"""Creates hosts by bulk imports, each guarded by a dry run of its rows, and reads each host back.
 
-The document: POST /api/v1/hosts/batch. Once the console says `created`, nothing is an error any
-more: an error would taint the host, and the next apply would destroy it with all its agents.
+The document: POST /api/v1/hosts/batch. After the console says `created`, nothing is an error any
+more. An error would taint the host, and the next apply would destroy it with all its agents.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class BulkCreate:
         problem: OpsconsoleError,
         step: Callable[[Sequence[HostRow]], Awaitable[None]],
     ) -> None:
-        """Halve a chunk that was refused for what it holds, until each refused row is alone."""
+        """Halve a chunk that was refused for its content, until each refused row is alone."""
         half = half_of_refused(self._session, len(rows), problem)
         if not half:
             for row in rows:
@@ -177,7 +177,7 @@ class BulkCreate:
     async def _end_refused(
         self, row: HostRow, verdict: RowVerdict, ids: Mapping[str | None, int]
     ) -> None:
-        """Adopt the host that keeps a row from being created, or report what does.
+        """Adopt the host that prevents the creation of a row, or report what prevents it.
 
         Args:
             ids: How many rows of the answer have each id.
@@ -199,7 +199,7 @@ class BulkCreate:
 
     @property
     def _waits(self) -> bool:
-        """Whether a host of the same name may be deleted yet: natively it is deleted before."""
+        """Whether a host of the same name may still be deleted; natively it is deleted before."""
         return not (self._session.plans_whole or self._rehearsal or self._session.stopped)
 
     async def _report_imported(self, rows: Sequence[HostRow], result: ImportResult) -> None:
@@ -228,7 +228,7 @@ class BulkCreate:
         """Report hosts that were created, then read each and report it again.
 
         Returns:
-            The rows whose id is that of another host: an answer may swap the ids.
+            The rows whose id belongs to another host, as an answer may swap the ids.
         """
         # Once its id is durable, a host is not created again if the run ends while it is read back.
         bare = [(row.request, unread_outcome(row, host_id)) for row, host_id in created.items()]
@@ -263,9 +263,9 @@ class BulkCreate:
         ids = Counter(verdict.id for verdict in judged)
         created: dict[HostRow, str] = {}
         for row, verdict in zip(rows, judged, strict=True):
-            # The dry run before gave the row the status of a new host: another one now shows that
-            # this import created it. The same status settles nothing, as the import may still be
-            # under way. Where this dry run was not honoured, its hosts are ours.
+            # The earlier dry run gave the row the status of a new host. Another status now shows
+            # that this import created it. The same status settles nothing, as the import may still
+            # be under way. If this dry run was not honoured, its hosts are ours.
             ours = was_created(verdict, row.dry_run_status) or (imported and verdict.created)
             if verdict.id is None or not ours:
                 await self._end(row, self._outcome_lost(row, problem))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JsonRows:
-    """Rows of a JSON file: each says by itself which field has which value.
+    """Rows of a JSON file; each row names its own fields.
 
     Attributes:
         dry_run: The `dry_run` of the file's envelope; None: it has none.
@@ -180,7 +180,7 @@ class FileImport:
 
     @property
     def is_dry_run_sure(self) -> bool:
-        """Whether nothing is known to have been imported, and nothing can have been."""
+        """Whether certainly nothing was imported."""
         lost = isinstance(self.problem, ConsoleError) and not self.problem.safe_to_repeat
         return not self.imported_all_the_same and (self.session.dry_run_honoured or not lost)
 
@@ -213,7 +213,7 @@ class FileImport:
                 raise
 
     async def _split_refused(self, rows: Rows, start: int, problem: OpsconsoleError) -> None:
-        """Halve a chunk that was refused for what it holds; one row alone has its verdict."""
+        """Halve a chunk that was refused for its content; a single refused row has its verdict."""
         count = len(rows.names)
         half = half_of_refused(self.session, count, problem)
         if not half:
@@ -237,7 +237,7 @@ class FileImport:
     async def _find_created(
         self, rows: Rows, before: Sequence[RowVerdict]
     ) -> dict[int, RowVerdict]:
-        """Return the rows that a dry run shows to be there now, by their index, with their ids.
+        """Return the index and the id of each row whose host exists now according to a dry run.
 
         Args:
             before: The verdicts of the dry run before the import.
@@ -260,7 +260,7 @@ class FileImport:
     async def _without_id(
         self, rows: Rows, before: Sequence[RowVerdict], result: ImportResult
     ) -> Mapping[int, RowVerdict]:
-        """Return rows whose id an import does not tell, with the ids that a dry run shows."""
+        """Return rows without an id in an import's answer, with the ids that a dry run shows."""
         # A row without a verdict may have been created too; after a stop the console left it out.
         without = {
             index

@@ -275,7 +275,7 @@ def _warn_drift(name: str, attribute: str, request: PlanChange) -> Diagnostic:
 
 
 def _list_released(session: Session, host_id: str, there: bool | None) -> tuple[Diagnostic, ...]:
-    """List the agents released in this run that a deletion which failed leaves behind."""
+    """List the agents released in this run that a failed deletion leaves behind."""
     agents = [agent for agent in session.released.values() if agent.host_id == host_id]
     if not agents:
         return ()

@@ -16,7 +16,7 @@ from opsconsole.v1.operations import naming_hint
 
 HOST_GET = naming_hint("host_get", "an operation that reads a host")
 _REFUSALS = 2
-"""Hosts whose empty update must be refused before reading by it counts as impossible."""
+"""After so many hosts refused an empty update, reading by it counts as impossible."""
 
 
 def reading_operation(session: Session) -> Operation | None:
@@ -90,7 +90,7 @@ def describe_reading(session: Session, *, read_only: bool) -> str:
 
 
 def why_unread(session: Session, *, read_only: bool) -> str:
-    """Return why no host can be read; empty: hosts can be.
+    """Return why no host can be read, or an empty string if hosts can be read.
 
     Args:
         read_only: Whether nothing but GET may leave this process.

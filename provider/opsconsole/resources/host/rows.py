@@ -35,9 +35,9 @@ class HostRow:
     fields: dict[str, Any]
     outcome: Outcome | None = None
     dry_run_status: str | None = None
-    """What the dry run called this row, which meant "would be created"."""
+    """The status that the dry run gave this row, which meant "would be created"."""
     notes: tuple[Diagnostic, ...] = ()
-    """What its outcome says beside its own diagnostics."""
+    """The diagnostics that its outcome has beside its own."""
     number: int = field(default_factory=_numbers.__next__)
     """Tells it from every other row of the process."""
 
@@ -60,8 +60,8 @@ class OtherHost(ConsoleError):
 async def read_back(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
     """Return the outcome of a host that the console has created.
 
-    Nothing is an error here: planned values go into state, unread ones are null, and a field that
-    the console stored otherwise is a warning; the next refresh shows the difference.
+    Nothing is an error here. Planned values go into state, and unread ones are null. A field that
+    the console stored with another value is a warning, and the next refresh shows the difference.
 
     Raises:
         OtherHost: The host is not the one of this row.

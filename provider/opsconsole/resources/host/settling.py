@@ -1,8 +1,8 @@
 """Settling creations of hosts whose outcome a crash left unknown, by a dry run of their rows.
 
-A dry run that shows an id for a row proves that the host was created. One that would create it
-shows the contrary only where the console demonstrably recognises hosts by such rows: where the row
-of a host that certainly exists, cut to the same fields, is recognised in the same dry run.
+A dry run that shows an id for a row proves that the host was created. A dry run that would create
+the host shows the contrary only if the console demonstrably recognises hosts by such rows. It does
+if the same dry run recognises the row of a host that certainly exists, cut to the same fields.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _Fields = frozenset[str]
 async def settle_host_creates(
     steps: BaseLifecycle, lost: Sequence[LostCreate], existing: Sequence[Attributes]
 ) -> list[SettledCreate]:
-    """Return what became of creations that fit into one dry run beside as many witnesses, in order.
+    """Return the outcomes of creations, in order; they fit into one dry run with as many witnesses.
 
     Args:
         existing: Hosts that are known to exist, for comparison.
@@ -78,7 +78,7 @@ def _which_exist(
         # The witnesses have verdicts too, behind those of the rows.
         pairs = zip(lost, judged, strict=False)
         return [verdict.created and verdict.id is not None for _, verdict in pairs]
-    # An id that several rows share, or that state holds, proves none of them.
+    # An id that several rows share, or that is in state, proves no creation.
     ids = Counter(verdict.id for verdict in judged)
     others = {None, *(item.get("id") for item in existing)}
     return [

@@ -1,10 +1,10 @@
 """Bulk imports and their dry runs: the verdict on each row, and the reason if it was not created.
 
 The document: POST /api/v1/hosts/batch. Only its answer shows whether a console honours `dry_run`,
-so the first dry run of a run goes alone, and nothing follows one that was not honoured. The base of
-`results[].index`, whether rows after a stop are listed and every status other than `created` are
-not shown, so verdicts are matched in a way that needs none of them; a row that cannot be matched
-has an unmatched verdict: nothing is guessed.
+so the first dry run of a run goes alone, and nothing follows one that was not honoured. The
+document does not show the base of `results[].index`, whether rows after a stop are listed, or any
+status other than `created`. The matching of verdicts needs none of these. A row that cannot be
+matched has an unmatched verdict; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ def all_created(result: ImportResult, rows: int) -> bool:
 
 
 def was_created(verdict: RowVerdict, dry_run_status: str | None) -> bool:
-    """Return whether a dry run gives a row another status than the one before its import did.
+    """Return whether the status of a row differs from its status in the dry run before its import.
 
-    None: the status before is not known, which settles nothing.
+    If the status before is not known (None), nothing is settled.
     """
     return dry_run_status is not None and not verdict.created and verdict.status != dry_run_status
 

@@ -199,7 +199,7 @@ class SpecialtyLifecycle(SingleCreation):
             return Outcome(None)
 
     async def is_there(self, object_id: str) -> bool:
-        """Read whether a specialty is there; raises where reading does not tell."""
+        """Read whether a specialty exists; raise if the read does not show it."""
         if self.session.console.has("specialty_get"):
             return await super().is_there(object_id)
         listing = await self.session.specialties()
@@ -303,7 +303,7 @@ async def find_specialty(
 
 
 async def _candidates(session: Session, wanted: Mapping[str, Any]) -> Listing:
-    """Return what may match: the one of an id in `wanted` where it can be read, else all.
+    """Return the specialties that may match: the one with the id in `wanted` if readable, else all.
 
     Raises:
         ConsoleError: neither could be read.

@@ -1,4 +1,4 @@
 """Where teams keep state: one module for each kind of backend, imported only when it is used.
 
-`base` says what each of them does.
+`base` documents the interface that they share.
 """

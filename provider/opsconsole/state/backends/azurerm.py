@@ -1,7 +1,7 @@
 """State in Azure's blob storage: Terraform's `azurerm` backend.
 
-The lock is a lease without end on the state's own blob, and who holds it is in the blob's
-metadata. Every write carries the lease, so the service itself refuses one that was lost.
+The lock is an infinite lease on the state's own blob, and the blob's metadata names the holder.
+Every write carries the lease, so the service itself refuses a write whose lease was lost.
 """
 
 from __future__ import annotations
@@ -66,13 +66,13 @@ class AzurermBackend(ObjectBackend):
         super().__init__(settings, workspace, run, name)
 
     def _write(self, data: bytes) -> None:
-        """Replace the blob under its lease, if it is the one that was read."""
+        """Replace the blob under its lease, unless it changed since it was read."""
         self.check_lock()
         blob = self._blob(self._object)
         if self._snapshots and self._seen:
             blob.create_snapshot(**self._under_lease())
-        # Making the lock's metadata changed the blob's tag, so a tag is asked for only where
-        # it is known to be of the state itself.
+        # Writing the lock's metadata changed the blob's tag. So the write is conditional only if
+        # the tag is known to be the state's own.
         condition: dict[str, Any] = {}
         if self._seen:
             condition = {"etag": self._seen, "match_condition": MatchConditions.IfNotModified}
@@ -95,7 +95,7 @@ class AzurermBackend(ObjectBackend):
             self._seen = done["etag"]
 
     def _lock(self, info: LockInfo) -> None:
-        """Take the lease, then write into the metadata who holds it."""
+        """Take the lease, then write the holder into the metadata."""
         info = replace(info, path=f"{self._container}/{self._object}")
         blob = self._blob(self._object)
         try:
@@ -104,7 +104,7 @@ class AzurermBackend(ObjectBackend):
             except ResourceNotFoundError as error:
                 if _code(error) == "ContainerNotFound":
                     raise
-                # Another may make it meanwhile and hold it: the lease decides.
+                # Another run may create the blob meanwhile and lock it: the lease decides.
                 with contextlib.suppress(ResourceExistsError):
                     blob.upload_blob(b"", overwrite=False, content_settings=_JSON)
                 self._lease(info.id).acquire(lease_duration=-1)
@@ -115,7 +115,7 @@ class AzurermBackend(ObjectBackend):
         try:
             blob.set_blob_metadata(_lock_metadata(info), lease=info.id)
         except BaseException:
-            # A lease that names no holder would stay for ever.
+            # A lease that names no holder would stay forever.
             with contextlib.suppress(HttpResponseError):
                 self._lease(info.id).release()
             raise
@@ -125,12 +125,12 @@ class AzurermBackend(ObjectBackend):
         try:
             self._give_up(info.id)
         except HttpResponseError as error:
-            # The lease was lost, or is gone with the blob: this run holds nothing any more.
+            # The lease was lost, or is gone with the blob, so this run holds nothing any more.
             if error.status_code not in (404, 409, 412):
                 raise
 
     def _check_lock(self, info: LockInfo) -> None:
-        """Ask for the blob's properties under the lease: the service refuses another's."""
+        """Ask for the blob's properties under the lease; the service refuses a lost lease."""
         try:
             self._blob(self._object).get_blob_properties(lease=info.id)
         except HttpResponseError as error:
@@ -144,7 +144,7 @@ class AzurermBackend(ObjectBackend):
         except HttpResponseError as error:
             if error.status_code != 412 and _code(error) not in _LEASE_LOST:
                 raise
-            # The metadata names another lease than the one that is held: end that one.
+            # The metadata names another lease than the current one: break the current lease.
             self._lease(holder.id).break_lease(lease_break_period=0)
 
     def _holder(self) -> LockInfo | None:
@@ -154,7 +154,7 @@ class AzurermBackend(ObjectBackend):
             return None
         if found.lease.state != "leased":
             return None
-        # Names of metadata are headers: how they are written does not count.
+        # Metadata names are headers, which are case-insensitive.
         metadata = {name.lower(): value for name, value in (found.metadata or {}).items()}
         try:
             noted = LockInfo.parse(base64.b64decode(metadata.get(_META, "")))
@@ -192,7 +192,7 @@ class AzurermBackend(ObjectBackend):
 
     def _delete(self, name: str) -> None:
         lease = self._under_lease() if name == self._object else {}
-        # The service deletes a blob that has snapshots only together with them.
+        # The service deletes a blob with snapshots only together with its snapshots.
         with contextlib.suppress(ResourceNotFoundError):
             self._blob(name).delete_blob(delete_snapshots="include", **lease)
 
@@ -200,7 +200,7 @@ class AzurermBackend(ObjectBackend):
         return {"lease": self._info.id} if self._info else {}
 
     def _give_up(self, lock_id: str) -> None:
-        # While the lease is held: afterwards the metadata may name the next holder.
+        # Clear the metadata while the lease is held: afterwards it may name the next holder.
         self._blob(self._object).set_blob_metadata({}, lease=lock_id)
         self._lease(lock_id).release()
 
@@ -219,7 +219,7 @@ class AzurermBackend(ObjectBackend):
         if isinstance(error, (ServiceRequestError, ServiceResponseError)):
             remedy = "Check `storage_account_name`, the network and the proxy, then run again."
             return said, remedy
-        # The others are no answer of the service, or say that the login is wrong.
+        # Other errors are not answers of the service, or say that the login is wrong.
         if not isinstance(error, HttpResponseError) or isinstance(error, ClientAuthenticationError):
             return said, _LOG_IN
         code = _code(error)
@@ -246,5 +246,5 @@ def _code(error: HttpResponseError) -> str:
 
 
 def _lock_metadata(info: LockInfo) -> dict[str, str]:
-    """Return the metadata that says who holds the lease."""
+    """Return the metadata that names the holder of the lease."""
     return {_META: base64.b64encode(info.to_json()).decode()}

@@ -1,7 +1,8 @@
 """A client for Azure's blob service from the settings of an `azurerm` backend.
 
-Terraform's users name an access key, a SAS token, or who they are in Entra ID: a client with a
-secret, a certificate or an OIDC token, a managed identity, a workload, or the `az` command.
+Terraform's users give an access key, a SAS token or an identity in Entra ID. The identity is a
+client with a secret, a certificate or an OIDC token, a managed identity, a workload, or the login
+of the `az` command.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _CLOUDS = {
 
 
 def service(settings: BackendSettings, account: str) -> Any:
-    """Return a client for the account; nothing is asked of it yet, unless its key is looked up."""
+    """Return a client for the account. No request is sent yet, unless the key is looked up."""
     suffix, authority, manager = _cloud(settings)
     address = f"https://{account}.blob.{suffix}"
     if key := settings.text("access_key", "ARM_ACCESS_KEY"):
@@ -69,7 +70,7 @@ def _cloud(settings: BackendSettings) -> tuple[str, str, str]:
 
 
 def _identity(settings: BackendSettings, authority: str) -> Any:
-    """Return the credential that the settings ask for; the libraries' own chain at the end."""
+    """Return the credential that the settings name, or by default the library's own chain."""
     client = _text_or_file(settings, "client_id")
     tenant = _text(settings, "tenant_id")
     secret = _text_or_file(settings, "client_secret")
@@ -103,7 +104,7 @@ def _certificate(settings: BackendSettings) -> dict[str, Any]:
 
 
 def _text(settings: BackendSettings, name: str, *variables: str) -> str:
-    """Return a setting, whose own environment variable comes before the given ones."""
+    """Return a setting; its own environment variable takes precedence over `variables`."""
     return settings.text(name, f"ARM_{name.upper()}", *variables)
 
 
@@ -118,7 +119,7 @@ def _text_or_file(settings: BackendSettings, name: str) -> str:
 
 
 def _oidc_token(settings: BackendSettings) -> str:
-    """Return the token of a pipeline: given, in a file, or asked of the pipeline's service."""
+    """Return a pipeline's token: as given, from a file, or requested from its token service."""
     if token := _text_or_file(settings, "oidc_token"):
         return token
     address = _text(
@@ -155,7 +156,7 @@ def _oidc_token(settings: BackendSettings) -> str:
 def _looked_up_key(
     settings: BackendSettings, account: str, group: str, manager: str, credential: Any
 ) -> str:
-    """Return an access key of the account, as Terraform looks it up."""
+    """Look up an access key of the account, as Terraform does."""
     subscription = settings.need("subscription_id", "ARM_SUBSCRIPTION_ID")
     token = credential.get_token(f"https://{manager}/.default").token
     address = (

@@ -1,8 +1,8 @@
 """A state that a team shares: locked for the whole run, and fenced at each write.
 
-The journal of a run is a file of this machine. A copy is stored beside the state, so that the next
-run on any machine finds it. Every lower library's exception becomes a `UserError` in the module of
-the kind.
+The journal of a run is a file on this machine. A copy is stored beside the state, so that the next
+run finds it from any machine. Each backend's module turns the exceptions of its library into a
+`UserError`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from opsconsole.state.lock import DEFAULT_LOCKING, LockHeld, LockInfo, Locking, 
 _PAUSES: Final = (0.25, 0.5, 1.0, 2.0)
 NO_META: Final = SnapshotMeta("", 0)
 JOURNAL: Final = "opsconsole-journal"
-"""What the copy of a journal is called beside a state."""
+"""The name of a journal's copy beside the state."""
 
 
 class LockLost(UserError):
-    """This run no longer holds the state: it may begin no request and write nothing any more."""
+    """This run no longer holds the state, so it may neither send a request nor write any more."""
 
     def __init__(self, name: str, why: str) -> None:
         super().__init__(
@@ -46,10 +46,11 @@ class Run(NamedTuple):
     """The operation of a run, and its options.
 
     Attributes:
-        directory: The working directory: where Terraform would run.
-        operation: What it does, for another that waits for the lock: `plan`, `apply`.
+        directory: The working directory, in which Terraform would run.
+        operation: The operation, such as `plan` or `apply`. Other runs that wait for the lock see
+            it.
         journals: The folder for the journal; None is the working directory.
-        journal: The journal's own file, where the user named one.
+        journal: The journal that the user named, if any.
         checks_place: Whether the state must be where the last run in `directory` wrote it.
     """
 
@@ -64,10 +65,10 @@ class Run(NamedTuple):
 class SharedBackend(Backend, ABC):
     """One state of one workspace, from `open` to `close`.
 
-    `read` and `write` remember which version was last seen; a write over another version is
-    refused. All methods may be called from any thread, but `read`, `write`, `lock` and `unlock`
-    never overlap each other. Every method raises a `UserError` where the backend cannot be reached,
-    or refuses.
+    `read` and `write` remember the version that was last seen, and a write over another version is
+    refused. All methods may be called from any thread, but calls of `read`, `write`, `lock` and
+    `unlock` never overlap. Every method raises a `UserError` if the backend cannot be reached or
+    refuses the operation.
 
     Attributes:
         lockable: Whether the settings name a lock at all.
@@ -77,16 +78,17 @@ class SharedBackend(Backend, ABC):
     lockable = True
 
     _errors: tuple[type[Exception], ...] = ()
-    """What the library of this kind raises."""
+    """The exceptions that the library of this backend raises."""
 
     def __init__(
         self, settings: BackendSettings, workspace: str, run: Run, name: str, identity: str = ""
     ) -> None:
-        """Set what messages call the state, and what tells it from every other of this kind.
+        """Set the name of the state in messages, and the identity that distinguishes it.
 
         Args:
-            name: Such as `s3://bucket/key`.
-            identity: Without credentials; the name if it is empty.
+            name: The name in messages, such as `s3://bucket/key`.
+            identity: Distinguishes the state from every other of this kind, without credentials.
+                Empty means that the name is the identity.
         """
         identity = identity or name
         self._place: LastPlace | None = None
@@ -109,10 +111,10 @@ class SharedBackend(Backend, ABC):
         """Take the lock, waiting for another holder as long as the user allows.
 
         Raises:
-            LockHeld: Another holds it.
+            LockHeld: Another run holds the lock.
         """
         self.journal.parent.mkdir(parents=True, exist_ok=True)
-        # Set first: `_translating` would otherwise close the connection after each attempt.
+        # Set first, because `_translating` would otherwise close the connection after each attempt.
         self._open = True
         try:
             if self._locking.lock and self.lockable:
@@ -124,10 +126,10 @@ class SharedBackend(Backend, ABC):
             raise
 
     def read(self) -> bytes:
-        """Return the state's bytes; none when there is no state.
+        """Return the state's bytes; empty if there is no state.
 
         Raises:
-            UserError: There is none, and there is one here.
+            UserError: The place has no state, but the working directory has one.
         """
         with self._translating("read"):
             data = self._read()
@@ -138,10 +140,11 @@ class SharedBackend(Backend, ABC):
     def write(
         self, data: bytes, meta: SnapshotMeta = NO_META, journal: bytes = b""
     ) -> SnapshotMeta:
-        """Replace the state, if this run still holds the lock and nobody else wrote.
+        """Replace the state, if this run still holds the lock and nobody else wrote the state.
 
         Raises:
-            LockLost: The lock is no longer held, or someone else wrote; nothing was overwritten.
+            LockLost: The lock is no longer held, or someone else wrote the state. Nothing was
+                overwritten.
             ValueError: The state was not read before.
         """
         if self._seen is None:
@@ -156,37 +159,37 @@ class SharedBackend(Backend, ABC):
         """Take the lock, without waiting.
 
         Raises:
-            LockHeld: Somebody else holds it.
+            LockHeld: Another run holds the lock.
         """
         with self._translating("lock"):
             self._lock(info)
 
     def unlock(self) -> None:
-        """Release the lock that this run holds; one that was lost is left alone."""
+        """Release the lock that this run holds. A lock that was lost is left alone."""
         info, self._info = self._info, None
         if info is not None:
             with self._translating("unlock"):
                 self._release(info)
 
     def check_lock(self) -> None:
-        """Do nothing while the lock is held.
+        """Check that this run still holds the lock.
 
         Raises:
-            LockLost: It is no longer held.
+            LockLost: The lock is no longer held.
         """
         if self._info is not None:
             with self._naming_the_journal(), self._translating("check the lock of"):
                 self._check_lock(self._info)
 
     def why_unlocked(self) -> str:
-        """Return that the settings name no lock, where they name none."""
+        """Return that the settings name no lock; empty if they name one."""
         return "" if self.lockable else f"The settings of {self.name} name no lock."
 
     def force_unlock(self, lock_id: str) -> None:
-        """Release the lock of this ID, whoever holds it.
+        """Release the lock with this ID, whoever holds it.
 
         Raises:
-            UserError: There is no lock of this ID.
+            UserError: There is no lock with this ID.
         """
         holder = self.holder()
         if holder is None or lock_id not in self._ids(holder):
@@ -195,19 +198,19 @@ class SharedBackend(Backend, ABC):
             self._force_unlock(holder)
 
     def holder(self) -> LockInfo | None:
-        """Return who holds the lock, as far as the backend tells; None when it is free."""
+        """Return the holder of the lock, as far as the backend tells; None if the lock is free."""
         with self._translating("read the lock of"):
             return self._holder()
 
     def read_with_journal(self) -> tuple[bytes, bytes]:
-        """Return the state's bytes, and the journal that is stored with it."""
-        # The journal is read first: what has left it by then is in the state.
+        """Return the state's bytes and the journal that is stored with the state."""
+        # Read the journal first: changes that leave it meanwhile are in the state by then.
         with self._translating("read the journal of"):
             journal = self._read_journal()
         return self.read(), journal
 
     def store_journal(self, data: bytes) -> None:
-        """Replace the journal that is stored beside the state; without bytes, remove it.
+        """Replace the journal that is stored beside the state, or remove it if `data` is empty.
 
         Raises:
             LockLost: This run no longer holds the lock. Nothing was stored.
@@ -222,10 +225,10 @@ class SharedBackend(Backend, ABC):
             return [DEFAULT_WORKSPACE, *sorted(self._workspaces() - {DEFAULT_WORKSPACE})]
 
     def delete(self) -> None:
-        """Delete the state of this workspace, its lock and its journal, under its lock.
+        """Delete this workspace's state, lock and journal, while holding the lock.
 
         Raises:
-            LockHeld: Another holds it.
+            LockHeld: Another run holds the lock.
         """
         self.open()
         try:
@@ -235,7 +238,7 @@ class SharedBackend(Backend, ABC):
             self.close()
 
     def close(self) -> None:
-        """Release the lock of `open` and close the connections.
+        """Release the lock that `open` took, and close the connections.
 
         Raises:
             UserError: The lock cannot be released.
@@ -267,11 +270,11 @@ class SharedBackend(Backend, ABC):
 
     @abstractmethod
     def _lock(self, info: LockInfo) -> None:
-        """Take the lock, and note in `_info` what this run holds."""
+        """Take the lock, and set `_info` to the lock that this run holds."""
 
     @abstractmethod
     def _release(self, info: LockInfo) -> None:
-        """Release the lock if it still is the one of `info`."""
+        """Release the lock if it is still the lock of `info`."""
 
     @abstractmethod
     def _check_lock(self, info: LockInfo) -> None: ...
@@ -321,7 +324,7 @@ class SharedBackend(Backend, ABC):
 
     @contextmanager
     def _translating(self, action: str) -> Iterator[None]:
-        """Turn an error of the library into a `UserError`; keep connections for a run alone."""
+        """Turn a library's error into a `UserError`; close the connection unless a run needs it."""
         try:
             yield
         except self._errors as error:
@@ -335,7 +338,7 @@ class SharedBackend(Backend, ABC):
         return UserError(f"Cannot {action} the state {self.name}: {said}.", remedy)
 
     def _explain(self, error: Any) -> tuple[str, str]:
-        """Return what one of `_errors` says, without the full stop, and the remedy."""
+        """Return the message of one of `_errors`, without the full stop, and the remedy."""
         raise NotImplementedError
 
     def _held_by(self, holder: LockInfo | None) -> LockHeld:
@@ -351,13 +354,13 @@ class SharedBackend(Backend, ABC):
 
 
 class ObjectBackend(SharedBackend):
-    """A state that is one object of a store, with its journal as another beside it."""
+    """A state that is an object of a store, with its journal in another object beside it."""
 
     _object: str
     """The name of the state's object."""
 
     _stem: str
-    """What the name of its journal begins with."""
+    """The beginning of its journal's name."""
 
     def _read_journal(self) -> bytes:
         return self._get(self._journal_name())[0]
@@ -373,7 +376,7 @@ class ObjectBackend(SharedBackend):
         return data
 
     def _stored_as(self, data: bytes, error: Exception) -> Any:
-        """Return the version of a state that was refused and is stored: an answer was lost.
+        """Return the version of a stored state whose write seemed refused, as its answer was lost.
 
         Raises:
             LockLost: Another state is stored.
@@ -392,7 +395,7 @@ class ObjectBackend(SharedBackend):
 
     @abstractmethod
     def _get(self, name: str) -> tuple[bytes, Any]:
-        """Return the bytes and the version of an object; nothing where there is none."""
+        """Return the bytes and the version of an object; empty if there is no object."""
 
     @abstractmethod
     def _put(self, name: str, data: bytes) -> Any: ...
@@ -402,7 +405,7 @@ class ObjectBackend(SharedBackend):
 
 
 def no_such_lock(name: str, wanted: str, found: LockInfo | None) -> UserError:
-    """Say that a lock cannot be released by force because its ID is not the given one."""
+    """Return the error that a lock cannot be released by force, because its ID is another one."""
     if found is None:
         return UserError(f"The state {name} is not locked.", "There is nothing to release.")
     return UserError(
@@ -412,5 +415,5 @@ def no_such_lock(name: str, wanted: str, found: LockInfo | None) -> UserError:
 
 
 def one_line(text: object) -> str:
-    """Return a library's message on one line, without a full stop at its end."""
+    """Return a library's message on one line, without a final full stop."""
     return " ".join(str(text).split()).rstrip(".")

@@ -1,7 +1,7 @@
 """State in Google Cloud Storage: Terraform's `gcs` backend.
 
-The lock is an object that is made only where there is none; its generation is the lock's ID. A
-state is replaced only if its own generation is the one that was read.
+The lock is an object that is created only if it does not exist; its generation is the lock's ID. A
+state is replaced only if its generation is the one that was read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from opsconsole.state.backends.settings import BackendSettings, trusted_file
 from opsconsole.state.lock import LockInfo
 
 with warnings.catch_warnings():
-    # The library warns of a package for gRPC, which nothing here uses.
+    # The library warns about a gRPC package, which nothing here uses.
     warnings.simplefilter("ignore", ImportWarning)
     import google.auth
     from google.api_core import exceptions
@@ -68,13 +68,13 @@ class GcsBackend(ObjectBackend):
             self._seen = self._stored_as(data, error)
 
     def _lock(self, info: LockInfo) -> None:
-        """Make the lock's object."""
+        """Create the lock's object."""
         info = replace(info, path=f"gs://{self._bucket_name}/{self._lock_name}")
         try:
             generation = self._put(self._lock_name, info.to_json(), 0)
         except exceptions.PreconditionFailed as error:
             data, generation = self._get(self._lock_name)
-            # An earlier try may have made the object, and its answer was lost.
+            # An earlier attempt may have created the object, and its answer was lost.
             if data != info.to_json():
                 raise self._held_by(_holder(data, generation)) from error
         self._info = replace(info, id=str(generation))
@@ -82,7 +82,7 @@ class GcsBackend(ObjectBackend):
     def _release(self, info: LockInfo) -> None:
         if str(self._get(self._lock_name)[1]) != info.id:
             return
-        # Another may have released the lock, or taken it anew, since it was looked at.
+        # Another run may have released the lock, or taken it again, since it was read.
         with contextlib.suppress(exceptions.NotFound, exceptions.PreconditionFailed):
             self._blob(self._lock_name).delete(if_generation_match=int(info.id), timeout=_TIMEOUT)
 
@@ -102,7 +102,7 @@ class GcsBackend(ObjectBackend):
         return {name.removesuffix(".tfstate") for name in found if name.endswith(".tfstate")}
 
     def _get(self, name: str) -> tuple[bytes, int]:
-        """Return the bytes and the generation of an object; nothing and 0 where there is none."""
+        """Return the bytes and the generation of an object; empty and 0 if there is no object."""
         blob = self._blob(name)
         try:
             data = blob.download_as_bytes(timeout=_TIMEOUT, retry=_RETRY)
@@ -115,9 +115,9 @@ class GcsBackend(ObjectBackend):
         return data, int(blob.generation)
 
     def _has_bucket(self) -> bool:
-        """Ask once whether the bucket exists: a missing object does not show that."""
+        """Ask once whether the bucket exists, which a missing object does not show."""
         if not self._bucket_seen:
-            # Credentials for single objects may not list: the bucket is then taken to be there.
+            # Credentials for single objects may not list. The bucket is then assumed to exist.
             with contextlib.suppress(exceptions.Forbidden):
                 try:
                     next(
@@ -145,7 +145,7 @@ class GcsBackend(ObjectBackend):
             self._blob(name).delete(timeout=_TIMEOUT)
 
     def _blob(self, name: str, kms: str | None = None) -> Any:
-        """Return an object of the bucket; who holds the lock is not encrypted by a user's key."""
+        """Return an object of the bucket. The lock's object is not encrypted with a user's key."""
         secret = self._secret if name != self._lock_name else None
         bucket = self._use_client().bucket(self._bucket_name)
         return bucket.blob(name, encryption_key=secret, kms_key_name=kms)
@@ -195,13 +195,14 @@ def _client(settings: BackendSettings) -> Any:
         options = {"api_endpoint": f"{parts.scheme}://{parts.netloc}"}
     client = storage.Client(project=project or "none", credentials=made, client_options=options)
     if authorities := trusted_file():
-        # The client asks for tokens in a session of its own, which takes the file from here only.
+        # The client requests tokens in its own session, which reads the file from this variable
+        # only.
         os.environ["REQUESTS_CA_BUNDLE"] = authorities
     return client
 
 
 def _credentials(settings: BackendSettings) -> tuple[Any, str]:
-    """Return credentials as Terraform's users have them, and the project that they name."""
+    """Return credentials as Terraform's users configure them, and the project that they name."""
     if token := settings.text("access_token", "GOOGLE_OAUTH_ACCESS_TOKEN"):
         return credentials.Credentials(token), ""
     given = settings.text("credentials", "GOOGLE_BACKEND_CREDENTIALS", "GOOGLE_CREDENTIALS")

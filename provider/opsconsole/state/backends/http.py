@@ -30,14 +30,13 @@ _REMEDIES = {
     404: "Check the addresses of the backend's block.",
     413: "The server refuses a state of this size: raise its limit, or split the stack.",
 }
-"""By the status of an answer."""
+"""Remedies, by the status of an answer."""
 
 
 class HttpBackend(SharedBackend):
     """One state behind an address.
 
-    Methods and addresses are settings, as Terraform has them; without `lock_address` there is no
-    lock.
+    Methods and addresses are settings, as in Terraform. Without `lock_address` there is no lock.
     """
 
     keeps_journal = False
@@ -69,17 +68,17 @@ class HttpBackend(SharedBackend):
         super().__init__(settings, workspace, run, name)
 
     def check_lock(self) -> None:
-        """Do nothing while the lock is held; once it is lost, it stays lost.
+        """Check that this run still holds the lock. A lock that was lost stays lost.
 
         Raises:
-            LockLost: It is no longer held.
+            LockLost: The lock is no longer held.
         """
         if self._lost is not None:
             raise self._lost
         super().check_lock()
 
     def read_with_journal(self) -> tuple[bytes, bytes]:
-        """Return the state's bytes, and the journal that its document embeds."""
+        """Return the state's bytes, and the journal that the state's document embeds."""
         return self.read(), self._embedded
 
     def write(
@@ -87,7 +86,7 @@ class HttpBackend(SharedBackend):
     ) -> SnapshotMeta:
         """Replace the state, with the rest of the journal as the last field of its document."""
         if journal:
-            # Terraform reads past a field that it does not know, and drops it when it writes.
+            # Terraform ignores a field that it does not know, and drops the field when it writes.
             data = lay_out(encode({**fields_of(data), _FIELD: journal.decode()}))
         return super().write(data, meta)
 
@@ -100,7 +99,7 @@ class HttpBackend(SharedBackend):
                 self._embedded = str(decode(fields.pop(_FIELD))).encode()
                 return encode(fields)
         except ValueError:
-            # It is no state: reading it is refused in words.
+            # The data is not a state; reading it reports that.
             pass
         return data
 
@@ -109,7 +108,7 @@ class HttpBackend(SharedBackend):
         self.check_lock()
         if _digest(self._get()) != self._seen:
             raise self._losing(self._foreign())
-        # With the lock's ID, a server that knows it can refuse the write as well.
+        # A server that knows the lock's ID can refuse the write as well.
         params = {"ID": self._info.id} if self._info else {}
         answer = self._request(self._update, self._address, data, params, quick=False)
         if answer.status_code in _HELD:
@@ -124,7 +123,7 @@ class HttpBackend(SharedBackend):
         answer = self._request(*self._lock_request, info.to_json())
         if answer.status_code in _HELD:
             holder = LockInfo.parse(answer.content)
-            # An earlier try may have taken the lock, and its answer was lost.
+            # An earlier attempt may have taken the lock, and its answer was lost.
             if holder is None or holder.id != info.id:
                 raise self._held_by(holder)
         elif not answer.is_success:
@@ -136,7 +135,7 @@ class HttpBackend(SharedBackend):
             self._unlock(info.to_json())
 
     def _check_lock(self, info: LockInfo) -> None:
-        """Ask for the lock again under the same ID: a holder is refused."""
+        """Request the lock again under the same ID, which is refused while this run holds it."""
         answer = self._request(*self._lock_request, info.to_json())
         if answer.status_code in _HELD:
             holder = LockInfo.parse(answer.content)
@@ -144,8 +143,8 @@ class HttpBackend(SharedBackend):
                 raise self._losing(self._lost_to(holder))
         elif not answer.is_success:
             raise self._refused_error("check the lock of", answer)
-        # A server that grants the lock to its holder again does so once more. On any other, the
-        # lock had been released, and the first request has taken it anew.
+        # A server that grants the lock to its holder again does so once more. On any other server,
+        # the lock had been released, and the first request has taken it again.
         elif not self._request(*self._lock_request, info.to_json()).is_success:
             self._request(*self._unlock_request, info.to_json())
             raise self._losing(self._lost_to(None))
@@ -154,7 +153,7 @@ class HttpBackend(SharedBackend):
         self._unlock(b"")
 
     def _holder(self) -> LockInfo | None:
-        """Return who holds the lock. Only a request for it shows that, so it is taken briefly."""
+        """Return the holder of the lock. Only a lock request shows it, so take the lock briefly."""
         probe = LockInfo.own("force-unlock", self.name)
         try:
             self.lock(probe)
@@ -245,7 +244,7 @@ class HttpBackend(SharedBackend):
         try:
             context = ssl.create_default_context(cadata=authority or None)
             if certificate:
-                # The ssl module takes a client's certificate and key from a file only.
+                # The ssl module reads a client's certificate and key only from a file.
                 with tempfile.NamedTemporaryFile("w", prefix="opsconsole-", suffix=".pem") as file:
                     file.write(f"{certificate}\n{key}\n")
                     file.flush()

@@ -1,8 +1,8 @@
 """State in PostgreSQL: Terraform's `pg` backend.
 
 The lock is an advisory lock of a session, so it ends with the connection. The state is written over
-the same connection. Journals are in a table of their own, which Terraform does not look at, and
-are written over a second connection: a large write never holds them up.
+the same connection. Journals are in their own table, which Terraform does not read. They are
+written over a second connection, so that a large write never delays them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockInfo
 
 CREATION = -1
-"""The key that stands for a state that has no row yet, for Terraform: one for a whole database."""
+"""Terraform's lock key for a state without a row; the whole database shares it."""
 
 _TABLE = "opsconsole_companions"
 _LOCK_NOTE = "lock"
@@ -77,7 +77,7 @@ class PgBackend(SharedBackend):
         self._store(JOURNAL, data)
 
     def _disconnect(self) -> None:
-        """Close the connections: a lock that is still held ends with them."""
+        """Close the connections, which also ends a lock that is still held."""
         for connection in (self._first, self._second):
             if connection is not None:
                 connection.close()
@@ -91,7 +91,7 @@ class PgBackend(SharedBackend):
         return data
 
     def _write(self, data: bytes) -> None:
-        """Replace the row over the connection that holds the lock, in one transaction."""
+        """Replace the row in one transaction, over the connection that holds the lock."""
         self._prepare()
         with self._connection().transaction():
             if self._info is not None:
@@ -112,13 +112,14 @@ class PgBackend(SharedBackend):
         self._seen = _digest(data)
 
     def _lock(self, info: LockInfo) -> None:
-        """Take the row's advisory lock; without a row, the locks of creation for the whole run."""
+        """Take the row's advisory lock, or without a row the creation locks for the whole run."""
         self._prepare()
-        # PostgreSQL cuts the name off at 63 bytes; `_session` finds the ID's beginning in it.
+        # PostgreSQL cuts the name off at 63 bytes; `_session` finds the start of the ID in it.
         name = f"{info.operation} {info.id[:8]} {info.who}"[:63]
         self._run("SELECT set_config('application_name', %s, false)", name)
-        # Like Terraform and OpenTofu, every run tries the lock of creation first, and holds it only
-        # for a moment where there is a row. So one that finds it taken tries again for a second.
+        # Like Terraform and OpenTofu, every run first tries the creation lock. If there is a row,
+        # the run holds that lock only for a moment. So a run that finds the lock taken retries for
+        # a second.
         for attempt in range(_CREATION_TRIES):
             held = self._try_creation()
             if held is None:
@@ -138,9 +139,9 @@ class PgBackend(SharedBackend):
         self._store(_LOCK_NOTE, self._info.to_json())
 
     def _try_creation(self) -> int | None:
-        """Take the locks of creation; return the key that another session holds, or None."""
+        """Take the creation locks; return the key that another session holds, or None."""
         taken: list[int] = []
-        # Terraform and OpenTofu each have a lock of creation of their own: both are taken.
+        # Terraform and OpenTofu have different creation locks, so both are taken.
         for key in self._creation:
             if not self._try_lock(key):
                 self._unlock(taken)
@@ -149,14 +150,14 @@ class PgBackend(SharedBackend):
         return None
 
     def _release(self, info: LockInfo) -> None:
-        """Release the lock; where the connection is gone, the lock is as well."""
+        """Release the lock. If the connection is gone, so is the lock."""
         keys, self._keys = self._keys, ()
         if keys and self._first is not None and not self._first.closed:
             self._store(_LOCK_NOTE, b"")
             self._unlock(keys)
 
     def _force_unlock(self, holder: LockInfo) -> None:
-        """End the session that holds the lock: there is no other way to release it from outside."""
+        """End the session that holds the lock, which is the only way to release it from outside."""
         for pid in _pid_of(holder):
             self._run("SELECT pg_terminate_backend(%s)", int(pid))
         self._store(_LOCK_NOTE, b"")
@@ -165,7 +166,7 @@ class PgBackend(SharedBackend):
         return [holder.id, *_pid_of(holder)]
 
     def _holder(self) -> LockInfo | None:
-        """Return the holder of the lock: the session, and the note of a native run."""
+        """Return the holder of the lock, from the session and from the note of a native run."""
         rows = self._rows(_KEY_OF_ROW, self._workspace)
         keys = [*(int(row[0]) for row in rows), *self._creation]
         return next(filter(None, map(self._session, keys)), None)
@@ -198,9 +199,9 @@ class PgBackend(SharedBackend):
             self._run("SELECT pg_advisory_unlock(%s)", key)
 
     def _check_lock(self, info: LockInfo) -> None:
-        """Look whether this session still holds its locks."""
+        """Check whether this session still holds its locks."""
         for key in self._keys:
-            # A key is in two halves of 32 bits, which only look signed where they are cast.
+            # pg_locks shows a key as two halves of 32 bits, which look signed only when cast.
             found = self._one(
                 "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
                 " AND objsubid = 1 AND classid = %s AND objid = %s AND granted",
@@ -243,7 +244,7 @@ class PgBackend(SharedBackend):
 
     @property
     def _beside_name(self) -> str:
-        """Under what name companions are kept: the tables of a schema share one for them."""
+        """Return the name under which companions are kept; a schema has one table for all."""
         own = "" if self._table == "states" else f"{self._table}/"
         return f"{own}{self._workspace}"
 
@@ -263,15 +264,15 @@ class PgBackend(SharedBackend):
                 self._run(text, *place, on=self._other())
 
     def _prepare(self) -> None:
-        """Make what Terraform makes, unless it is told not to, and the table beside it."""
+        """Create what Terraform creates, unless the settings skip it, and the companions' table."""
         if self._prepared:
             return
         for left in reversed(range(_MAKING_TRIES)):
             try:
                 self._make()
             except _MADE_MEANWHILE:
-                # Of two who make the same at once, PostgreSQL refuses one. That one tries again,
-                # and finds it made.
+                # If two sessions create the same thing at once, PostgreSQL refuses one of them.
+                # That session tries again and finds it created.
                 if not left:
                     raise
             else:
@@ -279,12 +280,12 @@ class PgBackend(SharedBackend):
         self._prepared = True
 
     def _make(self) -> None:
-        # Asked for first: `IF NOT EXISTS` needs the right to create even where nothing is created.
+        # Check first, because `IF NOT EXISTS` needs the right to create even if nothing is created.
         if not self._skips("schema") and not self._has("to_regnamespace", "{schema}"):
             self._run("CREATE SCHEMA IF NOT EXISTS {schema}")
         if not self._skips("table") and not self._has("to_regclass", "{states}"):
-            # One sequence for all schemas, as in Terraform: an ID is also the key of the row's
-            # lock, which counts in the whole database.
+            # All schemas share one sequence, as in Terraform: an ID is also the key of the row's
+            # lock, which applies to the whole database.
             self._run("CREATE SEQUENCE IF NOT EXISTS public.global_states_id_seq AS bigint")
             self._run(
                 "CREATE TABLE IF NOT EXISTS {states} (id bigint NOT NULL DEFAULT"
@@ -307,7 +308,7 @@ class PgBackend(SharedBackend):
         return self._run(text, *arguments).fetchone()
 
     def _rows(self, text: LiteralString, *arguments: object) -> list[tuple[Any, ...]]:
-        """Return the rows of a query; none where the table is not made yet."""
+        """Return the rows of a query; empty if the table does not exist yet."""
         try:
             return self._run(text, *arguments).fetchall()
         except _UNMADE:
@@ -316,7 +317,7 @@ class PgBackend(SharedBackend):
     def _run(
         self, text: LiteralString, *arguments: object, on: Connection | None = None
     ) -> psycopg.Cursor[tuple[Any, ...]]:
-        """Run a command, over the connection that holds the lock unless another is given."""
+        """Run a command, by default over the connection that holds the lock."""
         command = sql.SQL(text).format(**self._names())
         return (on or self._connection()).execute(command, arguments)
 
@@ -325,13 +326,13 @@ class PgBackend(SharedBackend):
             "schema": sql.Identifier(self._schema),
             "states": sql.Identifier(self._schema, self._table),
             "index": sql.Identifier(self._schema, self._index),
-            # It is made in the schema of its table: PostgreSQL takes no other name here.
+            # The index is created in its table's schema; PostgreSQL accepts no schema here.
             "new_index": sql.Identifier(self._index),
             "companions": sql.Identifier(self._schema, _TABLE),
         }
 
     def _connection(self) -> Connection:
-        """Return the connection that holds the lock; where that broke, the lock is lost."""
+        """Return the connection that holds the lock. If the connection broke, the lock is lost."""
         if self._first is None:
             self._first = self._connect()
         elif self._first.closed and self._keys:
@@ -381,9 +382,9 @@ _COMPANIONS: LiteralString = (
 
 
 def creation_key(schema: str, table: str) -> int:
-    """Return the key that stands for a state that has no row yet, for OpenTofu.
+    """Return OpenTofu's lock key for a state without a row.
 
-    It is the 32 bits of FNV-1 of both names, negated.
+    The key is the 32-bit FNV-1 hash of both names, negated.
     """
     found = 0x811C9DC5
     for byte in f"{schema}\0{table}".encode():

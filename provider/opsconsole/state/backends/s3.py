@@ -1,8 +1,8 @@
-"""State in S3, or a store that speaks its protocol: Terraform's `s3` backend.
+"""State in S3, or in a store that speaks its protocol: Terraform's `s3` backend.
 
 The lock is an object beside the state (`use_lockfile`), a row of DynamoDB (`dynamodb_table`), or
-both. A state is replaced only if it is still the one that was read, where the lock is an object:
-a store that honours the one condition honours the other.
+both. If the lock is an object, a state is replaced only if it has not changed since it was read: a
+store that honours the condition on the lock also honours this condition.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class S3Backend(ObjectBackend):
         super().__init__(settings, workspace, run, name, f"{endpoint} {name}")
 
     def force_unlock(self, lock_id: str) -> None:
-        """Release the lock of this ID: object and row, as far as they carry it."""
+        """Release the lock with this ID: the object, the row, or both, if they carry the ID."""
         with self._translating("unlock"):
             found = {lock: self._info_of(lock) for lock in self._locks}
             if not any(_has_id(info, lock_id) for info in found.values()):
@@ -86,7 +86,7 @@ class S3Backend(ObjectBackend):
         """Return the state's bytes.
 
         Raises:
-            UserError: It is not the state whose digest is in DynamoDB.
+            UserError: The digest of the state is not the digest in DynamoDB.
         """
         for attempt in range(_DIGEST_TRIES):
             data, etag = self._get(self._object)
@@ -94,7 +94,7 @@ class S3Backend(ObjectBackend):
             expected = row.get("Digest", {}).get("S", "")
             if not expected or expected == _md5(data):
                 break
-            # Somebody may be between the two writes.
+            # Another run may be between its write of the state and its write of the digest.
             time.sleep(0.5 if attempt + 1 < _DIGEST_TRIES else 0.0)
         else:
             raise UserError(
@@ -107,12 +107,12 @@ class S3Backend(ObjectBackend):
         return data
 
     def _write(self, data: bytes) -> None:
-        """Replace the object if it is still the one that was read, then note its digest."""
+        """Replace the object if it has not changed since it was read, then note its digest."""
         etag, digest = self._seen
         self.check_lock()
         condition = {"IfMatch": etag} if etag else {"IfNoneMatch": "*"}
         if not self._lockfile:
-            # A store without conditions serves too, with DynamoDB as its lock.
+            # A store without conditional writes works too, with DynamoDB as its lock.
             condition = {}
             found, _ = self._get(self._object)
             if (_md5(found) if found else "") != digest:
@@ -137,7 +137,7 @@ class S3Backend(ObjectBackend):
                 self._take(lock, info)
                 taken.append(lock)
         except BaseException:
-            # Also after an interrupt: half a lock that stays would keep every other run out.
+            # Also after an interrupt: a remaining half of the lock would keep out every other run.
             for lock in taken:
                 self._drop(lock)
             raise
@@ -171,7 +171,7 @@ class S3Backend(ObjectBackend):
         except ClientError as error:
             if _code(error) not in _EXISTS:
                 raise
-            # An earlier try may have taken the lock, and its answer was lost.
+            # An earlier attempt may have taken the lock, and its answer was lost.
             holder = self._info_of(lock)
             if not _has_id(holder, info.id):
                 raise self._held_by(holder) from error
@@ -238,7 +238,7 @@ class S3Backend(ObjectBackend):
         self._s3.delete_object(Bucket=self._bucket, Key=name)
 
     def _item(self, name: str) -> dict[str, Any]:
-        # By default DynamoDB may answer a read without the writes just before it.
+        # By default, a DynamoDB read may miss the most recent writes.
         found = self._db.get_item(TableName=self._table, Key=_id(name), ConsistentRead=True)
         item: dict[str, Any] = found.get("Item") or {}
         return item

@@ -1,7 +1,8 @@
 """Clients for S3 and DynamoDB from the settings of an `s3` backend.
 
-Credentials come by boto's own chain (environment, profiles, SSO, web identity, the machine's role)
-unless the block names others; a role is assumed with the credentials of the chain.
+By default, credentials come from boto's own chain: environment, profiles, SSO, web identity, the
+machine's role. The block may name other credentials. A role is assumed with the credentials of the
+chain.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _ROLE = {
 
 
 def clients(settings: BackendSettings) -> tuple[Any, Any]:
-    """Return a client for S3 and one for DynamoDB; nothing is asked of either yet."""
+    """Return a client for S3 and a client for DynamoDB. No request is sent yet."""
     session = _session(settings)
     common = {
         "verify": _verify(settings),
@@ -102,14 +103,14 @@ def _session(settings: BackendSettings) -> boto3.Session:
     if region:
         core.set_config_variable("region", region)
     if isinstance(authorities := _verify(settings), str):
-        # Clients that the chain makes for itself, to assume a role, trust them too.
+        # Clients that the chain creates for itself, to assume a role, use the same authorities.
         core.set_config_variable("ca_bundle", authorities)
     _assume(core, settings)
     return boto3.Session(botocore_session=core)
 
 
 def _assume(core: Any, settings: BackendSettings) -> None:
-    """Let the session assume the roles that the block names, again whenever they expire."""
+    """Make the session assume the roles that the block names, and renew them when they expire."""
     address = settings.block("endpoints").get("sts") or settings.text("sts_endpoint") or None
     create = partial(core.create_client, verify=_verify(settings), endpoint_url=address)
 
@@ -136,14 +137,14 @@ def _assume(core: Any, settings: BackendSettings) -> None:
     if not role.get("role_arn"):
         role = {name: settings.text(name) for name in ("role_arn", *_ROLE)}
     if role.get("role_arn"):
-        # The chain holds the role of the web identity by now, where the block names both.
+        # If the block names both roles, the chain holds the web identity's role by now.
         source = core.get_component(_CHAIN).load_credentials()
         use(AssumeRoleCredentialFetcher, "assume-role", role, source_credentials=source)
 
 
 @dataclass(frozen=True)
 class _Chain:
-    """A chain of one: credentials that are known already."""
+    """A chain with one provider: credentials that are already known."""
 
     credentials: Credentials
 

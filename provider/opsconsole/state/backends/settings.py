@@ -1,4 +1,4 @@
-"""Settings of a backend's block: typed access, with Terraform's environment variables behind it."""
+"""Settings of a backend's block: typed access, with Terraform's environment variables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class BackendSettings:
 
     Args:
         kind: The backend's type, for messages.
-        block: The settings of the program, `-backend-config` and `terraform init`, merged.
+        block: The merged settings of the program, of `-backend-config` and of `terraform init`.
     """
 
     def __init__(self, kind: str, block: Mapping[str, Any]) -> None:
@@ -30,17 +30,17 @@ class BackendSettings:
         self._block = {name: value for name, value in block.items() if value is not None}
 
     def text(self, name: str, *variables: str, default: str = "") -> str:
-        """Return a setting, else the first of the environment variables that is set."""
+        """Return a setting, or else the first of the environment variables that is set."""
         found = self._block.get(name)
         if found not in (None, ""):
             return str(found)
         return next((os.environ[item] for item in variables if os.environ.get(item)), default)
 
     def need(self, name: str, *variables: str) -> str:
-        """Return a setting that must be there.
+        """Return a required setting.
 
         Raises:
-            UserError: It is neither in the block nor in the environment.
+            UserError: The setting is neither in the block nor in the environment.
         """
         found = self.text(name, *variables)
         if not found:
@@ -62,7 +62,7 @@ class BackendSettings:
         """Return a whole number.
 
         Raises:
-            UserError: It is not one.
+            UserError: The setting is not a whole number.
         """
         text = self.text(name, *variables)
         try:
@@ -73,7 +73,7 @@ class BackendSettings:
             ) from error
 
     def block(self, name: str) -> dict[str, Any]:
-        """Return a nested block or map; empty where there is none."""
+        """Return a nested block or map; empty if there is none."""
         found = self._block.get(name)
         if isinstance(found, list):
             found = found[0] if found else None
@@ -82,19 +82,19 @@ class BackendSettings:
         return {key: value for key, value in found.items() if value is not None}
 
     def texts(self, name: str) -> list[str]:
-        """Return a list of texts; empty where there is none."""
+        """Return a list of strings; empty if there is none."""
         found = self._block.get(name) or []
         return [str(item) for item in found] if isinstance(found, list) else [str(found)]
 
 
 def trusted_file() -> str:
-    """Return the file of authorities that the environment names; empty where it names none."""
-    # Go reads SSL_CERT_FILE, so Terraform's users have it; the libraries here do not read it.
+    """Return the file of certificate authorities that the environment names, or an empty string."""
+    # Go reads SSL_CERT_FILE, so Terraform's users set it, but the libraries here do not read it.
     return os.environ.get("SSL_CERT_FILE") or os.environ.get("REQUESTS_CA_BUNDLE") or ""
 
 
 def need_extra(kind: str, error: ImportError) -> UserError:
-    """Say which extra brings the libraries of a backend."""
+    """Return the error that names the extra with the libraries of a backend."""
     return UserError(
         f"The {kind} backend needs {_LIBRARIES[kind]}, which is not installed ({error}).",
         f"Install the extra: pip install 'opsconsole[{kind}]'.",
