@@ -120,6 +120,19 @@ def test_a_state_that_the_server_finds_too_large_stays_in_the_journal(
         assert "opsconsole_host.a" in again.state
 
 
+def test_a_write_whose_answer_is_an_error_is_no_foreign_one(make_place: Make) -> None:
+    place = make_place("http")
+    storage = replace(place, block={**place.block, "retry_max": 0}).storage()
+    storage.lock(LockInfo.own("apply", ""))
+    storage.read()
+    place.server.write_status = 504
+    with pytest.raises(UserError, match="504"):
+        storage.write(b'{"version": 4, "serial": 1}')
+    place.server.write_status = 0
+    storage.write(b'{"version": 4, "serial": 2}')
+    storage.close()
+
+
 def test_a_lock_that_cannot_be_released_is_reported_with_the_remedy(
     make_place: Make, tmp_path: Path
 ) -> None:

@@ -279,8 +279,7 @@ def test_a_specialty_goes_after_an_agent_that_carries_it_by_a_literal_id(native_
 
 def test_a_specialty_that_refers_to_a_host_is_deleted_before_it(native_on):
     native = native_on("extended")
-    made = {"key": "made", "name": "${opsconsole_host.web.name}", "deletion_policy": "delete"}
-    host = {"opsconsole_host": {"web": {"name": "web"}}}
-    native.apply(host | {"opsconsole_specialty": {"made": made}})
+    it = {"key": "made", "name": "${opsconsole_host.web.name}", "deletion_policy": "delete"}
+    native.apply({"opsconsole_host": {"web": {"name": "web"}}, "opsconsole_specialty": {"it": it}})
     native.apply({}, "-force")
     assert native.addresses() == []

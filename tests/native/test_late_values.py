@@ -36,10 +36,8 @@ def test_rules_hold_for_values_that_are_known_only_after_apply(native, type_name
 
 def test_a_value_that_is_known_late_may_be_doubtful_without_being_wrong(native):
     late = '${opsconsole_host.a.id == "" ? "" : "nowhere"}'
-    told = native.apply(
-        {"opsconsole_host": {"a": {"name": "a"}, "b": {"name": "b", "private_ip": late}}}
-    )
-    assert told.text.count("nowhere") == 1
+    hosts = {"a": {"name": "a"}, "b": {"name": "b", "private_ip": late}}
+    assert native.apply({"opsconsole_host": hosts}).text.count("nowhere") == 1
 
 
 def test_a_row_whose_id_is_known_late_is_adopted_with_the_warning(native):

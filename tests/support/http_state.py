@@ -21,6 +21,7 @@ class HttpState:
     Attributes:
         checks_id: Whether a write with another ID than the lock's is refused, as GitLab does.
         failing: The status that every further request is answered with, where it is not 0.
+        write_status: The status that answers a write after it took effect, where it is not 0.
         largest: The most bytes that a state may have, where it is not 0.
         requests: Method and path of each request.
     """
@@ -32,6 +33,7 @@ class HttpState:
     lock: bytes = b""
     checks_id: bool = True
     failing: int = 0
+    write_status: int = 0
     largest: int = 0
     requests: list[tuple[str, str]] = field(default_factory=list)
 
@@ -78,6 +80,8 @@ def _handler(state: HttpState) -> type[Handler]:
                 if state.largest and len(body) > state.largest:
                     return 413, b""
                 state.stored = body
+                if state.write_status:
+                    return state.write_status, b""
             return (200, state.stored) if state.stored else (204, b"")
 
         def _locked(self, body: bytes) -> tuple[int, bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -107,6 +108,11 @@ def _rows_file(args: argparse.Namespace, path: Path) -> Path | None:
             "for the file.",
             "Give one of the two.",
         )
+    if path.suffix == ".json":
+        raise UserError(
+            f"--fleet writes its rows to {path}, and the program would be the same file.",
+            "Name a file with --output that ends in .py.",
+        )
     return path.with_suffix(".json")
 
 
@@ -136,7 +142,9 @@ def _next(args: argparse.Namespace, path: Path) -> str:
         return f"{path} declares them: `{engine_of(path.parent).command} plan` shows the imports.\n"
     if app.exists():
         return f"{path} declares them: synthesise it to plan the imports.\n"
-    write_named(app, json.dumps({"language": "python", "app": f"python {path.name}"}) + "\n")
+    write_named(
+        app, json.dumps({"language": "python", "app": f"python {shlex.quote(path.name)}"}) + "\n"
+    )
     where = "" if path.parent == Path() else f" in {path.parent}"
     return f"{path} declares them, and {app} runs it: `opsconsole plan`{where} shows the imports.\n"
 

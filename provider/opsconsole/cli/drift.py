@@ -136,9 +136,9 @@ def accept(args: argparse.Namespace, report: DriftReport) -> DriftReport:
     today = utc_now().date()
     before = read_baseline(path) if path.exists() else Baseline()
     findings = select_findings(report, args.accept)
-    entries = entries_for(
-        findings, before, args.reason, args.until, today, name_stacks=several_stacks(report)
-    )
+    # A check of one stack or shard does not show the others, which may share its addresses.
+    name_stacks = bool(args.stack or args.shard) or several_stacks(report)
+    entries = entries_for(findings, before, args.reason, args.until, today, name_stacks=name_stacks)
     if not entries:
         sys.stderr.write("There is no drift to accept.\n")
         return report

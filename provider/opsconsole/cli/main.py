@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The words after the command's name; by default those of this process.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    debug = "--debug" in words or debugging()
+    debug = not {"--debug", "-debug"}.isdisjoint(words) or debugging()
     try:
         return run_and_report(lambda: _run(words), debug=debug, again="opsconsole --debug …")
     finally:

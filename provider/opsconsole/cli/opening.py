@@ -63,6 +63,11 @@ def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
     here = Path.cwd()
     files = _files_of(args)
     if files is not None:
+        if args.stack:
+            raise UserError(
+                f"--stack names a stack of an app, and the program is the files of {files}.",
+                "Leave --stack out, or run the command beside the cdktf.json of the app.",
+            )
         return load_directory(files, resources)
     if not args.stack:
         warn_of_files(here)

@@ -118,7 +118,8 @@ def _insert_entries(path: Path, text: str, entries: Sequence[Entry]) -> str:
     # nodes.
     document = yaml.compose(text, yaml.SafeLoader) if text.strip() else None
     if document is None:
-        return f"{text}version: {VERSION}\naccept:\n{_dump_entries(entries, 2)}"
+        notes = f"{text.rstrip()}\n" if text.strip() else ""
+        return f"{notes}version: {VERSION}\naccept:\n{_dump_entries(entries, 2)}"
     accepted = next(node for key, node in document.value if key.value == "accept")
     if not accepted.value:
         start, end = accepted.start_mark.index, accepted.end_mark.index

@@ -267,7 +267,12 @@ def app_environment(app: App) -> dict[str, str]:
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("TF_VAR_")
     }
-    context = json.loads(environment.get("CDKTF_CONTEXT_JSON") or "{}")
+    try:
+        context = json.loads(environment.get("CDKTF_CONTEXT_JSON") or "{}")
+    except ValueError:
+        context = None
+    if not isinstance(context, dict):
+        raise UserError("CDKTF_CONTEXT_JSON is not a JSON object.", "Correct it, or unset it.")
     environment["CDKTF_CONTEXT_JSON"] = json.dumps({**app.context, **context})
     environment["CDKTF_OUTDIR"] = str(app.output.absolute())
     # With this variable, the manifest holds all errors of constructs, and `load_stack` reports

@@ -219,7 +219,7 @@ def _keep_settled(session: StateSession, lost: _Lost, found: SettledCreate) -> l
         why = "The console was asked and does not show it."
         if call is None:
             session.state.remove(address)
-            why = "The console was asked by a dry run and does not know it."
+            why = "A dry run of the same row shows that the console does not have it."
         return [warning(f"{address} was not created by {run}", why)]
     diagnostics: list[Diagnostic] = []
     if outcome is not None and outcome.state is not None:

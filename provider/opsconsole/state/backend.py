@@ -280,7 +280,7 @@ class LocalBackend(Backend):
                 # Reserve room before the first byte is overwritten, so a full disk leaves the state
                 # unchanged.
                 if len(data) > size:
-                    os.posix_fallocate(self._descriptor, size, len(data) - size)
+                    reserve_room(self._descriptor, size, len(data) - size)
             except OSError:
                 # The call may have enlarged the file before it failed.
                 os.ftruncate(self._descriptor, size)
@@ -531,6 +531,27 @@ def write_at(descriptor: int, data: bytes, at: int) -> int:
     return at
 
 
+def reserve_room(descriptor: int, start: int, length: int) -> None:
+    """Reserve room in a file, so that a full disk is met before anything is written.
+
+    Raises:
+        OSError: There is no room.
+    """
+    # macOS has no such call: there, the write itself meets the full disk.
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, start, length)
+
+
+def sync_data(descriptor: int) -> None:
+    """Make the content of a file durable.
+
+    Raises:
+        OSError: It cannot be done.
+    """
+    # macOS has no fdatasync.
+    getattr(os, "fdatasync", os.fsync)(descriptor)
+
+
 def replace_durably(path: Path, content: bytes) -> None:
     """Replace a file by rename, so that a crash leaves either the old file or the new one.
 
@@ -666,11 +687,11 @@ class LastPlace:
         # cdktf runs in cdktf.out/stacks/NAME, and its local backend keeps the state beside
         # cdktf.json.
         if where.parent.name == "stacks":
-            yield where.parents[2] / f"terraform.{where.name}.tfstate"
+            yield where.parent.parent.parent / f"terraform.{where.name}.tfstate"
 
     def _places(self) -> dict[str, Any]:
         try:
-            found = json.loads(self._file.read_bytes())["places"]
+            found = dict(json.loads(self._file.read_bytes())["places"])
         except (OSError, ValueError, LookupError, TypeError):
             return {}
-        return {key: item for key, item in dict(found).items() if isinstance(item, dict)}
+        return {key: item for key, item in found.items() if isinstance(item, dict)}

@@ -24,6 +24,8 @@ from opsconsole.state.backend import (
     put_in_place,
     read_all,
     removed_error,
+    reserve_room,
+    sync_data,
     sync_directory,
     write_at,
 )
@@ -146,7 +148,8 @@ class Journal:
     @property
     def appended_count(self) -> int:
         """How many records were appended so far, including dropped ones."""
-        return self._dropped + len(self._records)
+        with self._list_lock:
+            return self._dropped + len(self._records)
 
     def append(self, record: Record) -> None:
         """Add a record; the next flush writes it."""
@@ -225,7 +228,7 @@ class Journal:
         lines = b"".join([encode_line(record, self.size) for record in batch])
         self._make_room(batch, len(lines))
         write_at(self._descriptor, lines, self.size)
-        os.fdatasync(self._descriptor)
+        sync_data(self._descriptor)
         # Raise the size only now: the next write overwrites what a failed write left.
         self.size += len(lines)
         with self._list_lock:
@@ -236,7 +239,7 @@ class Journal:
         if needed + _LEAST <= self._reserved:
             return
         try:
-            os.posix_fallocate(self._descriptor, self.size, length + _AHEAD)
+            reserve_room(self._descriptor, self.size, length + _AHEAD)
             self._reserved = needed + _AHEAD
         except OSError:
             # The outcome of a call that was made is still written, into the remaining room.
@@ -289,7 +292,7 @@ class Journal:
             # Lock the file before it has the name, so that nobody else can claim the journal of
             # this run.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.posix_fallocate(descriptor, 0, len(data) + _AHEAD)
+            reserve_room(descriptor, 0, len(data) + _AHEAD)
 
         try:
             descriptor = put_in_place(self.path, data, prepare)
@@ -300,7 +303,7 @@ class Journal:
         self.size, self._reserved = len(data), len(data) + _AHEAD
         self._is_named = False
         with self._list_lock:
-            appended = self.appended_count
+            appended = self._dropped + len(self._records)
             self._records[:count] = records
             self._dropped = appended - len(self._records)
             self._written = len(records)

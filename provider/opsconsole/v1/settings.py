@@ -199,7 +199,10 @@ def _number(attribute: Attribute, value: Any) -> float | int:
     name, least, most = attribute.name, attribute.bounds.minimum, attribute.bounds.maximum
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | Fraction):
         _wrong(name, "is not a number.")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        _wrong(name, "is too large.")
     if attribute.kind is Kind.INTEGER:
         if not number.is_integer():
             _wrong(name, "is not a whole number.")

@@ -63,6 +63,7 @@ class HttpBackend(SharedBackend):
         )
         self.lockable = bool(self._lock_request[1])
         self._lost: LockLost | None = None
+        self._sent: Any = None
         self._embedded = b""
         name = str(httpx.URL(self._address).copy_with(username=None, password=None))
         super().__init__(settings, workspace, run, name)
@@ -106,17 +107,19 @@ class HttpBackend(SharedBackend):
     def _write(self, data: bytes) -> None:
         """Replace the state, after a check of the lock and of the stored state."""
         self.check_lock()
-        if _digest(self._get()) != self._seen:
+        # A write that was answered with an error may have taken effect.
+        if _digest(self._get()) not in (self._seen, self._sent):
             raise self._losing(self._foreign())
         # A server that knows the lock's ID can refuse the write as well.
         params = {"ID": self._info.id} if self._info else {}
+        self._sent = _digest(data)
         answer = self._request(self._update, self._address, data, params, quick=False)
         if answer.status_code in _HELD:
             why = f"the server refused the write ({answer.status_code})"
             raise self._losing(LockLost(self.name, why))
         if answer.status_code not in (200, 201, 204):
             raise self._refused_error("write", answer)
-        self._seen = _digest(data)
+        self._seen = self._sent
 
     def _lock(self, info: LockInfo) -> None:
         """Take the lock."""
