@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from opsconsole.emulator import profiles
-from opsconsole.emulator.document import FIELDS
+from opsconsole.emulator.document import FIELDS, LISTS
 
 Make = Callable[..., Any]
 SEARCH = "/api/v1/specialties/search"
@@ -81,7 +81,7 @@ def test_unset_fields_are_null_or_absent_or_either(make: Make) -> None:
         return set(ask("POST", "/api/v1/hosts/hst_a")[1])
 
     bare = {"id", "name", "org_id", "tenant_id", "created_at", "updated_at"}
-    lists = {"tags", "additional_names", "eligible_subnets", "jump_host_ids"}
+    lists = set(LISTS["host"])
     for unset, unset_lists, expected in (
         ("null", "empty", [set(FIELDS["host"])] * 2),
         ("absent", "unset", [bare] * 2),

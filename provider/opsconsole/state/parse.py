@@ -83,7 +83,7 @@ def _parts(text: bytes, source: str) -> Parts:
     lineage, serial = found.get("lineage", ""), found.get("serial", 0)
     if not isinstance(lineage, str) or type(serial) is not int or serial < 0:
         raise _damaged_error(
-            source, "its serial is not a positive number, or its lineage is not text"
+            source, "its serial is not a whole number of 0 or more, or its lineage is not text"
         )
     resources: dict[ResourceKey, Resource] = {}
     for item in _items(fields.get("resources", b"null")):
