@@ -122,7 +122,8 @@ class AgentLifecycle(SingleCreation):
         if not all(answer.get(name, "shown") for name in ("host_id", "specialty_id")):
             return kept
         # An update that was under way together with that write may have come after it.
-        if str(answer.get("updated_at") or "") < str(request.prior.get("updated_at") or ""):
+        shown, held = answer.get("updated_at"), request.prior["updated_at"]
+        if isinstance(shown, str) and held is not None and shown < held:
             return kept
         try:
             outcome = super().take_answer(request, _agent_fields(answer))
