@@ -76,7 +76,7 @@ def order(changes: Iterable[Change], console_of: Callable[[str], str]) -> Order:
         console_of: Returns the console behind the key of a provider configuration.
 
     Raises:
-        UserError: Dependencies make a circle.
+        UserError: The dependencies form a cycle.
     """
     steps = [
         Step(change, kind, console_of(change.provider))
@@ -96,7 +96,7 @@ def order(changes: Iterable[Change], console_of: Callable[[str], str]) -> Order:
             sequence = list(TopologicalSorter(graph).static_order())
             return Order(steps, [node for node in sequence if isinstance(node, int)], graph)
     raise UserError(
-        "Steps of this plan wait for each other, in a circle.",
+        "The steps of this plan form a cycle: each waits for another.",
         "Apply a part of the plan first, with --target, or leave create_before_destroy out.",
     )
 

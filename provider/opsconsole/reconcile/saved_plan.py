@@ -143,7 +143,7 @@ def read_plan(path: Path) -> SavedPlan:
         )
     try:
         content = json.loads(_unpack(data[len(_MAGIC) :]), object_hook=_from_json)
-        saved = _adapter().validate_python(content)
+        saved = _saved_plan_adapter().validate_python(content)
         _check(saved)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
         raise UserError(f"The plan {path} is damaged.", "Plan again.") from problem
@@ -151,7 +151,7 @@ def read_plan(path: Path) -> SavedPlan:
 
 
 @functools.cache
-def _adapter() -> TypeAdapter[SavedPlan]:
+def _saved_plan_adapter() -> TypeAdapter[SavedPlan]:
     # Only commands with a saved plan need it, and its import takes longer than a plan.
     from pydantic import TypeAdapter
 
