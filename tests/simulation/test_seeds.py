@@ -15,6 +15,8 @@ SEEDS = [
     (709155, ["step 2.1", "agent-10", "agent-9"]),
     # The answer to a detach, from before the agent moved to another host, went into the state last.
     (5001772, []),
+    # A run died in a dry run that the console took for real; no later run took the host over.
+    (7104692, ["step 1.1", "agent-7", "agent-6", "host-5"]),
 ]
 
 

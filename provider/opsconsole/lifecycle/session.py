@@ -16,7 +16,6 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 from opsconsole.errors import ApiError
 from opsconsole.lifecycle.deletions import DeletionCount
 from opsconsole.lifecycle.interface import WriteRequest
-from opsconsole.terraform_binary import engine_of
 from opsconsole.v1.console import Console, Listing
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
@@ -167,7 +166,7 @@ class Session:
     dry_run_ignored: bool = False
     first_dry_run: asyncio.Lock = field(default_factory=asyncio.Lock)
     before_write: BeforeWrite = _note_nothing
-    command: str = field(default_factory=lambda: engine_of().command)
+    command: str = "terraform"
     command_run: str = ""
     plans_whole: bool = False
     gone_adopted: dict[str, Attributes] = field(default_factory=dict)

@@ -46,8 +46,10 @@ async def connect(config: Attributes) -> Lifecycle:
 
     settings = Settings.from_values(config, os.environ)
     from opsconsole.resources.lifecycles import Lifecycle
+    from opsconsole.terraform_binary import engine_of
 
     lifecycle = Lifecycle(settings)
+    lifecycle.session.command = engine_of().command
     lifecycle.session.command_run = _command_run()
     return lifecycle
 

@@ -274,7 +274,7 @@ def _endpoint(name: str, text: str) -> str:
     return f"{method} {path}"
 
 
-def tls_context(settings: Settings) -> ssl.SSLContext:
+def tls_context(settings: Settings) -> ssl.SSLContext | bool:
     """Return the TLS context that verifies the console, with TLS 1.2 or later.
 
     `ca_file` replaces the usual roots, which are the system's (SSL_CERT_FILE and SSL_CERT_DIR are
@@ -283,6 +283,12 @@ def tls_context(settings: Settings) -> ssl.SSLContext:
     Raises:
         ConfigurationError: `ca_file` cannot be read, or holds no certificate.
     """
+    uses_tls = any(
+        address.startswith("https:") for address in (settings.base_url, settings.proxy or "")
+    )
+    if not uses_tls and settings.ca_file is None:
+        # The library's default will do: it is never used, and a context takes time to make.
+        return True
     import ssl
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -293,10 +299,7 @@ def tls_context(settings: Settings) -> ssl.SSLContext:
         context.verify_mode = ssl.CERT_NONE
     if settings.ca_file is not None:
         _trust(context, settings.ca_file)
-    elif not settings.insecure_skip_verify and any(
-        address.startswith("https:") for address in (settings.base_url, settings.proxy or "")
-    ):
-        # Only for https: loading the usual roots takes milliseconds.
+    elif not settings.insecure_skip_verify:
         import certifi
 
         context.load_default_certs()

@@ -60,7 +60,9 @@ class WrongCoding(Exception):
 class Transport:
     """Sends single requests to one console."""
 
-    def __init__(self, settings: Settings, tls: ssl.SSLContext, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, settings: Settings, tls: ssl.SSLContext | bool, headers: Mapping[str, str]
+    ) -> None:
         """Make no connection yet; `headers` go with every request."""
         self._settings = settings
         self._origin = settings.base_url
@@ -207,7 +209,7 @@ class Transport:
 
 
 def open_connections(
-    settings: Settings, tls: ssl.SSLContext, middleware: aiohttp.ClientMiddlewareType
+    settings: Settings, tls: ssl.SSLContext | bool, middleware: aiohttp.ClientMiddlewareType
 ) -> httpx.AsyncBaseTransport:
     """Return the connections to a console; each is made when a request needs it."""
 

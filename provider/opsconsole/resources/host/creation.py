@@ -105,7 +105,7 @@ class BulkCreate:
             if await self._session.wait_for_host_to_leave(verdict.id, ended):
                 await self._create_chunk([row])
             else:
-                await self._end_refused(row, verdict, ids)
+                await self._end_refused(row, verdict, ids, rehearsed=True)
 
         await map_limited(list(waiting), judge_again, len(waiting))
 
@@ -169,22 +169,28 @@ class BulkCreate:
             if self._waits:
                 waiting[row] = verdict
             else:
-                await self._end_refused(row, verdict, ids)
+                await self._end_refused(row, verdict, ids, rehearsed=True)
 
         await map_limited(list(zip(rows, judged, strict=True)), report_one, self._session.limit)
         return waiting, ids
 
     async def _end_refused(
-        self, row: HostRow, verdict: RowVerdict, ids: Mapping[str | None, int]
+        self,
+        row: HostRow,
+        verdict: RowVerdict,
+        ids: Mapping[str | None, int],
+        *,
+        rehearsed: bool,
     ) -> None:
         """Adopt the host that prevents the creation of a row, or report what prevents it.
 
         Args:
             ids: How many rows of the answer have each id.
+            rehearsed: Whether the verdict is that of a dry run.
         """
         adopting = self._session.settings.on_existing_host == "adopt"
         if not adopting or verdict.id is None:
-            await self._fail([row], self._not_created(row, verdict, rehearsed=True))
+            await self._fail([row], self._not_created(row, verdict, rehearsed=rehearsed))
         elif refusal := self._claim(row, verdict.id, ids):
             await self._fail([row], refusal)
         elif not self._rehearsal:
@@ -213,7 +219,7 @@ class BulkCreate:
             if not verdict.matched:
                 unknown.append(row)
             elif not (verdict.created or passed):
-                await self._fail([row], self._not_created(row, verdict, rehearsed=False))
+                await self._end_refused(row, verdict, ids, rehearsed=False)
             elif verdict.id is None:
                 unknown.append(row)
             elif refusal := self._claim(row, verdict.id, ids):
@@ -329,7 +335,7 @@ class BulkCreate:
 _NO_MORE = error(ROWS_COUNT, "Nothing more is sent in this run.")
 _KEPT = warning(
     ROWS_COUNT,
-    f"What was created is kept in state, and nothing more is sent in this run. {UNPROTECTED}",
+    f"What was created is kept in state, and no further host is sent in this run. {UNPROTECTED}",
 )
 _NOT_TOLD = ConsoleError(
     "The import answer says that hosts were created, but not which of them this one is."
