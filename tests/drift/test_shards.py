@@ -1,7 +1,6 @@
 """Shards of a check on several machines, and the one report that is merged of theirs."""
 
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 
 from commands import run_command
 from opsconsole.drift.report import Shard, read_shard
-from opsconsole.emulator import Emulator
 from opsconsole.errors import UserError
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "drift-report-1.schema.json"
@@ -25,9 +23,7 @@ def run(*words: str) -> tuple[int, str]:
 
 
 @pytest.fixture
-def console(
-    console_of: Callable[[str], Emulator], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Emulator]:
+def console(console_of, tmp_path, monkeypatch):
     """Four states, each of a specialty and a host with an agent, applied."""
     console = console_of("default")
     for name, value in console.environment.items():
@@ -49,7 +45,7 @@ def console(
         code, said = run("apply", "-auto-approve")
         assert code == 0, said
     monkeypatch.chdir(tmp_path)
-    yield console
+    return console
 
 
 def shards(count: int, expect: int = 0, *words: str) -> list[str]:

@@ -1,13 +1,11 @@
 """`plan --shard K/N`: each stack of an app is planned by one of N calls, whatever the others do."""
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from commands import run_command, write_stacks
-from opsconsole.emulator import Emulator
 
 NAMES = ("alpha", "beta", "gamma", "delta", "epsilon")
 
@@ -19,16 +17,14 @@ def run(*words: str) -> tuple[int, str]:
 
 
 @pytest.fixture
-def console(
-    console_of: Callable[[str], Emulator], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Emulator]:
+def console(console_of, tmp_path, monkeypatch):
     """An app of five stacks with a host each, in the working directory."""
     console = console_of("default")
     for name, value in console.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     write_stacks(tmp_path, {name: {"resource": host(name)} for name in NAMES})
-    yield console
+    return console
 
 
 def host(name: str) -> dict[str, Any]:

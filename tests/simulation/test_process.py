@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from engines import Terraform
-from opsconsole.emulator import Emulator, serve
+from opsconsole.emulator import serve
 from worlds import World
 
 HOSTS = 6
@@ -42,22 +42,30 @@ def world(terraform: Callable[..., Terraform]) -> Iterator[World]:
         yield world
 
 
-def interrupt(process: subprocess.Popen[str], console: Emulator, number: int) -> str:
-    """Send a signal while creates are in flight, and let these go on; return what is said."""
-    deadline = time.monotonic() + 60
-    while console.traffic()["in_flight"] < 3:
-        assert time.monotonic() < deadline and process.poll() is None, process.communicate()
-        time.sleep(0.01)
-    process.send_signal(number)
-    assert process.stdout is not None
-    said = ""
-    while "nterrupt" not in said and (line := process.stdout.readline()):
-        said += line
-    console.clear_faults()
-    said += process.communicate(timeout=60)[0]
+def interrupt(world: World, words: list[str], number: int, **options: Any) -> tuple[int, str]:
+    """Start an apply and send it a signal while creates are in flight, which then go on.
+
+    Returns:
+        The exit code and what is said.
+    """
+    console, deadline = world.console, time.monotonic() + 60
+    console.fault(operation="agent_create", skip=1, times=None, hold="after")
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    options |= {"cwd": world.folder, "env": world.terraform.environment, **pipes}
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, **options) as process:
+        while console.traffic()["in_flight"] < 3:
+            assert time.monotonic() < deadline and process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        process.send_signal(number)
+        assert process.stdout is not None
+        said = ""
+        while "nterrupt" not in said and (line := process.stdout.readline()):
+            said += line
+        console.clear_faults()
+        said += process.communicate(timeout=60)[0]
     while console.traffic()["in_flight"]:
         time.sleep(0.01)
-    return said
+    return process.returncode, said
 
 
 def check(world: World) -> None:
@@ -72,24 +80,14 @@ def check(world: World) -> None:
 @pytest.mark.terraform
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_terraform_goes_on_after_a_native_apply_that_was_ended(world: World, number: int) -> None:
-    world.console.fault(operation="agent_create", skip=1, times=None, hold="after")
     words = [sys.executable, "-m", "opsconsole.cli.main", "apply", "-auto-approve"]
-    with subprocess.Popen(
-        words,
-        cwd=world.folder,
-        env=world.terraform.environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        said = interrupt(process, world.console, number)
+    code, said = interrupt(world, words, number)
     left = [file.name for file in world.folder.iterdir() if "journal" in file.name]
     if number == signal.SIGKILL:
-        assert process.returncode == -signal.SIGKILL and left
+        assert code == -signal.SIGKILL and left
         fold(world, [*words[:3], "state", "fold"])
     else:
-        assert process.returncode == 130, said
+        assert code == 130, said
         assert "Traceback" not in said and not left, said
     world.terraform.apply()
     check(world)
@@ -113,18 +111,8 @@ def fold(world: World, words: list[str]) -> None:
 @pytest.mark.terraform
 def test_a_second_run_goes_on_after_an_interrupted_terraform(world: World) -> None:
     world.terraform.start("version").communicate(timeout=60)
-    world.console.fault(operation="agent_create", skip=1, times=None, hold="after")
-    with subprocess.Popen(
-        [str(world.terraform.program), "apply", "-auto-approve", "-no-color", "-input=false"],
-        cwd=world.folder,
-        env=world.terraform.environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        said = interrupt(process, world.console, signal.SIGINT)
+    words = [str(world.terraform.program), "apply", "-auto-approve", "-no-color", "-input=false"]
+    _, said = interrupt(world, words, signal.SIGINT, start_new_session=True)
     assert "Interrupt received" in said and "Traceback" not in said, said
     world.terraform.apply()
     check(world)

@@ -8,15 +8,15 @@ from simulation import live
 
 SEEDS = [
     # A state held an unsettled create of a call that a journal on another machine had settled.
-    (300000, ["step 0.0"]),
+    (300000, ["options", "step 0.0"]),
     # A run sent a call though the flush of its intent had failed for another caller.
-    (600977, ["step 2.2", "step 2.1"]),
+    (600977, ["options", "step 2.2", "step 2.1"]),
     # A journal held a change of a host that another run had replaced since: no command went on.
-    (709155, ["step 2.1", "agent-10", "agent-9"]),
+    (709155, ["options", "step 2.1", "agent-10", "agent-9"]),
     # The answer to a detach, from before the agent moved to another host, went into the state last.
-    (5001772, []),
+    (5001772, ["options"]),
     # A run died in a dry run that the console took for real; no later run took the host over.
-    (7104692, ["step 1.1", "agent-7", "agent-6", "host-5"]),
+    (7104692, ["options", "step 1.1", "agent-7", "agent-6", "host-5"]),
 ]
 
 

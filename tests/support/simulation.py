@@ -357,6 +357,7 @@ class World:
         self.created: set[str] = set()
         self.deleted: set[str] = set()
         self._adopting = random.Random(f"{seed} adopt")
+        self._choosing = random.Random(f"{seed} options")
         self._during: dict[int, Callable[[], object]] = {}
         self._late: list[tuple[float, tuple[Any, ...]]] = []
         self._losing = 0
@@ -777,20 +778,31 @@ class World:
         kind = self.random.choices(
             ("apply", "saved", "destroy", "plan", "drift", "fold"), (12, 2, 1, 1, 1, 1)
         )[0]
-        if kind == "apply":
-            return self.apply(**trouble)
-        if kind == "saved":
-            planned = self.run("plan", "-out", "saved.plan", "-force")
-            return self.run("apply", "saved.plan", **trouble) if planned.code == 0 else planned
         # Agents whose hosts stay cannot be deleted, and would be created a second time.
-        if kind == "destroy" and self.working_folder == self.folder:
-            self._deleting = True
-            try:
-                return self.run("destroy", "-auto-approve", "-force", **trouble)
-            finally:
-                self._deleting = False
-        words = {"fold": ("state", "fold"), "drift": ("drift",)}
-        return self.run(*words.get(kind, ("plan",)), **trouble)
+        if kind == "destroy" and self.working_folder != self.folder:
+            kind = "plan"
+        options = self._options() if kind in ("apply", "saved", "plan") else ()
+        self._deleting = kind == "destroy" or "-replace" in options
+        words = {"fold": ("state", "fold"), "drift": ("drift",), "plan": ("plan", *options)}
+        if kind == "saved":
+            run = self.run("plan", "-out", "saved.plan", "-force", *options)
+            run = self.run("apply", "saved.plan", **trouble) if run.code == 0 else run
+        else:
+            run = self.run(*words.get(kind, (kind, "-auto-approve", "-force", *options)), **trouble)
+        self._deleting = False
+        return run
+
+    def _options(self) -> tuple[str, ...]:
+        """Return options that narrow, widen or change what a command plans."""
+        declared = self.declared.addresses()[self.stacks.index(self.working_folder)]
+        if not declared or not self.takes("options"):
+            return ()
+        address = self._choosing.choice(declared)
+        # A host that is created first would have its own name a second time.
+        replaces = "_host." in address and not self.declared.creates_first
+        kinds = ((), ("-target", address), ("-refresh-only",), ("-refresh=false",), ("-preflight",))
+        more = [("-parallelism", "1"), ("-replace", address) if replaces else ()]
+        return self._choosing.choice([*[()] * 5, *kinds, *more])
 
     # How it ends.
 
