@@ -105,12 +105,10 @@ class ScheduleLifecycle(SingleCreation):
 
     async def _update(self, request: UpdateRequest) -> Outcome:
         changes = self.changes_to(request.prior, request, ("name", "host_id", "cron"))
-        await self.session.before_write("update", [request])
-        answer = await update_once(self, _UPDATE.name, request.prior["id"], changes)
+        answer = await update_once(self, request, _UPDATE.name, request.prior["id"], changes)
         return self.outcome_of_write(request, answer, changes)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
-        await self.session.before_write("delete", [request])
         return (await delete_once(self, request, _DELETE.name)).outcome
 
 

@@ -43,6 +43,7 @@ from opsconsole.lifecycle.interface import (
     DeleteRequest,
     Outcome,
     ReadRequest,
+    UpdateRequest,
     fill_unknown,
 )
 from opsconsole.lifecycle.translate import diagnose
@@ -189,6 +190,7 @@ async def create_once(
 
 async def update_once(
     steps: BaseLifecycle,
+    request: CreateRequest | UpdateRequest,
     operation: str,
     object_id: str,
     changes: Attributes,
@@ -200,12 +202,14 @@ async def update_once(
     the id.
 
     Args:
+        request: What asks for it: a creation that adopts the object, or an update.
         operation: The name of the operation that takes `changes`.
         check: Raises UnexpectedAnswer for an answer that lacks what it must show.
 
     Raises:
         ConsoleError: The update had no effect, or nothing shows that it had.
     """
+    await steps.session.before_write("update", [request])
     try:
         return check(await steps.session.console.one(operation, object_id, body=changes))
     except ConsoleError as caught:
@@ -237,6 +241,7 @@ async def delete_once(
     steps: BaseLifecycle, request: DeleteRequest, operation: str
 ) -> EndedDeletion:
     """Delete one object; return how that ended, even if its answer does not settle it."""
+    await steps.session.before_write("delete", [request])
     try:
         answer = await steps.session.console.one(operation, request.prior["id"])
     except ConsoleError as problem:

@@ -308,13 +308,12 @@ class AgentLifecycle(SingleCreation):
         found: tuple[Diagnostic, ...] = ()
         names = [a.name for a in self.answer_fields if a.settable and a.name != "plugin_ids"]
         changes = {name: planned[name] for name in changed_fields(prior, planned, names)}
-        if changes or planned["plugin_ids"] != prior["plugin_ids"]:
-            await self.session.before_write("update", [request])
         if changes and self.session.console.has("agent_update"):
             body = _without_unset(changes)
-            answer = await update_once(self, "agent_update", prior["id"], body)
+            answer = await update_once(self, request, "agent_update", prior["id"], body)
         if planned["plugin_ids"] is not None and planned["plugin_ids"] != prior["plugin_ids"]:
             self._note_plugin_set(prior["id"], planned)
+            await self.session.before_write("update", [request])
             attached, answer, found = await self._set_plugins(prior, planned, answer)
             if has_error(found):
                 state = prior | changes | {"plugin_ids": sorted(attached)}
@@ -386,7 +385,6 @@ class AgentLifecycle(SingleCreation):
         if has_error(diagnostics):
             return Outcome(prior, request.private, diagnostics)
         if self._deletable and not self.definition.is_abandoned(prior):
-            await self.session.before_write("delete", [request])
             ended = await delete_once(self, request, "agent_delete")
             if ended.outcome.state is None:
                 self.session.gone_agents.add(prior["id"])

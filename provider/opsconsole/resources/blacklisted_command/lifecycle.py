@@ -155,9 +155,10 @@ class BlacklistedCommandLifecycle(SingleCreation):
         changes = self.changes_to(row, request, _WRITTEN)
         if not changes:
             return self.outcome_of_write(request, row, _WRITTEN)
-        await self.session.before_write("update", [request])
         try:
-            answer = await update_once(self, "blacklist_update", row_id, changes, whole_row)
+            answer = await update_once(
+                self, request, "blacklist_update", row_id, changes, whole_row
+            )
         except Forbidden as problem:
             if problem.problem.code not in _OF_ACCESS:
                 raise
@@ -174,7 +175,6 @@ class BlacklistedCommandLifecycle(SingleCreation):
         prior = request.prior
         if not self.session.console.has("blacklist_delete"):
             return Outcome(None, diagnostics=self.unplanned_warnings(request, self._leaving(prior)))
-        await self.session.before_write("delete", [request])
         return (await delete_once(self, request, "blacklist_delete")).outcome
 
 

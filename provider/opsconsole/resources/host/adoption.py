@@ -39,8 +39,7 @@ async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
             return Outcome(None, diagnostics=(_cannot_adopt(name, fixed, row, held),))
         changes = {item: row.request.planned[item] for item in differing if item in UPDATABLE}
         if changes:
-            await steps.session.before_write("update", [row.request])
-            answer = await update_once(steps, "host_update", host_id, changes)
+            answer = await update_once(steps, row.request, "host_update", host_id, changes)
         diagnostics = (*diagnostics, _warn_adopted(name, list(changes), known=bool(held)))
         # The deletion of a former declaration of this host must not delete it any more.
         steps.session.adopted_hosts.add(host_id)

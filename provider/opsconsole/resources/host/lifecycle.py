@@ -197,8 +197,7 @@ class HostLifecycle(BaseLifecycle):
         prior, planned = request.prior, request.planned
         changes = self.changes_to(prior, request, UPDATABLE)
         if changes:
-            await self.session.before_write("update", [request])
-            answer = await update_once(self, "host_update", prior["id"], changes)
+            answer = await update_once(self, request, "host_update", prior["id"], changes)
             outcome = self.outcome_of_write(request, answer, changes, prior, CREATION_ONLY)
         else:
             before = PrivateState.decode(request.private)
@@ -235,7 +234,6 @@ class HostLifecycle(BaseLifecycle):
                 "Another resource of this run has adopted it. This one leaves management.",
             )
             return Outcome(None, diagnostics=(adopted,))
-        await self.session.before_write("delete", [request])
         self.session.deleting_hosts.add(host_id)
         there: bool | None = True
         try:

@@ -164,8 +164,7 @@ class SpecialtyLifecycle(SingleCreation):
         if not self.session.console.has("specialty_update"):
             found = self.report_differences(list(changes), request.planned, row, creating=False)
             return Outcome(request.prior, request.private, found)
-        await self.session.before_write("update", [request])
-        answer = await update_once(self, "specialty_update", row["id"], changes)
+        answer = await update_once(self, request, "specialty_update", row["id"], changes)
         self.session.specialties_changed()
         return self.outcome_of_write(request, answer, changes)
 
