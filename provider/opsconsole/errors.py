@@ -201,9 +201,10 @@ of any other status is not known.
 """
 
 _ROUTING_REFUSALS = frozenset(
-    {400, 401, 404, 405, 407, 411, 413, 414, 415, 417, 421, 426, 429, 431}
+    {301, 307, 308, 400, 401, 404, 405, 407, 411, 413, 414, 415, 417, 421, 426, 429, 431}
 )
-"""Refusals by a server in front of the console, before it forwards a request.
+"""Refusals by a server in front of the console, before it forwards a request, and redirects, which
+refer it elsewhere before it is carried out (RFC 9110, 15.4).
 
 A gateway may also inspect the console's answer and replace it with its own 403, 409 or 451.
 """

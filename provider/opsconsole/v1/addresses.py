@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Never
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from opsconsole.errors import ConfigurationError, UnexpectedAnswer
+from opsconsole.errors import ConfigurationError, UnexpectedAnswer, had_no_effect
 
 if TYPE_CHECKING:
     from opsconsole.v1.exchange import Operation, Reply
@@ -26,8 +26,6 @@ MOST_HOPS = 5
 
 _SAME_METHOD = frozenset({307, 308})
 _AS_GET = frozenset({301, 302, 303, *_SAME_METHOD})
-_NOT_DONE = frozenset({301, *_SAME_METHOD})
-"""Statuses that refer a request elsewhere, so that it was not carried out yet (RFC 9110, 15.4)."""
 
 
 def is_loopback(host: str) -> bool:
@@ -253,5 +251,5 @@ def _refusal(operation: Operation, reply: Reply, where: str, remedy: str) -> Une
         remedy,
         operation=str(operation),
         status=reply.status,
-        safe_to_repeat=reply.status in _NOT_DONE,
+        safe_to_repeat=had_no_effect(reply.status, documented=False),
     )
