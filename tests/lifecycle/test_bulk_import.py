@@ -35,7 +35,6 @@ def test_rows_after_a_stop_have_no_verdict() -> None:
         [(0, "a"), (0, "b"), (1, "c")],
         [(-1, "a"), (0, "b"), (1, "c")],
         [(0, "a"), (3, "b")],
-        [(7, "a")],
         [(None, "a"), (None, "b"), (None, "c")],
     ],
     ids=str,

@@ -50,8 +50,6 @@ def test_what_is_deleted_on_one_is_not_kept_by_the_same_ids_on_the_other(native)
 def test_two_providers_of_one_console_are_one(native):
     native.console.create("hosts", id="hst_a", name="a")
     agent = elsewhere(name="x", host_id="hst_a", specialty_id="spc_linux")
-    write(native, {HOST: {"a": {"name": "a"}}})
-    native.run("apply", "-auto-approve")
     write(native, {HOST: {"a": {"name": "a"}}, AGENT: {"b": agent}})
     native.run("apply", "-auto-approve")
     write(native, {AGENT: {"b": agent}})
@@ -84,8 +82,7 @@ def test_a_lost_creation_is_not_what_another_provider_of_its_console_holds(nativ
     write(native, {AGENT: {"a": agent}})
     native.run("apply", "-auto-approve")
     details = {"verb": "create", "planned": agent, "provider": f"{PROVIDER}.other"}
-    call = Intent("1", f"{AGENT}.b", "agent_create", details, "2026-01-01")
-    leave_calls(native.state_file, [call])
+    leave_calls(native.state_file, [Intent("1", f"{AGENT}.b", "create", details, "2026-01-01")])
     write(native, {AGENT: {"a": agent, "b": elsewhere(**agent)}})
     told = native.run("plan").out
     assert f"{AGENT}.b was not created by the run that was interrupted" in told
@@ -107,3 +104,10 @@ def test_a_failed_update_keeps_nothing_of_the_other_console(native):
         native.run("apply", "-auto-approve", expect=1)
         assert other.rows("hosts") == []
         assert native.addresses() == [f"{HOST}.j", f"{HOST}.web"]
+
+
+def test_two_providers_of_one_console_that_ignores_dry_runs_create_one_host(native_on):
+    native = native_on("heedless")
+    write(native, {HOST: {"a": {"name": "a"}, "b": elsewhere(name="b")}})
+    native.run("apply", "-auto-approve", expect=1)
+    assert len(native.addresses()) == len(native.console.rows("hosts")) == 1

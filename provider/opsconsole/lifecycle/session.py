@@ -108,8 +108,24 @@ async def _note_nothing(*writes: Any, **named: Any) -> None:
 
 
 @dataclass
+class DryRuns:
+    """What this run has learned of a console's dry runs.
+
+    Attributes:
+        honoured: Whether an answer has shown that the console imports nothing in a dry run.
+        ignored: Whether the console imported the rows of a dry run.
+        first: Held while a dry run is sent before it is known whether the console honours dry
+            runs, so that it goes alone.
+    """
+
+    honoured: bool = False
+    ignored: bool = False
+    first: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+@dataclass
 class Session:
-    """One run against one console.
+    """One run against one console, under one provider configuration.
 
     Attributes:
         gone: Type to the ids that were deleted or found gone.
@@ -118,15 +134,12 @@ class Session:
         agents: Every agent that this run has met, by id.
         plugin_sets: The full plugin sets that agents of this run declare, by agent id.
         holders: Type and id of objects in state, or of this run, to the address or name that holds
-            each; empty where the engine tells none. Sessions of one console share it.
+            each; empty where the engine tells none.
         stopped: Whether the run was told to stop.
         host_reading_refused: Whether the console refuses the empty update of hosts altogether.
         host_read_accepted: Whether it has accepted one.
         unreadable_hosts: Ids of hosts whose empty update it refused.
-        dry_run_honoured: Whether an answer has shown that the console imports nothing in a dry run.
-        dry_run_ignored: Whether the console imported the rows of a dry run.
-        first_dry_run: Held while a dry run is sent before it is known whether the console honours
-            dry runs, so that it goes alone.
+        dry_runs: What is known of the console's dry runs.
         import_chunk_size: Rows in one import request; shrinks when the console refuses the size.
         limit: How many things to do at a time: as many as requests may be in flight.
         before_write: Is called before writes are sent, where the engine keeps a journal.
@@ -162,9 +175,7 @@ class Session:
     host_reading_refused: bool = False
     host_read_accepted: bool = False
     unreadable_hosts: set[str] = field(default_factory=set)
-    dry_run_honoured: bool = False
-    dry_run_ignored: bool = False
-    first_dry_run: asyncio.Lock = field(default_factory=asyncio.Lock)
+    dry_runs: DryRuns = field(default_factory=DryRuns)
     before_write: BeforeWrite = _note_nothing
     command: str = "terraform"
     command_run: str = ""
@@ -185,6 +196,12 @@ class Session:
         self.deletions = DeletionCount(self.settings.max_deletions)
         self.import_chunk_size = self.settings.import_chunk_size
         self.limit = self.settings.max_concurrency
+
+    def share(self, other: Session) -> None:
+        """Share with a session of the same console what depends on no key and no setting."""
+        self.holders = other.holders
+        self.dry_runs = other.dry_runs
+        self.adopted_hosts = other.adopted_hosts
 
     def hold(self, type_name: str, object_id: str, address: str) -> str | None:
         """Hold an object for an address; return the other address that holds it, if one does.

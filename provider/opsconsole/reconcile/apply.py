@@ -171,7 +171,7 @@ class Applier:
 
     def _report_unguarded(self) -> list[Diagnostic]:
         """Fail a run whose dry runs were ignored."""
-        if not any(item.session.dry_run_ignored for item in self._providers.opened.values()):
+        if not any(item.session.dry_runs.ignored for item in self._providers.opened.values()):
             return []
         # The error is about the run and names no host: on a host it would taint what exists.
         diagnostic = error(

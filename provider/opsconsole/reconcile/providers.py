@@ -74,10 +74,10 @@ class Providers:
             made = self.make(self.settings(key))
             session = made.session
             session.command, session.plans_whole = "opsconsole", True
-            # One object has one address, even if two configurations lead to one console.
+            # Two configurations may lead to one console.
             for other in self.opened.values():
                 if other.session.settings.base_url == session.settings.base_url:
-                    session.holders = other.session.holders
+                    session.share(other.session)
                     break
             self.opened[key] = made
             # The stop reached only the lifecycles that existed then.

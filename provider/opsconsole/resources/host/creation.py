@@ -95,7 +95,7 @@ class BulkCreate:
             return
         waiting, ids = await self._judge(rows, result)
         passing = [row for row in rows if row.outcome is None and row not in waiting]
-        if self._session.dry_run_ignored:
+        if self._session.dry_runs.ignored:
             await self._fail(passing, _NO_MORE)
         elif passing and not self._rehearsal:
             await self._import(passing)

@@ -171,7 +171,7 @@ class FileImport:
             while done < total and not self._has_ended:
                 # It is not known yet whether the console honours a dry run: if not, it imports only
                 # one row.
-                first = self.dry_run and not self.session.dry_run_honoured
+                first = self.dry_run and not self.session.dry_runs.honoured
                 size = min(total - done, 1 if first else self.session.import_chunk_size)
                 await self._chunk(rows.part(done, done + size), done)
                 done += size
@@ -182,7 +182,7 @@ class FileImport:
     def is_dry_run_sure(self) -> bool:
         """Whether certainly nothing was imported."""
         lost = isinstance(self.problem, ConsoleError) and not self.problem.safe_to_repeat
-        return not self.imported_all_the_same and (self.session.dry_run_honoured or not lost)
+        return not self.imported_all_the_same and (self.session.dry_runs.honoured or not lost)
 
     @property
     def _has_ended(self) -> bool:

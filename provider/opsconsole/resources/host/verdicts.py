@@ -132,12 +132,13 @@ async def send_guarded(
     """
     # Until an answer shows that dry runs are honoured, they go one by one: a console that imports
     # the rows all the same gets no second chunk.
-    async with nullcontext() if session.dry_run_honoured else session.first_dry_run:
-        if session.dry_run_ignored:
+    dry_runs = session.dry_runs
+    async with nullcontext() if dry_runs.honoured else dry_runs.first:
+        if dry_runs.ignored:
             raise DryRunIgnored(f"{ROWS_COUNT}. Nothing more is sent.")
         result = await send()
-        session.dry_run_honoured = session.dry_run_honoured or result.dry_run
-        session.dry_run_ignored = session.dry_run_ignored or not result.dry_run
+        dry_runs.honoured = dry_runs.honoured or result.dry_run
+        dry_runs.ignored = dry_runs.ignored or not result.dry_run
         return result
 
 
