@@ -39,8 +39,7 @@ async def test_a_real_import_that_is_answered_as_a_dry_run_creates_nothing_that_
 
     created = await steps_of("host").create(name="a")
 
-    assert created.uncertain
-    assert is_sentinel(created.state["id"])
+    assert created.uncertain and is_sentinel(created.state["id"])
     assert "says dry_run: true" in created.diagnostics[0].text
 
 
@@ -95,13 +94,14 @@ async def test_a_row_that_fails_after_all_leaves_nothing_in_state(console, impor
 
 
 @pytest.mark.parametrize(
-    ("lost", "result"), [(1, CreateOutcome.CREATED), (2, CreateOutcome.UNKNOWN)]
+    ("said", "lost", "result"),
+    [("created", 1, "CREATED"), ("created", 2, "UNKNOWN"), ("", 1, "UNKNOWN")],
 )
-async def test_one_host_settles_one_lost_create(console, one_run, lost, result):
+async def test_one_host_settles_one_lost_create(console, one_run, said, lost, result):
     """Rows that are alike are answered with the same id, whichever of them made the host."""
     console.create("hosts", name="web")
-    creates = [LostCreate(HOST.empty() | {"name": "web"}, "a", "created")] * lost
+    creates = [LostCreate(HOST.empty() | {"name": "web"}, "a", said)] * lost
 
     settled = await settle_host_creates(one_run().resources[HOST.type_name], creates, [])
 
-    assert [each.result for each in settled] == [result] * lost
+    assert [each.result for each in settled] == [CreateOutcome[result]] * lost

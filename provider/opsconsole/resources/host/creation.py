@@ -111,7 +111,7 @@ class BulkCreate:
 
     async def _import(self, rows: Sequence[HostRow]) -> None:
         """Import rows that passed the dry run."""
-        statuses = {row.request.address: row.dry_run_status or "" for row in rows}
+        statuses = {row.request.address: row.dry_run_status for row in rows}
         await self._session.before_write("create", [row.request for row in rows], statuses)
         fields = [row.fields for row in rows]
         send = self._session.console.import_hosts
@@ -163,7 +163,7 @@ class BulkCreate:
 
         async def report_one(pair: tuple[HostRow, RowVerdict]) -> None:
             row, verdict = pair
-            row.dry_run_status = verdict.status if verdict.matched else None
+            row.dry_run_status = verdict.status
             if row in passing or row.outcome is not None:
                 return
             if self._waits:
@@ -285,7 +285,7 @@ class BulkCreate:
             await self._end(row, self._outcome_lost(row, problem))
 
     def _outcome_lost(self, row: HostRow, problem: ConsoleError) -> Outcome:
-        return outcome_lost(self._steps, row.request, problem, row.dry_run_status or "")
+        return outcome_lost(self._steps, row.request, problem, row.dry_run_status)
 
     def _not_created(self, row: HostRow, verdict: RowVerdict, *, rehearsed: bool) -> Diagnostic:
         holder = self._session.holders.get((HOST.type_name, verdict.id or ""))

@@ -252,8 +252,7 @@ class FileImport:
             return created  # nothing is known beyond the import's answer
         self.imported_all_the_same = self.imported_all_the_same or not again.dry_run
         for index, (earlier, now) in enumerate(zip(before, verdicts(again, count), strict=True)):
-            status = earlier.status if earlier.matched else None
-            if now.matched and now.id is not None and was_created(now, status):
+            if was_created(now, earlier.status):
                 created[index] = now._replace(created=True, status="created", error=None)
         return created
 

@@ -34,8 +34,8 @@ class HostRow:
     request: CreateRequest
     fields: dict[str, Any]
     outcome: Outcome | None = None
-    dry_run_status: str | None = None
-    """The status that the dry run gave this row, which meant "would be created"."""
+    dry_run_status: str = ""
+    """The status that the dry run gave this row, which meant "would be created"; or empty."""
     notes: tuple[Diagnostic, ...] = ()
     """The diagnostics that its outcome has beside its own."""
     number: int = field(default_factory=_numbers.__next__)

@@ -80,10 +80,9 @@ def _which_exist(
         return [verdict.created and verdict.id is not None for _, verdict in pairs]
     # An id that several rows share, or that is in state, proves no creation.
     ids = Counter(verdict.id for verdict in judged)
-    others = {None, *(item.get("id") for item in existing)}
+    others = {item.get("id") for item in existing}
     return [
-        verdict.matched
-        and ids[verdict.id] == 1
+        ids[verdict.id] == 1
         and verdict.id not in others
         and was_created(verdict, item.dry_run_status)
         for item, verdict in zip(lost, judged, strict=False)
@@ -113,9 +112,7 @@ async def _settle(
     dry_run_status: str,
 ) -> SettledCreate:
     if not exists:
-        new = verdict.matched and (
-            verdict.created or (bool(dry_run_status) and verdict.status == dry_run_status)
-        )
+        new = verdict.created or (bool(dry_run_status) and verdict.status == dry_run_status)
         return SettledCreate(CreateOutcome.NEVER) if new and recognisable else _UNKNOWN
     assert verdict.id is not None
     try:

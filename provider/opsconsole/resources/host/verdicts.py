@@ -74,12 +74,13 @@ def all_created(result: ImportResult, rows: int) -> bool:
     return counts.get("created") == rows and others == 0
 
 
-def was_created(verdict: RowVerdict, dry_run_status: str | None) -> bool:
-    """Return whether the status of a row differs from its status in the dry run before its import.
+def was_created(verdict: RowVerdict, dry_run_status: str) -> bool:
+    """Return whether a row has an id, and another status than in the dry run before its import.
 
-    If the status before is not known (None), nothing is settled.
+    If the status before is not known (empty), nothing is settled.
     """
-    return dry_run_status is not None and not verdict.created and verdict.status != dry_run_status
+    differs = bool(dry_run_status) and verdict.status != dry_run_status
+    return differs and verdict.id is not None and not verdict.created
 
 
 def _index_base(results: Sequence[RowResult], rows: int) -> int | None:
