@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from opsconsole.lifecycle.answers import PrivateState
 
 
+BULK_CREATES_AT_A_TIME = 2
+"""While the objects of one bulk request are read back, the next request creates more. A third would
+only wait at the console."""
+
+
 class Removal(Enum):
     """Why a resource is removed, as far as the engine knows."""
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from opsconsole.diagnostics import Diagnostic, has_error
-from opsconsole.lifecycle.interface import Outcome
+from opsconsole.lifecycle.interface import BULK_CREATES_AT_A_TIME, Outcome
 from opsconsole.reconcile.order import (
     Order,
     Schedule,
@@ -29,8 +29,6 @@ from opsconsole.reconcile.step_worker import StepWorker
 from opsconsole.state import config_address
 from opsconsole.values import Attributes, holds_unknown
 
-_IMPORTS_AT_A_TIME = 2
-"""While the hosts of one import are read back, the next is imported. More would only wait."""
 _SAVE_PAUSE = 1.0
 """Seconds between two checks whether state is to be written."""
 
@@ -258,7 +256,7 @@ class Executor:
             if not numbers:
                 continue
             together = self._worker.creates_together(self._schedule.steps[numbers[0]])
-            if together > 1 and self._imports >= _IMPORTS_AT_A_TIME:
+            if together > 1 and self._imports >= BULK_CREATES_AT_A_TIME:
                 continue
             return [numbers.popleft() for _ in range(min(together, len(numbers)))]
         return []

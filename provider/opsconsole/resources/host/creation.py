@@ -15,6 +15,7 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ConsoleError, OpsconsoleError
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
+    BULK_CREATES_AT_A_TIME,
     CreateRequest,
     Outcome,
     Report,
@@ -44,9 +45,6 @@ from opsconsole.resources.host.verdicts import (
 if TYPE_CHECKING:
     from opsconsole.v1.bodies import ImportResult
 
-_CHUNKS_AT_A_TIME = 2
-"""While one chunk is read back the next is imported; more would only queue at the console."""
-
 
 class BulkCreate:
     """The guarded imports of one creation.
@@ -72,7 +70,7 @@ class BulkCreate:
             self._named.setdefault(row.fields["name"], []).append(row.holder)
         size = self._session.import_chunk_size
         chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
-        await map_limited(chunks, self._create_chunk, _CHUNKS_AT_A_TIME)
+        await map_limited(chunks, self._create_chunk, BULK_CREATES_AT_A_TIME)
 
     async def _create_chunk(self, rows: Sequence[HostRow]) -> None:
         """Send one chunk as a dry run, and what passes it for real."""
