@@ -108,13 +108,11 @@ class _Lost:
         held: The object to put into state, without its value.
         call: The call that an interrupted run left; None if the create is in state under a
             sentinel.
-        arrives: Whether it may still take effect, even if the console does not show it now.
     """
 
     create: LostCreate
     held: InstanceObject
     call: Intent | None
-    arrives: bool
 
     @property
     def kind(self) -> tuple[str, str]:
@@ -133,16 +131,16 @@ def _of_call(call: Intent) -> _Lost:
     )
     dependencies = tuple(map(str, needed)) if isinstance(needed, Iterable) else ()
     held = InstanceObject(_provider(call), {}, dependencies=dependencies)
-    return _Lost(create, held, call, arrives=False)
+    return _Lost(create, held, call)
 
 
 def _of_state(item: PriorInstance) -> _Lost:
     remembered = PrivateState.decode(item.held.private).extra
     # The id is a sentinel, which no console knows.
     planned = {name: value for name, value in item.before.items() if name != "id"}
-    arrives = may_still_arrive(remembered.get(SENT))
-    create = LostCreate(planned, item.address, dry_run_status_of(remembered), arrives)
-    return _Lost(create, item.held, None, arrives)
+    may_arrive = may_still_arrive(remembered.get(SENT))
+    create = LostCreate(planned, item.address, dry_run_status_of(remembered), may_arrive)
+    return _Lost(create, item.held, None)
 
 
 def _verb(call: Intent) -> str:
@@ -215,7 +213,11 @@ def _keep_settled(session: StateSession, lost: _Lost, found: SettledCreate) -> l
     """Put the outcome of a create into state, and report it."""
     address, outcome, call = lost.create.address, found.outcome, lost.call
     run = "an earlier run" if call is None else "the run that was interrupted"
-    if found.result is CreateOutcome.NEVER and not lost.arrives:
+    # A killed create is NEVER at once, even if it may still arrive. For a host, only a console that
+    # recognises its row says so, and the dry run before the next import shows a host that has
+    # arrived by then. Nothing guards an agent like that: its steps say UNKNOWN while it may arrive.
+    waits = call is None and lost.create.may_arrive
+    if found.result is CreateOutcome.NEVER and not waits:
         why = "The console was asked and does not show it."
         if call is None:
             session.state.remove(address)
