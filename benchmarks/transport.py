@@ -126,7 +126,7 @@ async def _client(url: str, in_flight: int) -> AsyncIterator[Call]:
     settings = Settings(base_url=url, api_key=KEY, max_concurrency=in_flight)
     async with Client(settings) as client:
         console = Console(client, settings)
-        yield lambda: console.one("blacklist_get", "blk_1")
+        yield lambda: console.call("blacklist_get", "blk_1")
 
 
 _TRANSPORTS: dict[str, Callable[[str, int], AbstractAsyncContextManager[Call]]] = {

@@ -131,7 +131,7 @@ async def test_an_id_that_cannot_stand_in_a_path(server, connect, answer, found)
         answer(body={"results": [{"index": 0, "status": "created", "id": found}]}),
     )
     with pytest.raises(UnexpectedAnswer, match="without a usable id") as caught:
-        await console.one("agent_create", body={"name": "a"})
+        await console.call("agent_create", body={"name": "a"})
     assert not caught.value.safe_to_repeat
     with pytest.raises(UnexpectedAnswer, match="no usable id"):
         await console.list_all("specialty_search")
@@ -184,7 +184,7 @@ async def test_answers_that_never_end_are_refused(connect, kind):
     async with flooding:
         client, console = connect(base_url=f"http://127.0.0.1:{port}")
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        calls = [console.one("blacklist_get", f"{kind}_{number}") for number in range(AT_ONCE)]
+        calls = [console.call("blacklist_get", f"{kind}_{number}") for number in range(AT_ONCE)]
         results = await asyncio.gather(*calls, return_exceptions=True)
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
         await client.aclose()
@@ -202,7 +202,7 @@ async def test_an_error_keeps_the_beginning_of_what_the_console_says(server, con
     body = {"code": long, "message": long, "request_id": long, "field": long, "errors": many}
     server.will(answer(400, body={**body, "details": {"first": "kept", "second": long}}))
     with pytest.raises(BadRequest) as caught:
-        await console.one("agent_create", body={"name": "a"})
+        await console.call("agent_create", body={"name": "a"})
     problem = caught.value.problem
     assert problem.message == "x" * 2000 + "…"
     assert problem.errors[0] == ("f0", "m" * 100)
@@ -217,7 +217,7 @@ async def test_an_answer_longer_than_the_setting_allows(server, connect, answer)
     _, console = connect(max_response_bytes=2000)
     server.will(answer(body={"id": "agt_1", "name": "x" * 2000}))
     with pytest.raises(UnexpectedAnswer, match="longer than 2000 bytes") as caught:
-        await console.one("agent_create", body={"name": "a"})
+        await console.call("agent_create", body={"name": "a"})
     assert not caught.value.safe_to_repeat
     assert caught.value.status == 200
 
@@ -231,7 +231,7 @@ async def test_an_unknown_host_name_of_a_proxy():
     )
     async with Client(settings) as client:
         with pytest.raises(NotSent) as caught:
-            await Console(client, settings).one("blacklist_get", "one")
+            await Console(client, settings).call("blacklist_get", "one")
     assert 'The host name "no-such-proxy.invalid" of the proxy is unknown' in str(caught.value)
     assert "HTTPS_PROXY" in caught.value.remedy
     assert "hunter2" not in str(caught.value)
@@ -241,7 +241,7 @@ async def test_an_error_keeps_no_answer_in_memory(server, connect, answer):
     _, console = connect()
     server.will(answer(body={"name": "x" * BOUND}))
     with pytest.raises(UnexpectedAnswer) as caught:
-        await console.one("agent_create", body={"name": "a"})
+        await console.call("agent_create", body={"name": "a"})
     for frame, _ in traceback.walk_tb(caught.value.__traceback__):
         if "opsconsole" in frame.f_code.co_filename and "tests" not in frame.f_code.co_filename:
             for value in frame.f_locals.values():

@@ -13,11 +13,11 @@ GOOD = {"id": "one"}
 
 
 def read(console):
-    return console.one("blacklist_get", "one")
+    return console.call("blacklist_get", "one")
 
 
 def create(console):
-    return console.one("agent_create", body={"name": "a"})
+    return console.call("agent_create", body={"name": "a"})
 
 
 @pytest.mark.parametrize("call", [read, create])
@@ -197,7 +197,7 @@ async def test_a_call_whose_effect_is_unknown_says_so_and_not_that_it_was_not_be
     client, console = connect()
     clock.awake.clear()
     server.will(answer(cut="unanswered"))
-    call = asyncio.create_task(console.one("host_delete", "hst_1"))
+    call = asyncio.create_task(console.call("host_delete", "hst_1"))
     await clock.slept.wait()
     client.stop()
     with pytest.raises(AnswerLost):

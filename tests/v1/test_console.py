@@ -70,7 +70,7 @@ async def test_sends_what_the_document_shows(server, connect, answer, key, argum
     _, *ids = arguments
     answered = {"id": ids[0] if ids else "new_1", "more": 1}
     server.will(answer(body=answered))
-    assert await console.one(*arguments, body=body) == answered
+    assert await console.call(*arguments, body=body) == answered
     (request,) = server.received
     assert f"{request.method} {request.target}" == line
     assert request.headers["authorization"] == f"Bearer {key}"
@@ -95,7 +95,7 @@ async def test_refuses_an_answer_that_is_no_resource(
     _, console = connect(extra_endpoints=EXTRAS)
     server.will(answer(raw=None, body=answered, headers={"Content-Type": "application/json"}))
     with pytest.raises(UnexpectedAnswer, match="status 200") as caught:
-        await console.one(*arguments, body=body)
+        await console.call(*arguments, body=body)
     assert not caught.value.safe_to_repeat
     assert len(server.received) == 1
 
@@ -105,21 +105,21 @@ async def test_refuses_another_resource_than_asked_for(server, connect, answer, 
     _, console = connect()
     server.will(answer(body={"id": "other"}))
     with pytest.raises(UnexpectedAnswer, match='the id "other" for "one"'):
-        await console.one(name, "one")
+        await console.call(name, "one")
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 207, 299])
 async def test_takes_any_2xx(server, connect, answer, status):
     _, console = connect()
     server.will(answer(status, {"id": "hst_1", "deleted": True}))
-    assert await console.one("host_delete", "hst_1") == {"id": "hst_1", "deleted": True}
+    assert await console.call("host_delete", "hst_1") == {"id": "hst_1", "deleted": True}
 
 
 async def test_an_empty_204_is_no_documented_answer(server, connect, answer):
     _, console = connect()
     server.will(answer(raw=b"HTTP/1.1 204 No Content\r\n\r\n"))
     with pytest.raises(UnexpectedAnswer, match=r"status 204.*with an empty body"):
-        await console.one("host_delete", "hst_1")
+        await console.call("host_delete", "hst_1")
 
 
 @pytest.mark.parametrize(("arguments", "line"), LIST_CALLS)
@@ -401,7 +401,7 @@ def test_every_operation_is_tested():
 async def test_ids_are_percent_encoded(server, connect, answer, written, sent):
     _, console = connect(base_url=f"{server.url}/prefix/")
     server.will(answer(body={"id": written}))
-    await console.one("blacklist_get", written)
+    await console.call("blacklist_get", written)
     assert server.received[0].target == f"/prefix/api/v1/blacklists/{sent}"
 
 
@@ -409,14 +409,14 @@ async def test_ids_are_percent_encoded(server, connect, answer, written, sent):
 async def test_what_cannot_be_an_id_is_never_sent(server, connect, wrong):
     _, console = connect()
     with pytest.raises(UserError, match="cannot be an id"):
-        await console.one("host_delete", wrong)
+        await console.call("host_delete", wrong)
     assert server.received == []
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda console: console.one("host_update", "hst_1", body={"name": "\ud800"}),
+        lambda console: console.call("host_update", "hst_1", body={"name": "\ud800"}),
         lambda console: console.import_hosts_csv("\ud800", {}, dry_run=True),
         lambda console: console.list_all("specialty_search"),
     ],
@@ -450,4 +450,4 @@ async def test_a_missing_row_is_not_found(server, connect, answer):
     _, console = connect()
     server.will(answer(404, {"code": "NOT_FOUND", "message": "no such row", "request_id": "req_1"}))
     with pytest.raises(NotFound, match=r"GET /api/v1/blacklists/\{id\}: no such row .*req_1"):
-        await console.one("blacklist_get", "blk_1")
+        await console.call("blacklist_get", "blk_1")

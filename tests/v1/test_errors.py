@@ -49,7 +49,7 @@ PAGE = (
 
 async def failure(console):
     with pytest.raises(Exception) as caught:
-        await console.one("blacklist_update", "blk_1", body={})
+        await console.call("blacklist_update", "blk_1", body={})
     return caught.value
 
 
@@ -179,7 +179,7 @@ async def test_numbers_and_text_survive(server, connect, answer):
     _, console = connect()
     body = {"id": "blk_1", "pattern": "\u2028😀\x00", "n": 2**70, "f": 1.5}
     server.will(answer(body=body))
-    assert await console.one("blacklist_get", "blk_1") == body
+    assert await console.call("blacklist_get", "blk_1") == body
 
 
 @pytest.mark.parametrize("status", [404, 409])

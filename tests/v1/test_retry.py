@@ -15,21 +15,21 @@ ERROR = {"code": "ANY", "message": "no", "request_id": "req_1"}
 TRIES = 5
 
 SAFE = {
-    "read": lambda console: console.one("blacklist_get", "one"),
-    "update": lambda console: console.one("host_update", "one", body={"name": "a"}),
-    "empty update": lambda console: console.one("host_update", "one", body={}),
-    "delete": lambda console: console.one("host_delete", "one"),
-    "attach": lambda console: console.one("plugin_attach", "one", body={"plugin_id": "plg_1"}),
-    "detach": lambda console: console.one("plugin_detach", "one", "plg_1"),
+    "read": lambda console: console.call("blacklist_get", "one"),
+    "update": lambda console: console.call("host_update", "one", body={"name": "a"}),
+    "empty update": lambda console: console.call("host_update", "one", body={}),
+    "delete": lambda console: console.call("host_delete", "one"),
+    "attach": lambda console: console.call("plugin_attach", "one", body={"plugin_id": "plg_1"}),
+    "detach": lambda console: console.call("plugin_detach", "one", "plg_1"),
     "list": lambda console: console.list_all("plugin_list", "one"),
     "dry run": lambda console: console.import_hosts([], on_error="stop", dry_run=True),
-    "extra read": lambda console: console.one("host_get", "one"),
+    "extra read": lambda console: console.call("host_get", "one"),
 }
 CREATES = {
     "import": lambda console: console.import_hosts([], on_error="stop", dry_run=False),
     "CSV import": lambda console: console.import_hosts_csv("a", {}, dry_run=False),
-    "create": lambda console: console.one("agent_create", body={}),
-    "extra create": lambda console: console.one("specialty_create", body={}),
+    "create": lambda console: console.call("agent_create", body={}),
+    "extra create": lambda console: console.call("specialty_create", body={}),
 }
 EXTRAS = {"host_get": "GET /hosts/{id}", "specialty_create": "POST /specialties"}
 GOOD = {"id": "one", "data": [], "results": []}
@@ -63,9 +63,9 @@ async def test_a_request_that_may_have_been_read_counts_as_sent(server, connect,
     client, console = connect()
     server.will(answer(cut="unread"))
     with pytest.raises(AnswerLost):
-        await console.one("agent_create", body={})
+        await console.call("agent_create", body={})
     server.will(answer(cut="unread"))
-    await console.one("blacklist_get", "one")
+    await console.call("blacklist_get", "one")
     assert client.calls == {"agent_create": 1, "blacklist_get": 2}
 
 
@@ -87,7 +87,7 @@ async def test_an_answer_that_drips_is_cut_off_by_the_timeout(connect, loop_time
     _, console = connect(request_timeout=1, max_retries=0, base_url=f"http://127.0.0.1:{port}")
     async with dripping:
         with pytest.raises(AnswerLost, match=r"within 1 seconds"):
-            await console.one("blacklist_get", "one")
+            await console.call("blacklist_get", "one")
         await done.wait()
 
 
@@ -95,9 +95,9 @@ async def test_retry_after_holds_back_other_calls_too(server, connect, clock, an
     client, console = connect()
     clock.awake.clear()
     server.will(answer(429, ERROR, headers={"Retry-After": "7"}))
-    first = asyncio.create_task(console.one("blacklist_get", "one"))
+    first = asyncio.create_task(console.call("blacklist_get", "one"))
     await clock.slept.wait()
-    others = [asyncio.create_task(console.one("blacklist_get", f"blk_{n}")) for n in range(3)]
+    others = [asyncio.create_task(console.call("blacklist_get", f"blk_{n}")) for n in range(3)]
     await loop_turns()
     assert len(server.received) == 1
     assert clock.waits == [7]
@@ -115,7 +115,7 @@ async def test_retry_after_holds_back_calls_that_wait_for_their_turn(
     _, console = connect(max_concurrency=1)
     clock.awake.clear()
     server.will(answer(429, ERROR, held=True, headers={"Retry-After": "7"}))
-    calls = [asyncio.create_task(console.one("blacklist_get", f"blk_{n}")) for n in range(3)]
+    calls = [asyncio.create_task(console.call("blacklist_get", f"blk_{n}")) for n in range(3)]
     await server.has_received(1)
     server.released.set()
     await clock.slept.wait()
@@ -131,7 +131,7 @@ async def test_too_long_a_wait_for_a_busy_console_ends_the_call(server, connect,
     asked = str(int(LONGEST_OBEYED) + 1)
     server.will(answer(503, ERROR, headers={"Retry-After": asked}))
     with pytest.raises(ServerError) as caught:
-        await console.one("blacklist_get", "one")
+        await console.call("blacklist_get", "one")
     assert asked in str(caught.value)
     assert clock.waits == []
 
@@ -184,11 +184,11 @@ async def test_a_silent_console_gets_one_try_for_each_further_call(server, conne
     await server.stop()
     for total in (TRIES, TRIES + 1, TRIES + 2):
         with pytest.raises(NotSent):
-            await console.one("blacklist_get", "one")
+            await console.call("blacklist_get", "one")
         assert client.calls.total() == total
     await server.start(port=port)
     server.will(answer(503, ERROR), answer(503, ERROR))
-    await console.one("blacklist_get", "one")
+    await console.call("blacklist_get", "one")
     assert client.calls.total() == TRIES + 2 + 3
 
 
@@ -199,7 +199,7 @@ async def test_a_console_that_lets_calls_run_out_of_time_is_left_alone_for_a_whi
     server.will(answer(held=True), answer(held=True))
 
     async def runs_out_of_time():
-        calling = asyncio.create_task(console.one("blacklist_get", "one"))
+        calling = asyncio.create_task(console.call("blacklist_get", "one"))
         await server.has_received(client.calls.total() + 1)
         loop_time.move(1.1)
         with pytest.raises(AnswerLost):
@@ -208,25 +208,25 @@ async def test_a_console_that_lets_calls_run_out_of_time_is_left_alone_for_a_whi
     await runs_out_of_time()
     for _ in range(3):
         with pytest.raises(NotSent, match="no call was made"):
-            await console.one("blacklist_get", "one")
+            await console.call("blacklist_get", "one")
     assert client.calls.total() == 1
     clock.now += REST
     await runs_out_of_time()
     clock.now += REST - 1
     with pytest.raises(NotSent, match="no call was made"):
-        await console.one("blacklist_get", "one")
+        await console.call("blacklist_get", "one")
     assert client.calls.total() == 2
     clock.now += 1
-    assert await console.one("blacklist_get", "one") == {"id": "one"}
-    assert await console.one("blacklist_get", "two") == {"id": "two"}
+    assert await console.call("blacklist_get", "one") == {"id": "one"}
+    assert await console.call("blacklist_get", "two") == {"id": "two"}
 
 
 async def test_a_cut_connection_is_no_reason_to_leave_the_console_alone(server, connect, answer):
     client, console = connect(max_retries=0)
     server.will(answer(cut="unanswered"))
     with pytest.raises(AnswerLost):
-        await console.one("blacklist_get", "one")
-    assert await console.one("blacklist_get", "one") == {"id": "one"}
+        await console.call("blacklist_get", "one")
+    assert await console.call("blacklist_get", "one") == {"id": "one"}
     assert client.calls.total() == 2
 
 
@@ -235,12 +235,12 @@ async def test_a_lost_create_leaves_the_way_open_for_what_settles_it(
 ):
     client, console = connect(request_timeout=1, max_retries=0)
     server.will(answer(held=True))
-    creating = asyncio.create_task(console.one("agent_create", body={"name": "a"}))
+    creating = asyncio.create_task(console.call("agent_create", body={"name": "a"}))
     await server.has_received(1)
     loop_time.move(1.1)
     with pytest.raises(AnswerLost):
         await creating
-    assert await console.one("blacklist_get", "one") == {"id": "one"}
+    assert await console.call("blacklist_get", "one") == {"id": "one"}
     assert client.calls.total() == 2
 
 
@@ -254,7 +254,7 @@ async def test_max_concurrency_bounds_requests_in_flight(server, connect, answer
         return answer(body={"id": request.target.rpartition("/")[2]})
 
     server.otherwise = once_all_are_in_flight
-    await asyncio.gather(*(console.one("blacklist_get", f"blk_{n}") for n in range(20)))
+    await asyncio.gather(*(console.call("blacklist_get", f"blk_{n}") for n in range(20)))
     assert server.most_in_flight == in_flight
     assert server.connections == in_flight
 
@@ -263,9 +263,9 @@ async def test_a_call_that_waits_for_its_next_try_holds_no_slot(server, connect,
     _, console = connect(max_concurrency=1)
     clock.awake.clear()
     server.will(answer(503, ERROR))
-    first = asyncio.create_task(console.one("blacklist_get", "one"))
+    first = asyncio.create_task(console.call("blacklist_get", "one"))
     await server.arrived.wait()
-    assert await console.one("blacklist_get", "two") == {"id": "two"}
+    assert await console.call("blacklist_get", "two") == {"id": "two"}
     assert not first.done()
     clock.awake.set()
     assert await first == {"id": "one"}
@@ -296,7 +296,7 @@ async def test_of_many_calls_in_flight_only_one_401_is_unexplained(server, conne
 
     server.otherwise = once_all_are_in_flight
     results = await asyncio.gather(
-        *(console.one("blacklist_get", f"blk_{n}") for n in range(40)), return_exceptions=True
+        *(console.call("blacklist_get", f"blk_{n}") for n in range(40)), return_exceptions=True
     )
     assert all(isinstance(result, Unauthorized) for result in results)
     assert sum(not result.explained for result in results) == 1
@@ -308,8 +308,8 @@ async def test_a_connection_that_the_console_has_closed_is_not_used_for_a_create
 ):
     _, console = connect()
     server.will(answer(body=GOOD, close_after=True))
-    await console.one("blacklist_get", "one")
+    await console.call("blacklist_get", "one")
     await loop_turns()
     server.will(answer(body=GOOD))
-    await console.one("agent_create", body={})
+    await console.call("agent_create", body={})
     assert [request.connection for request in server.received] == [1, 2]

@@ -65,7 +65,7 @@ async def tls_server(server, certificate):
 
 async def failure(console):
     with pytest.raises(ConsoleError) as caught:
-        await console.one("agent_create", body={"name": "a"})
+        await console.call("agent_create", body={"name": "a"})
     return caught.value
 
 
@@ -74,7 +74,7 @@ async def test_tls(tls_server, connect, answer, certificate, trust):
     value = certificate if trust == "ca_file" else True
     _, console = connect(**{trust: value})
     tls_server.will(answer(body={"id": "agt_1"}))
-    assert await console.one("agent_create", body={}) == {"id": "agt_1"}
+    assert await console.call("agent_create", body={}) == {"id": "agt_1"}
 
 
 async def test_an_untrusted_certificate(tls_server, connect):
@@ -198,7 +198,7 @@ async def test_compressed_answers(server, connect, answer):
     _, console = connect()
     content = gzip.compress(b'{"id": "agt_1"}')
     server.will(answer(body=content, headers={"Content-Encoding": "gzip"}))
-    assert await console.one("agent_create", body={}) == {"id": "agt_1"}
+    assert await console.call("agent_create", body={}) == {"id": "agt_1"}
     assert "gzip" in server.received[0].headers["accept-encoding"]
     server.will(answer(body=b"not gzip", headers={"Content-Encoding": "gzip"}))
     assert "compressed" in str(await failure(console))
@@ -210,15 +210,15 @@ async def test_cookies_of_the_console_are_not_kept(server, connect, answer):
         answer(body={"id": "agt_1"}, headers={"Set-Cookie": "sid=1; Path=/"}),
         answer(body={"id": "agt_1"}),
     )
-    await console.one("agent_create", body={})
-    await console.one("agent_create", body={})
+    await console.call("agent_create", body={})
+    await console.call("agent_create", body={})
     assert "cookie" not in server.received[1].headers
 
 
 async def test_a_session_cookie_stands_in_for_the_key(server, connect, answer):
     _, console = connect(session_cookie="sid=abc=")
     server.will(answer(body={"id": "agt_1"}))
-    await console.one("agent_create", body={})
+    await console.call("agent_create", body={})
     assert server.received[0].headers["cookie"] == "sid=abc="
     assert "authorization" not in server.received[0].headers
 
@@ -227,8 +227,8 @@ async def test_a_large_answer(server, connect, answer):
     _, console = connect()
     body = {"id": "agt_1", "name": "x" * 5_000_000}
     server.will(answer(body=body), answer(body=body, chunked=True))
-    assert await console.one("agent_create", body={}) == body
-    assert await console.one("agent_create", body={}) == body
+    assert await console.call("agent_create", body={}) == body
+    assert await console.call("agent_create", body={}) == body
 
 
 READ, WRITE, DELETE = "blacklist_get", "host_update", "host_delete"
@@ -248,14 +248,14 @@ async def test_redirects_within_the_origin(server, connect, answer, key, name, s
         answer(status, headers={"Location": "/elsewhere?x=%26#part"}), answer(body={"id": "one"})
     )
     if followed:
-        assert await console.one(name, "one", body=body) == {"id": "one"}
+        assert await console.call(name, "one", body=body) == {"id": "one"}
         first, second = server.received
         assert (second.method, second.content) == (first.method, first.content)
         assert second.target == "/elsewhere?x=%26"
         assert second.headers["authorization"] == f"Bearer {key}"
     else:
         with pytest.raises(UnexpectedAnswer, match=f"redirects .status {status}") as caught:
-            await console.one(name, "one", body=body)
+            await console.call(name, "one", body=body)
         assert caught.value.safe_to_repeat is (status == 301)
     assert client.calls.total() == 1 + followed
 
@@ -278,7 +278,7 @@ async def test_redirects_to_another_origin_are_refused(server, connect, answer, 
     client, console = connect()
     server.will(answer(status, headers={"Location": location.format(port=server.port)}))
     with pytest.raises(UnexpectedAnswer, match=f"redirects .status {status}") as caught:
-        await console.one("blacklist_get", "one")
+        await console.call("blacklist_get", "one")
     assert "token=t" not in str(caught.value)
     assert len(server.received) == client.calls.total() == 1
 
@@ -287,7 +287,7 @@ async def test_redirects_in_a_circle_end(server, connect, answer):
     client, console = connect()
     server.otherwise = lambda request: answer(307, headers={"Location": request.target})
     with pytest.raises(UnexpectedAnswer, match="5 redirects in a row") as caught:
-        await console.one("agent_create", body={"name": "a"})
+        await console.call("agent_create", body={"name": "a"})
     assert client.calls.total() == len(server.received) == 5 and caught.value.safe_to_repeat
 
 
@@ -310,7 +310,7 @@ async def test_http_through_a_proxy_with_credentials(server, proxied, answer):
     client, console = proxied("http://console.example.com/x", {"HTTP_PROXY": proxy})
     async with client:
         server.will(answer(body={"id": "agt_1"}))
-        assert await console.one("agent_create", body={}) == {"id": "agt_1"}
+        assert await console.call("agent_create", body={}) == {"id": "agt_1"}
     (request,) = server.received
     assert request.target == "http://console.example.com/x/api/v1/agents"
     assert request.headers["proxy-authorization"] == "Basic dXNlcjpwQHNz"
@@ -342,8 +342,8 @@ async def test_https_through_a_proxy(tls_server, answer, certificate, key, loop_
         tls_server.will(answer(body={"id": "agt_1"}), answer(body={"id": "agt_1"}))
         async with Client(settings) as client:
             console = Console(client, settings)
-            assert await console.one("agent_create", body={}) == {"id": "agt_1"}
-            assert await console.one("agent_create", body={}) == {"id": "agt_1"}
+            assert await console.call("agent_create", body={}) == {"id": "agt_1"}
+            assert await console.call("agent_create", body={}) == {"id": "agt_1"}
         await loop_turns()
     (head,) = asked
     assert head.startswith(f"CONNECT localhost:{tls_server.port} ")
@@ -381,7 +381,7 @@ async def test_the_process_environment_is_not_consulted(server, connect, answer,
     monkeypatch.setenv("NETRC", "/nonexistent")
     _, console = connect()
     server.will(answer(body={"id": "agt_1"}))
-    assert await console.one("agent_create", body={}) == {"id": "agt_1"}
+    assert await console.call("agent_create", body={}) == {"id": "agt_1"}
 
 
 def everything_about(problem):
@@ -443,7 +443,7 @@ async def test_no_error_and_no_log_shows_the_secret(
         await server.stop()
     else:
         server.will(answers[echo], answers[echo])
-    calling = asyncio.create_task(console.one("blacklist_get", "one"))
+    calling = asyncio.create_task(console.call("blacklist_get", "one"))
     for count in (1, 2) if echo == "slow" else ():
         await server.has_received(count)
         loop_time.move(5.1)
@@ -465,6 +465,6 @@ async def test_closing_leaves_nothing_behind(tls_server, settings_of, answer, ce
     async with client:
         tls_server.will(*[answer(body={"id": "agt_1"})] * 4)
         console = Console(client, settings)
-        await asyncio.gather(*(console.one("agent_create", body={}) for _ in range(4)))
+        await asyncio.gather(*(console.call("agent_create", body={}) for _ in range(4)))
     await client.aclose()
     gc.collect()

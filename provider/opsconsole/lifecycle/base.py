@@ -257,7 +257,7 @@ class BaseLifecycle(ABC):
             NotFound: There is none that this key can see.
             ConsoleError, ConfigurationError: It cannot be read.
         """
-        return await self.session.console.one(self.definition.ways["read"][0].operation, object_id)
+        return await self.session.console.call(self.definition.ways["read"][0].operation, object_id)
 
     async def is_there(self, object_id: str) -> bool:
         """Read whether an object exists; raise as `fetch` does if the read does not show it."""

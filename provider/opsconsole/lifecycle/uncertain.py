@@ -164,7 +164,7 @@ async def create_once(
     """
     await steps.session.before_write("create", [request])
     try:
-        answer = await steps.session.console.one(operation, body=body)
+        answer = await steps.session.console.call(operation, body=body)
     except ConsoleError as problem:
         if problem.safe_to_repeat:
             raise
@@ -211,7 +211,7 @@ async def update_once(
     """
     await steps.session.before_write("update", [request])
     try:
-        return check(await steps.session.console.one(operation, object_id, body=changes))
+        return check(await steps.session.console.call(operation, object_id, body=changes))
     except ConsoleError as caught:
         if caught.safe_to_repeat:
             raise
@@ -243,7 +243,7 @@ async def delete_once(
     """Delete one object; return how that ended, even if its answer does not settle it."""
     await steps.session.before_write("delete", [request])
     try:
-        answer = await steps.session.console.one(operation, request.prior["id"])
+        answer = await steps.session.console.call(operation, request.prior["id"])
     except ConsoleError as problem:
         return await settle_deletion(steps, request, problem)
     except OpsconsoleError as problem:  # It was not sent.

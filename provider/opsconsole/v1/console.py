@@ -51,7 +51,7 @@ class Console:
         """Return whether there is an operation `name`: documented, or named as extra endpoint."""
         return name in self._named
 
-    async def one(self, name: str, *ids: str, body: Mapping[str, Any] | None = None) -> Body:
+    async def call(self, name: str, *ids: str, body: Mapping[str, Any] | None = None) -> Body:
         """Call the operation `name`, and return the one resource in its answer.
 
         Args:

@@ -76,9 +76,9 @@ async def attach_or_detach(
     console, attaches = session.console, verb == "attach"
     try:
         if attaches:
-            answer = await console.one("plugin_attach", agent_id, body={"plugin_id": plugin_id})
+            answer = await console.call("plugin_attach", agent_id, body={"plugin_id": plugin_id})
         else:
-            answer = await console.one("plugin_detach", agent_id, plugin_id)
+            answer = await console.call("plugin_detach", agent_id, plugin_id)
         session.answered_beside[AGENT.type_name, agent_id] = answer
         return answer
     except ConsoleError as problem:

@@ -34,9 +34,9 @@ async def read_host(session: Session, host_id: str) -> Mapping[str, Any]:
         ConsoleError: It could not be read; NotFound: there is no such host.
     """
     if session.console.has("host_get"):
-        return await session.console.one("host_get", host_id)
+        return await session.console.call("host_get", host_id)
     try:
-        answer = await session.console.one("host_update", host_id, body={})
+        answer = await session.console.call("host_update", host_id, body={})
     except UnexpectedAnswer as problem:
         if not problem.without_body:
             raise

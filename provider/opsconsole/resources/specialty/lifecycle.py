@@ -185,7 +185,7 @@ class SpecialtyLifecycle(SingleCreation):
                 for agent in self.session.released.values()
             )
             try:
-                answer = await self.session.console.one("specialty_delete", prior["id"])
+                answer = await self.session.console.call("specialty_delete", prior["id"])
             except Conflict as problem:
                 if awaited and await self.session.wait_for_host_delete(ended, deadline):
                     continue
@@ -310,6 +310,6 @@ async def _candidates(session: Session, wanted: Mapping[str, Any]) -> Listing:
     if "id" not in wanted or not session.console.has("specialty_get"):
         return await session.specialties()
     try:
-        return Listing([await session.console.one("specialty_get", wanted["id"])])
+        return Listing([await session.console.call("specialty_get", wanted["id"])])
     except NotFound:
         return Listing([])
