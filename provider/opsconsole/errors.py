@@ -185,12 +185,12 @@ class Problem:
         return found
 
 
-_MOST_DETAILS = 500
+_MAX_DETAILS_LENGTH = 500
 
 
 def _shorten(details: Mapping[str, Any]) -> str:
     text = json.dumps(details, ensure_ascii=False, default=str)
-    return text if len(text) <= _MOST_DETAILS else f"{text[:_MOST_DETAILS]}…"
+    return text if len(text) <= _MAX_DETAILS_LENGTH else f"{text[:_MAX_DETAILS_LENGTH]}…"
 
 
 _REFUSALS = frozenset({*range(400, 418), *range(421, 427), 428, 429, 431, 451}) - {408}

@@ -256,7 +256,7 @@ async def test_a_cursor_that_does_not_move_on_ends_the_list_incomplete(
 
 
 async def test_a_list_that_never_ends_is_given_up(server, connect, answer, monkeypatch):
-    monkeypatch.setattr("opsconsole.v1.console._MOST_PAGES", 3)
+    monkeypatch.setattr("opsconsole.v1.console._MAX_PAGES", 3)
     _, console = connect(cursor_parameter="after", cursor_field="next")
     server.will(*(answer(body=listed(str(n), has_more=True, next=n)) for n in range(4)))
     assert not (await console.list_all("specialty_search")).complete

@@ -220,9 +220,9 @@ class Applier:
             outcome = lifecycle.resources[item.type_name].take_answer(request, answer)
             if (outcome.state, outcome.private) != (item.before, item.held.private):
                 kept = item.held._replace(attributes=outcome.state or {}, private=outcome.private)
-                self._keep(item.address, kept)
+                self._put_into_state(item.address, kept)
 
-    def _keep(self, address: str, held: InstanceObject) -> None:
+    def _put_into_state(self, address: str, held: InstanceObject) -> None:
         """Put a value into state and among the values for the outputs."""
         self._session.state.put(address, held)
         self._values[address] = held.attributes
@@ -239,7 +239,7 @@ class Applier:
             if item.value is None or item.value == item.before:
                 continue
             kept = item.held._replace(attributes=item.value, private=item.private)
-            self._keep(item.address, kept)
+            self._put_into_state(item.address, kept)
             names = [name for name in item.value if item.value[name] != item.before[name]]
             changed = warning(
                 f"{item.address} was rerouted by the console",

@@ -234,7 +234,7 @@ class Executor:
             if blocker:
                 self._skip(number, step, blocker)
                 continue
-            outcome = self._worker.take_without_request(step)
+            outcome = self._worker.carry_out_without_request(step)
             if outcome is not None:
                 self._note_start(number, step)
                 self._record_outcome(step, outcome)

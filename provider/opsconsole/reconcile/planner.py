@@ -91,7 +91,7 @@ class Planner:
                 are in the plan's diagnostics.
         """
         workspace, options = self._workspace, self._options
-        prior = await self._prior()
+        prior = await self._read_prior()
         console_of = self.providers.console_of
         by_identity = addresses_by_identity(prior.known.values(), self.providers)
         self._diagnostics += held_twice(by_identity)
@@ -156,7 +156,7 @@ class Planner:
         await walk.remove(destroy=options.mode == "destroy")
         self._diagnostics += walk.diagnostics
 
-    async def _prior(self) -> Prior:
+    async def _read_prior(self) -> Prior:
         """Return the instances in state after the moves and imports of the program."""
         workspace = self._workspace
         known, diagnostics = apply_moves(read_prior(workspace.state), workspace.program)

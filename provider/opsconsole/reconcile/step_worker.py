@@ -74,7 +74,7 @@ class StepWorker:
         change = step.change
         return self.lifecycles[change.provider].resources[change.type_name].creates_together
 
-    def take_without_request(self, step: Step) -> Outcome | None:
+    def carry_out_without_request(self, step: Step) -> Outcome | None:
         """Take a step that needs no request to the console; return None if it needs one.
 
         The outcome is durable after the next `flush` of the session.
@@ -110,7 +110,7 @@ class StepWorker:
             return
         creations: list[CreateRequest] = []
         done: list[tuple[Step, Outcome]] = []
-        for step, asked in zip(steps, await self._requests_for(lifecycle, steps), strict=True):
+        for step, asked in zip(steps, await self._make_requests(lifecycle, steps), strict=True):
             match asked:
                 case CreateRequest():
                     creations.append(asked)
@@ -207,7 +207,7 @@ class StepWorker:
             return Outcome(None, diagnostics=(_still_unknown(change, unknown),))
         return await self.lifecycles[change.provider].read_data(change.type_name, config)
 
-    async def _requests_for(
+    async def _make_requests(
         self, lifecycle: BaseLifecycle, steps: Sequence[Step]
     ) -> list[CreateRequest | UpdateRequest | Outcome]:
         """Return the request of each step.

@@ -22,7 +22,7 @@ _EXAMPLE = "It looks like https://console.example.com."
 _API_PREFIX = "/api/v1"
 _BASE_PATH = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*")
 
-MOST_HOPS = 5
+MAX_REDIRECTS = 5
 
 _SAME_METHOD = frozenset({307, 308})
 _AS_GET = frozenset({301, 302, 303, *_SAME_METHOD})

@@ -27,10 +27,10 @@ from pydantic import (
 from opsconsole.errors import Problem
 from opsconsole.v1.exchange import WrongShape, can_be_id
 
-_MOST_TEXT = 2000
+_MAX_TEXT_LENGTH = 2000
 """Characters of one text, or of one detail as JSON, that is kept: each resource may have its own
 error."""
-_MOST_ENTRIES = 50
+_MAX_ENTRIES = 50
 """Single fields, and details, that an error keeps."""
 
 
@@ -64,12 +64,12 @@ def _each(kind: Any) -> BeforeValidator:
 
 
 def _short(details: dict[str, Any]) -> dict[str, Any]:
-    items = (item for item in details.items() if len(json.dumps(item)) <= _MOST_TEXT)
-    return dict(islice(items, _MOST_ENTRIES))
+    items = (item for item in details.items() if len(json.dumps(item)) <= _MAX_TEXT_LENGTH)
+    return dict(islice(items, _MAX_ENTRIES))
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}…"
+    return text if len(text) <= _MAX_TEXT_LENGTH else f"{text[:_MAX_TEXT_LENGTH]}…"
 
 
 def _usable(value: str) -> str:
@@ -133,7 +133,7 @@ class ErrorBody(Body):
 
     def problem(self, status: int) -> Problem:
         """Return the error's content, beside its status."""
-        errors = tuple((one.field, one.message) for one in self.errors[:_MOST_ENTRIES])
+        errors = tuple((one.field, one.message) for one in self.errors[:_MAX_ENTRIES])
         return Problem(
             status, self.code, self.message, self.request_id, self.field, errors, self.details
         )

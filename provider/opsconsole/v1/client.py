@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 
 from opsconsole.errors import ConsoleError, Stopped, TooManyRequests, Unauthorized, UserError
 from opsconsole.redaction import Redaction
-from opsconsole.v1.addresses import MOST_HOPS, next_url
+from opsconsole.v1.addresses import MAX_REDIRECTS, next_url
 from opsconsole.v1.exchange import Operation, Reply, WrongShape, decode_object, unexpected_answer
 from opsconsole.v1.limiter import HeldBack, Limiter, Turn, shared_limiter
 from opsconsole.v1.retry import (
@@ -297,12 +297,13 @@ class Client:
         self, operation: Operation, url: str, content_type: str, content: bytes | None, turn: Turn
     ) -> Reply:
         """Send a request and follow its redirects, each once its turn has come."""
-        for _ in range(MOST_HOPS):
+        for _ in range(MAX_REDIRECTS):
             reply = await self._send_once(operation, url, content_type, content, turn)
             if not 300 <= reply.status < 400:
                 return reply
             url = next_url(operation, url, reply, self._redact)
-        raise unexpected_answer(operation, reply, f"{MOST_HOPS} redirects in a row", self._redact)
+        what = f"{MAX_REDIRECTS} redirects in a row"
+        raise unexpected_answer(operation, reply, what, self._redact)
 
     async def _send_once(
         self, operation: Operation, url: str, content_type: str, content: bytes | None, turn: Turn

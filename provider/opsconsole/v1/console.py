@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 Body = dict[str, Any]
 
-_MOST_PAGES = 10_000
-_MOST_READINGS = 3
+_MAX_PAGES = 10_000
+_MAX_READS = 3
 
 
 class Console:
@@ -138,7 +138,7 @@ class Console:
         operation = self.operation(name)
         # When an entry is removed from a page that was read, another may move there, and no later
         # page shows it.
-        for _ in range(_MOST_READINGS):
+        for _ in range(_MAX_READS):
             listing = await self._read_list(operation, ids)
             if listing.gap is not Gap.SHIFTED:
                 break
@@ -156,7 +156,7 @@ class Console:
         entries: dict[str, dict[str, Any]] = {}
         asked: set[str] = set()
         totals: set[int | None] = set()
-        for _ in range(_MOST_PAGES):
+        for _ in range(_MAX_PAGES):
             found, cursor = await self._client.call(operation, ids, shape=self._page, query=query)
             totals.add(found.total_count)
             for entry in found.data:

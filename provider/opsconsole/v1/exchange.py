@@ -34,7 +34,7 @@ from opsconsole.errors import (
     had_no_effect,
 )
 
-MOST_ID_CHARACTERS = 500
+MAX_ID_LENGTH = 500
 """The document shows no bound of ids. Servers commonly take addresses of 8,000 bytes, in which a
 character takes up to twelve."""
 
@@ -107,7 +107,7 @@ def can_be_id(value: object) -> bool:
     It cannot if it is not text, empty, a dot segment, too long for an address, or holds half a
     character.
     """
-    if not isinstance(value, str) or not 0 < len(value) <= MOST_ID_CHARACTERS:
+    if not isinstance(value, str) or not 0 < len(value) <= MAX_ID_LENGTH:
         return False
     # Dot segments are resolved away in a path, which then leads elsewhere.
     return value not in (".", "..") and (value.isascii() or _HALVES.search(value) is None)
@@ -119,8 +119,8 @@ def _parts(path: str) -> tuple[str, ...]:
     return (first, *(part.partition("}")[2] for part in rest))
 
 
-_MOST_DEPTH = 100
-_MOST_DIGITS = 40
+_MAX_DEPTH = 100
+_MAX_DIGITS = 40
 
 
 class WrongShape(ValueError):
@@ -147,8 +147,8 @@ def json_object(content: bytes) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise NotJson("no JSON object")
     # Most bodies have fewer brackets than that, and counting takes less than looking through them.
-    if content.count(b"[") + content.count(b"{") > _MOST_DEPTH and _is_deep(body):
-        raise NotJson(f"values nested more than {_MOST_DEPTH} deep")
+    if content.count(b"[") + content.count(b"{") > _MAX_DEPTH and _is_deep(body):
+        raise NotJson(f"values nested more than {_MAX_DEPTH} deep")
     if (b"\\ud" in content or b"\\uD" in content) and _has_halves(body):
         # Half a surrogate pair is not text: it could not be written anywhere.
         raise NotJson("half a character")
@@ -166,7 +166,7 @@ def _has_halves(value: Any) -> bool:
 
 def _is_deep(body: dict[str, Any]) -> bool:
     level: list[Any] = [body]
-    for _ in range(_MOST_DEPTH):
+    for _ in range(_MAX_DEPTH):
         level = [
             value
             for container in level
@@ -179,7 +179,7 @@ def _is_deep(body: dict[str, Any]) -> bool:
 
 
 def _whole(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
+    if len(digits) > _MAX_DIGITS:
         raise NotJson(f"a number of {len(digits)} digits")
     return int(digits)
 

@@ -16,7 +16,7 @@ _VAGUE = 1.3
 _FIRST_GUESS = 16.0
 """The first rate is looked for up to this multiple of the rate that was certainly granted."""
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 0.25, 2.0
-_LEAST_RATE = 0.05
+_MIN_RATE = 0.05
 _FIRST_IN_FLIGHT = 8
 
 
@@ -113,7 +113,7 @@ class Rate:
         refused = self.per_second(now)
         most = max(granted, refused if refused < math.inf else _FIRST_GUESS * granted)
         self._vague = self._vague + 1 if most > _VAGUE * granted else 0
-        self._base = max(_LEAST_RATE, _DECREASE * math.sqrt(granted * most))
+        self._base = max(_MIN_RATE, _DECREASE * math.sqrt(granted * most))
         # A twentieth of the time may go by in pauses, and one request in forty be refused.
         self._growth_seconds = max(2.0, 40 / self._base, 50 * pause)
         if self._vague:
@@ -289,7 +289,7 @@ class Limiter:
 _SHARED: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Limiter]] = WeakKeyDictionary()
 
 
-def shared_limiter(origin: str) -> Limiter:
-    """Return the limiter of all clients of `origin` that the running event loop drives."""
+def shared_limiter(base_url: str) -> Limiter:
+    """Return the limiter of all clients of `base_url` that the running event loop drives."""
     limiters = _SHARED.setdefault(asyncio.get_running_loop(), {})
-    return limiters.setdefault(origin, Limiter())
+    return limiters.setdefault(base_url, Limiter())

@@ -16,7 +16,7 @@ from opsconsole.lifecycle.session import Session
 from opsconsole.values import Attributes
 
 _ALIKE = 0.8
-_MOST_NAMED = 20
+_MAX_NAMED = 20
 
 Names = frozenset[tuple[str, tuple[str, ...]]]
 """An id, and other names that people may use for its object."""
@@ -122,4 +122,4 @@ def _plain(text: str) -> str:
 
 
 def _some(items: list[str]) -> str:
-    return ", ".join(items[:_MOST_NAMED]) + (", …" if len(items) > _MOST_NAMED else "")
+    return ", ".join(items[:_MAX_NAMED]) + (", …" if len(items) > _MAX_NAMED else "")

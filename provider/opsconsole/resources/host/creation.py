@@ -80,7 +80,7 @@ class BulkCreate:
         try:
             result = await dry_run(self._session, [row.fields for row in rows])
         except DryRunIgnored:
-            await self._fail(rows, _NO_MORE)
+            await self._report_reason(rows, _NO_MORE)
             return
         except OpsconsoleError as problem:
             await self._split_refused(rows, problem, self._create_chunk)
@@ -94,7 +94,7 @@ class BulkCreate:
         waiting, ids = await self._judge(rows, result)
         passing = [row for row in rows if row.outcome is None and row not in waiting]
         if self._session.dry_runs.ignored:
-            await self._fail(passing, _NO_MORE)
+            await self._report_reason(passing, _NO_MORE)
         elif passing and not self._rehearsal:
             await self._import(passing)
 
@@ -103,7 +103,7 @@ class BulkCreate:
             if await self._session.wait_for_host_to_leave(verdict.id, ended):
                 await self._create_chunk([row])
             else:
-                await self._end_refused(row, verdict, ids, rehearsed=True)
+                await self._adopt_or_refuse(row, verdict, ids, rehearsed=True)
 
         await map_limited(list(waiting), judge_again, len(waiting))
 
@@ -136,7 +136,9 @@ class BulkCreate:
         half = half_of_refused(self._session, len(rows), problem)
         if not half:
             for row in rows:
-                await self._end(row, self._steps.failed_outcome("create", row.request, problem))
+                await self._report_row(
+                    row, self._steps.failed_outcome("create", row.request, problem)
+                )
             return
         await step(rows[:half])
         await step(rows[half:])
@@ -167,12 +169,12 @@ class BulkCreate:
             if self._waits:
                 waiting[row] = verdict
             else:
-                await self._end_refused(row, verdict, ids, rehearsed=True)
+                await self._adopt_or_refuse(row, verdict, ids, rehearsed=True)
 
         await map_limited(list(zip(rows, judged, strict=True)), report_one, self._session.limit)
         return waiting, ids
 
-    async def _end_refused(
+    async def _adopt_or_refuse(
         self,
         row: HostRow,
         verdict: RowVerdict,
@@ -188,18 +190,18 @@ class BulkCreate:
         """
         adopting = self._session.settings.on_existing_host == "adopt"
         if not adopting or verdict.id is None:
-            await self._fail([row], self._not_created(row, verdict, rehearsed=rehearsed))
+            await self._report_reason([row], self._not_created(row, verdict, rehearsed=rehearsed))
         elif refusal := self._claim(row, verdict.id, ids):
-            await self._fail([row], refusal)
+            await self._report_reason([row], refusal)
         elif not self._rehearsal:
-            await self._end(row, await adopt(self._steps, row, verdict.id))
+            await self._report_row(row, await adopt(self._steps, row, verdict.id))
         else:
             would_adopt = warning(
                 f"The {self._name(row)} exists already and would be adopted",
                 f"Its id is {verdict.id}; attributes that are declared otherwise would be "
                 "changed there.",
             )
-            await self._fail([row], would_adopt)
+            await self._report_reason([row], would_adopt)
 
     @property
     def _waits(self) -> bool:
@@ -217,11 +219,11 @@ class BulkCreate:
             if not verdict.matched:
                 unknown.append(row)
             elif not (verdict.created or passed):
-                await self._end_refused(row, verdict, ids, rehearsed=False)
+                await self._adopt_or_refuse(row, verdict, ids, rehearsed=False)
             elif verdict.id is None:
                 unknown.append(row)
             elif refusal := self._claim(row, verdict.id, ids):
-                await self._fail([row], refusal)
+                await self._report_reason([row], refusal)
             else:
                 created[row] = verdict.id
         unknown += await self._read_back(created)
@@ -250,7 +252,7 @@ class BulkCreate:
                 self._session.release_host(created[row])
                 others.append(row)
             else:
-                await self._end(row, outcome)
+                await self._report_row(row, outcome)
 
         await map_limited(list(created), read_one, self._session.limit)
         return others
@@ -272,15 +274,15 @@ class BulkCreate:
             # be under way. If this dry run was not honoured, its hosts are ours.
             ours = was_created(verdict, row.dry_run_status) or (imported and verdict.created)
             if verdict.id is None or not ours:
-                await self._end(row, self._outcome_lost(row, problem))
+                await self._report_row(row, self._outcome_lost(row, problem))
             elif refusal := self._claim(row, verdict.id, ids):
-                await self._fail([row], refusal)
+                await self._report_reason([row], refusal)
             else:
                 created[row] = verdict.id
                 row.notes = (_KEPT,) if imported else ()
         for row in await self._read_back(created):
             row.notes = ()
-            await self._end(row, self._outcome_lost(row, problem))
+            await self._report_row(row, self._outcome_lost(row, problem))
 
     def _outcome_lost(self, row: HostRow, problem: ConsoleError) -> Outcome:
         return outcome_lost(self._steps, row.request, problem, row.dry_run_status)
@@ -318,11 +320,11 @@ class BulkCreate:
     def _name(self, row: HostRow) -> str:
         return self._steps.name(row.request.config, row.request.address)
 
-    async def _fail(self, rows: Sequence[HostRow], diagnostic: Diagnostic) -> None:
+    async def _report_reason(self, rows: Sequence[HostRow], diagnostic: Diagnostic) -> None:
         for row in rows:
-            await self._end(row, Outcome(None, diagnostics=(diagnostic,)))
+            await self._report_row(row, Outcome(None, diagnostics=(diagnostic,)))
 
-    async def _end(self, row: HostRow, outcome: Outcome) -> None:
+    async def _report_row(self, row: HostRow, outcome: Outcome) -> None:
         outcome = outcome.with_diagnostics(*row.notes) if row.notes else outcome
         if self._rehearsal:
             outcome = created_by_dry_run(self._name(row), outcome)
