@@ -22,7 +22,7 @@ from opsconsole.clock import utc_now
 from opsconsole.errors import ApiError, BadRequest, ConsoleError, Forbidden, OpsconsoleError
 from opsconsole.language import find_node
 from opsconsole.lifecycle.answers import values_shown
-from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.phrases import plural
 from opsconsole.quoting import printable
 from opsconsole.reports.text import Pen, wrap_lines
@@ -206,7 +206,7 @@ async def _console(
 
 async def _host(console: Console, settings: Settings, host_id: str) -> CheckResult:
     """Read a host as a refresh does, and name the fields that are missing from the answer."""
-    session = Session(console, settings)
+    session = ConsoleSession(console, settings)
     operation = reading_operation(session)
     if operation is None:
         return CheckResult("host", NOTE, 'not read, as host_read is "none"', _NAME_HOST_GET)

@@ -16,7 +16,7 @@ from opsconsole.drift.buckets import text_of
 from opsconsole.drift.report import Bucket, Finding
 from opsconsole.drift.stack import StateObject
 from opsconsole.errors import ConsoleError
-from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import AGENT, AGENT_PLUGIN, RESOURCES, SPECIALTY
 from opsconsole.resources.missing import explain_gap
 from opsconsole.v1.console import Listing
@@ -27,7 +27,7 @@ Inventory = Mapping[str, Listing]
 
 
 async def read_inventory(
-    session: Session, types: Collection[str]
+    session: ConsoleSession, types: Collection[str]
 ) -> tuple[Inventory, list[Diagnostic]]:
     """Return a console's lists of `types`, and an error for each list that could not be read.
 
@@ -63,7 +63,7 @@ async def read_inventory(
 def find_unmanaged(
     held: Sequence[StateObject],
     managed: Sequence[StateObject],
-    session: Session,
+    session: ConsoleSession,
     counted: Collection[str],
     listed: Inventory,
 ) -> Iterator[Finding]:
@@ -94,7 +94,7 @@ def find_unmanaged(
 
 
 def report_incomplete_lists(
-    session: Session, counted: Collection[str], listed: Inventory
+    session: ConsoleSession, counted: Collection[str], listed: Inventory
 ) -> Iterator[Diagnostic]:
     """Report lists that count and were not read to their end.
 
@@ -122,7 +122,7 @@ def report_incomplete_lists(
 def _plugins(
     held: Sequence[StateObject],
     attached: Collection[tuple[str, str]],
-    session: Session,
+    session: ConsoleSession,
     counted: bool,
 ) -> Iterator[Finding]:
     lists = dict(session.listed_plugins())

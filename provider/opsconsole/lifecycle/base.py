@@ -51,7 +51,7 @@ from opsconsole.lifecycle.interface import (
     fill_unknown,
     propose_change,
 )
-from opsconsole.lifecycle.session import Session, map_limited
+from opsconsole.lifecycle.session import ConsoleSession, map_limited
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.uncertain import replacement_refused, still_unsettled
 from opsconsole.v1.operations import naming_hint
@@ -73,7 +73,7 @@ class BaseLifecycle(ABC):
 
     definition: ClassVar[ResourceDefinition]
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: ConsoleSession) -> None:
         self.session = session
 
     async def plan(self, requests: Sequence[PlanRequest]) -> list[PlanOutcome]:

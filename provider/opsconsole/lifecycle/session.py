@@ -1,4 +1,4 @@
-"""The knowledge of one run: the console, the settings, and the results of its earlier calls.
+"""A session with the console: one run, its settings, and the results of its earlier calls.
 
 Shared by the lifecycles of all resources; a new run makes a new session.
 """
@@ -124,7 +124,7 @@ class DryRuns:
 
 
 @dataclass
-class Session:
+class ConsoleSession:
     """One run against one console, under one provider configuration.
 
     Attributes:
@@ -197,7 +197,7 @@ class Session:
         self.import_chunk_size = self.settings.import_chunk_size
         self.limit = self.settings.max_concurrency
 
-    def share(self, other: Session) -> None:
+    def share(self, other: ConsoleSession) -> None:
         """Share with a session of the same console what depends on no key and no setting."""
         self.holders = other.holders
         self.dry_runs = other.dry_runs

@@ -8,7 +8,7 @@ from typing import Final
 
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import Outcome
-from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import DATA_SOURCES
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
@@ -28,7 +28,7 @@ LIFECYCLES: Final[Mapping[str, str]] = {
 
 
 class _Steps(dict[str, BaseLifecycle]):
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: ConsoleSession) -> None:
         super().__init__()
         self._session = session
 
@@ -42,14 +42,14 @@ class Lifecycle:
 
     Attributes:
         client: Makes its calls, and counts them.
-        session: The knowledge of the run; to read again, make a new lifecycle.
+        session: The session with the console; to read again, make a new lifecycle.
         resources: The steps of each resource by Terraform type name.
     """
 
     def __init__(self, settings: Settings, *, read_only: bool = False) -> None:
         """Make no connection yet; `read_only` lets nothing but GET leave this process."""
         self.client = Client(settings, read_only=read_only)
-        self.session = Session(Console(self.client, settings), settings)
+        self.session = ConsoleSession(Console(self.client, settings), settings)
         self.resources: Mapping[str, BaseLifecycle] = _Steps(self.session)
 
     async def read_data(self, type_name: str, config: Attributes) -> Outcome:

@@ -15,7 +15,7 @@ from opsconsole.diagnostics import Diagnostic, Severity, warning
 from opsconsole.errors import ApiError, Forbidden, NotFound
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import NOT_PERMITTED, Outcome, PlanOutcome, ReadRequest, Seen
-from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.uncertain import BY_404
 from opsconsole.resources import RESOURCES, owners_above
 from opsconsole.v1.console import Listing
@@ -72,7 +72,9 @@ def missing(
     return Outcome(None, diagnostics=(warning(summary, detail),), seen=Seen.GONE)
 
 
-def plan_gone(session: Session, key: object, planned: Attributes, why: Diagnostic) -> PlanOutcome:
+def plan_gone(
+    session: ConsoleSession, key: object, planned: Attributes, why: Diagnostic
+) -> PlanOutcome:
     """Return the plan of an object that cannot be adopted: an error, unless this run found it gone.
 
     Creating it still fails.

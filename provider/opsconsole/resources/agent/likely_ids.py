@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from opsconsole.diagnostics import Diagnostic, warning
-from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.values import Attributes
 
 _ALIKE = 0.8
@@ -23,7 +23,7 @@ Names = frozenset[tuple[str, tuple[str, ...]]]
 
 
 def doubts_of_agent(
-    session: Session, config: Attributes, prior: Attributes | None = None
+    session: ConsoleSession, config: Attributes, prior: Attributes | None = None
 ) -> list[Diagnostic]:
     """Warn of the ids that an agent is about to take on and that no list of the run shows."""
     held = prior or {}
@@ -40,7 +40,7 @@ def doubts_of_agent(
 
 
 def doubtful_plugins(
-    session: Session, plugin_ids: Iterable[Any], attribute: str
+    session: ConsoleSession, plugin_ids: Iterable[Any], attribute: str
 ) -> list[Diagnostic]:
     """Warn of ids that no list of the run shows."""
     shown = session.shown_plugins
@@ -69,7 +69,7 @@ def doubtful_plugins(
     return found
 
 
-def _doubtful_specialty(session: Session, specialty_id: str) -> list[Diagnostic]:
+def _doubtful_specialty(session: ConsoleSession, specialty_id: str) -> list[Diagnostic]:
     """Warn of an id that a whole search does not show, where the run has searched already."""
     listing = session.listed_specialties()
     if listing is None or not listing.complete:

@@ -36,7 +36,7 @@ from opsconsole.lifecycle.interface import (
     fill_unknown,
     propose_creation,
 )
-from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import AGENT, AGENT_PLUGIN
 from opsconsole.resources.agent.likely_ids import doubtful_plugins
@@ -66,7 +66,7 @@ def find_entry(listing: Listing, plugin_id: str) -> Mapping[str, Any] | None:
 
 
 async def attach_or_detach(
-    session: Session, verb: Literal["attach", "detach"], agent_id: str, plugin_id: str
+    session: ConsoleSession, verb: Literal["attach", "detach"], agent_id: str, plugin_id: str
 ) -> Mapping[str, Any] | None:
     """Attach or detach; return the agent in the console's answer, or None without one.
 
@@ -91,7 +91,7 @@ async def attach_or_detach(
 
 
 async def _listed_after(
-    session: Session, agent_id: str, plugin_id: str, problem: ConsoleError
+    session: ConsoleSession, agent_id: str, plugin_id: str, problem: ConsoleError
 ) -> bool | None:
     """Ask the list whether a plugin is attached, after a call failed; None: it does not tell."""
     # The list would be refused as well.

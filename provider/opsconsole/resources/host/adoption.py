@@ -10,7 +10,7 @@ from opsconsole.errors import BadRequest, OpsconsoleError, Stopped
 from opsconsole.lifecycle.answers import values_shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import Outcome
-from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.uncertain import update_once
 from opsconsole.resources import HOST
@@ -51,7 +51,7 @@ async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
 
 
 async def _read_held(
-    session: Session, host_id: str
+    session: ConsoleSession, host_id: str
 ) -> tuple[Mapping[str, Any], tuple[Diagnostic, ...]]:
     """Read the host, with diagnostics; empty where hosts cannot be read."""
     if not reading_operation(session):

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from opsconsole.errors import ConsoleError, OpsconsoleError
-from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources.host.verdicts import (
     RowVerdict,
     all_created,
@@ -151,7 +151,7 @@ class FileImport:
         judged: How many rows have a verdict; the others were not sent.
     """
 
-    session: Session
+    session: ConsoleSession
     dry_run: bool
     ends_at_failure: bool
     report: Report

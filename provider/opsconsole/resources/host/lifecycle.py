@@ -29,7 +29,7 @@ from opsconsole.lifecycle.interface import (
     fill_unknown,
     propose_creation,
 )
-from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.uncertain import delete_once, update_once
 from opsconsole.phrases import plural
 from opsconsole.resources import HOST
@@ -76,7 +76,7 @@ class HostLifecycle(BaseLifecycle):
 
     definition: ClassVar[ResourceDefinition] = HOST
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: ConsoleSession) -> None:
         super().__init__(session)
         self._planned_names = PlannedHostNames()
 
@@ -272,7 +272,9 @@ def _warn_drift(name: str, attribute: str, request: PlanChange) -> Diagnostic:
     )
 
 
-def _list_released(session: Session, host_id: str, there: bool | None) -> tuple[Diagnostic, ...]:
+def _list_released(
+    session: ConsoleSession, host_id: str, there: bool | None
+) -> tuple[Diagnostic, ...]:
     """List the agents released in this run that a failed deletion leaves behind."""
     agents = [agent for agent in session.released.values() if agent.host_id == host_id]
     if not agents:

@@ -10,7 +10,7 @@ from typing import Any
 
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import BadRequest, UnexpectedAnswer
-from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.v1.exchange import Operation
 from opsconsole.v1.operations import naming_hint
 
@@ -19,7 +19,7 @@ _REFUSALS = 2
 """After so many hosts refused an empty update, reading by it counts as impossible."""
 
 
-def reading_operation(session: Session) -> Operation | None:
+def reading_operation(session: ConsoleSession) -> Operation | None:
     """Return the operation that reads hosts; None: neither settings nor past answers allow one."""
     if session.console.has("host_get"):
         return session.console.operation("host_get")
@@ -27,7 +27,7 @@ def reading_operation(session: Session) -> Operation | None:
     return session.console.operation("host_update") if allowed else None
 
 
-async def read_host(session: Session, host_id: str) -> Mapping[str, Any]:
+async def read_host(session: ConsoleSession, host_id: str) -> Mapping[str, Any]:
     """Read one host.
 
     Raises:
@@ -52,7 +52,7 @@ async def read_host(session: Session, host_id: str) -> Mapping[str, Any]:
 
 
 def note_refused_read(
-    session: Session, host_id: str, problem: BadRequest
+    session: ConsoleSession, host_id: str, problem: BadRequest
 ) -> tuple[Diagnostic, ...]:
     """Note that the console refused an empty update of a host.
 
@@ -76,7 +76,7 @@ def note_refused_read(
     )
 
 
-def describe_reading(session: Session, *, read_only: bool) -> str:
+def describe_reading(session: ConsoleSession, *, read_only: bool) -> str:
     """Say how hosts were read, in a sentence."""
     operation = reading_operation(session)
     if operation is None:
@@ -89,7 +89,7 @@ def describe_reading(session: Session, *, read_only: bool) -> str:
     return f"Hosts were read by {operation} ({operation.name})."
 
 
-def why_unread(session: Session, *, read_only: bool) -> str:
+def why_unread(session: ConsoleSession, *, read_only: bool) -> str:
     """Return why no host can be read, or an empty string if hosts can be read.
 
     Args:

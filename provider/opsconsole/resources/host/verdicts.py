@@ -25,7 +25,7 @@ from opsconsole.errors import (
 )
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import Outcome
-from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.session import ConsoleSession
 
 if TYPE_CHECKING:
     from opsconsole.v1.bodies import ImportResult, RowResult
@@ -120,7 +120,7 @@ class DryRunIgnored(NotSent):
 
 
 async def send_guarded(
-    session: Session, send: Callable[[], Awaitable[ImportResult]]
+    session: ConsoleSession, send: Callable[[], Awaitable[ImportResult]]
 ) -> ImportResult:
     """Send a dry run, and note by its result's `dry_run` whether it was honoured.
 
@@ -143,7 +143,7 @@ async def send_guarded(
         return result
 
 
-async def dry_run(session: Session, rows: Sequence[Mapping[str, Any]]) -> ImportResult:
+async def dry_run(session: ConsoleSession, rows: Sequence[Mapping[str, Any]]) -> ImportResult:
     """Have rows of hosts judged; raises as `send_guarded`."""
     console = session.console
     return await send_guarded(
@@ -151,7 +151,7 @@ async def dry_run(session: Session, rows: Sequence[Mapping[str, Any]]) -> Import
     )
 
 
-def half_of_refused(session: Session, rows: int, problem: OpsconsoleError) -> int:
+def half_of_refused(session: ConsoleSession, rows: int, problem: OpsconsoleError) -> int:
     """Return how many of the refused rows to send first, and then the rest; 0: send none again."""
     if rows == 1 or not blames_the_rows(problem):
         return 0

@@ -26,7 +26,7 @@ from opsconsole.lifecycle.interface import (
     propose_change,
     propose_creation,
 )
-from opsconsole.lifecycle.session import Session
+from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.uncertain import create_once, settle_deletion, update_once
 from opsconsole.phrases import did_you_mean
 from opsconsole.resources import SPECIALTY
@@ -252,7 +252,7 @@ def _delete_timeout(prior: Attributes) -> float:
 
 
 async def find_specialty(
-    session: Session,
+    session: ConsoleSession,
     config: Attributes,
     names: Iterable[str] = ("id", "key"),
     advice: str = _CREATE_IT,
@@ -301,7 +301,7 @@ async def find_specialty(
     )
 
 
-async def _candidates(session: Session, wanted: Mapping[str, Any]) -> Listing:
+async def _candidates(session: ConsoleSession, wanted: Mapping[str, Any]) -> Listing:
     """Return the specialties that may match: the one with the id in `wanted` if readable, else all.
 
     Raises:
