@@ -183,20 +183,20 @@ class BaseLifecycle(ABC):
         title = self.definition.title
         values = values or {}
         label = values.get(self.definition.label)
-        known = [f'"{label}"'] if isinstance(label, str) else []
+        parts = [f'"{label}"'] if isinstance(label, str) else []
         resource_id = values.get("id")
         if isinstance(resource_id, str) and resource_id != label:
-            known.append(f"({resource_id})" if known else resource_id)
-        if not known and address:
-            known.append(address)
-        return " ".join([title, *known])
+            parts.append(f"({resource_id})" if parts else resource_id)
+        if not parts and address:
+            parts.append(address)
+        return " ".join([title, *parts])
 
     async def _judged_plan(self, request: PlanRequest) -> PlanOutcome:
         outcome = await self._try_plan(request)
         if self.session.plans_whole or outcome.failed:
             return outcome
-        known = request.config if isinstance(request, PlanCreation) else request.prior
-        name = self.name(known, request.address)
+        values = request.config if isinstance(request, PlanCreation) else request.prior
+        name = self.name(values, request.address)
         refusal = self.session.deletions.judge_plan(self.definition, request, outcome, name)
         if refusal is None:
             return outcome
@@ -213,8 +213,8 @@ class BaseLifecycle(ABC):
                 case PlanRemoval():
                     return self._plan_removal(request)
         except Exception as problem:
-            known = request.config if isinstance(request, PlanCreation) else request.prior
-            doing = f"plan the {self.name(known, request.address)}"
+            values = request.config if isinstance(request, PlanCreation) else request.prior
+            doing = f"plan the {self.name(values, request.address)}"
             return PlanOutcome(prior, diagnostics=diagnose(problem, doing, self.definition))
 
     def _plan_removal(self, request: PlanRemoval) -> PlanOutcome:
@@ -237,10 +237,11 @@ class BaseLifecycle(ABC):
             return request.leave_unchecked(str(problem), begun=False)
         except Exception as problem:
             doing = f"read the {self.name(request.prior, request.address)}"
-            found = diagnose(problem, doing, self.definition)
+            diagnostics = diagnose(problem, doing, self.definition)
             cause = problem.cause if isinstance(problem, OpsconsoleError) else None
             refused = NOT_PERMITTED if isinstance(problem, Forbidden) else ""
-            return request.leave_unchecked(refused if cause else str(problem), *found, cause=cause)
+            reason = refused if cause else str(problem)
+            return request.leave_unchecked(reason, *diagnostics, cause=cause)
 
     def changes_to(
         self, current: Attributes, request: CreateRequest | UpdateRequest, names: Iterable[str]
@@ -299,8 +300,8 @@ class BaseLifecycle(ABC):
             verb: The attempted action.
         """
         prior = request.prior
-        known = request.planned if isinstance(request, CreateRequest) else request.prior
-        doing = f"{verb} the {self.name(known, request.address)}"
+        values = request.planned if isinstance(request, CreateRequest) else request.prior
+        doing = f"{verb} the {self.name(values, request.address)}"
         private = b"" if prior is None else request.private
         if isinstance(problem, Stopped):
             return Outcome(prior, private, begun=False)
@@ -337,12 +338,12 @@ class BaseLifecycle(ABC):
             proposal.sent = [name for name in proposal.sent if name != owner]
             proposal.replaced.append(owner)
         name = self.name(request.prior)
-        found = (
+        diagnostics = (
             *_warn_unverified(proposal, name),
             *self.unchangeable(proposal, request.prior, name),
             *self._judge_change(request, proposal),
         )
-        return PlanOutcome(proposal.planned, tuple(proposal.replaced), request.private, found)
+        return PlanOutcome(proposal.planned, tuple(proposal.replaced), request.private, diagnostics)
 
     def _judge_change(self, request: PlanChange, proposal: Proposal) -> Sequence[Diagnostic]:
         """Judge a change by the resource's own rules, and adapt `proposal` to them."""

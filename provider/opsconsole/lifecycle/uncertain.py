@@ -231,10 +231,10 @@ async def update_once(
 
 @dataclass(frozen=True, slots=True)
 class EndedDeletion:
-    """How a deletion ended; `there` is None if it is not known whether the object exists."""
+    """How a deletion ended; `exists` is None if it is not known whether the object exists."""
 
     outcome: Outcome
-    there: bool | None
+    exists: bool | None
 
 
 async def delete_once(
@@ -247,21 +247,21 @@ async def delete_once(
     except ConsoleError as problem:
         return await settle_deletion(steps, request, problem)
     except OpsconsoleError as problem:  # It was not sent.
-        return EndedDeletion(steps.failed_outcome("delete", request, problem), there=True)
+        return EndedDeletion(steps.failed_outcome("delete", request, problem), exists=True)
     name = steps.name(request.prior)
     try:
         result = confirm_deleted(steps.definition, name, answer)
     except ConsoleError as problem:
-        return EndedDeletion(steps.failed_outcome("delete", request, problem), there=None)
+        return EndedDeletion(steps.failed_outcome("delete", request, problem), exists=None)
     rerouted = tuple(result.rerouted_hosts)
     if not rerouted:
-        return EndedDeletion(Outcome(None), there=False)
+        return EndedDeletion(Outcome(None), exists=False)
     diagnostic = warning(
         f"Deleting the {name} rerouted other hosts",
         f"The console names {', '.join(rerouted)}. The next read of these hosts shows what "
         "changed.",
     )
-    return EndedDeletion(Outcome(None, diagnostics=(diagnostic,), rerouted=rerouted), there=False)
+    return EndedDeletion(Outcome(None, diagnostics=(diagnostic,), rerouted=rerouted), exists=False)
 
 
 async def settle_deletion(
@@ -275,19 +275,19 @@ async def settle_deletion(
     name = steps.name(prior, request.address)
     failed = steps.failed_outcome("delete", request, problem)
     if problem.safe_to_repeat and not isinstance(problem, NotFound):
-        return EndedDeletion(failed, there=True)
-    there: bool | None
+        return EndedDeletion(failed, exists=True)
+    exists: bool | None
     # A deletion may have taken place though its answer was lost, and a 404 may mean that this key
     # may read the object and not delete it. One read settles both.
     try:
-        there = await steps.is_there(prior["id"])
+        exists = await steps.is_there(prior["id"])
     except NotFound:
-        there = False
+        exists = False
     except ConsoleError:
-        there = None
-    if there is False:
-        return EndedDeletion(Outcome(None), there=False)
-    if there and not problem.safe_to_repeat:
+        exists = None
+    if exists is False:
+        return EndedDeletion(Outcome(None), exists=False)
+    if exists and not problem.safe_to_repeat:
         diagnostic = error(
             f"It is not known whether the {name} is being deleted",
             "Its deletion was sent, the console's answer does not say whether it was deleted, and "
@@ -297,8 +297,8 @@ async def settle_deletion(
         )
         return EndedDeletion(failed._replace(diagnostics=(diagnostic,), uncertain=False), None)
     if not isinstance(problem, NotFound):
-        return EndedDeletion(failed._replace(uncertain=there is None), there)
-    if there:
+        return EndedDeletion(failed._replace(uncertain=exists is None), exists)
+    if exists:
         diagnostic = error(
             f"The {name} is still there, though its deletion was answered with 404",
             "A read right after the deletion shows it: this key may read it, but not delete it. "
@@ -311,6 +311,6 @@ async def settle_deletion(
         if kept is None:
             detail = f"{BY_404.removesuffix('.')}, and it cannot be read. It is removed from state."
             leaves = warning(summary, detail)
-            return EndedDeletion(Outcome(None, diagnostics=(leaves,)), there=False)
+            return EndedDeletion(Outcome(None, diagnostics=(leaves,)), exists=False)
         diagnostic = kept
-    return EndedDeletion(Outcome(prior, request.private, (diagnostic,)), there)
+    return EndedDeletion(Outcome(prior, request.private, (diagnostic,)), exists)

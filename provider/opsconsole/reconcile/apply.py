@@ -143,11 +143,11 @@ class Applier:
         carry_out_moves(state, self._plan.moved)
         for item in self._plan.refreshed:
             address, deposed = instance_and_key(item.address)
-            held = state.get(address, deposed)
+            instance = state.get(address, deposed)
             if item.value is None:
                 state.remove(address, deposed)
-            elif held is not None:
-                kept = held._replace(attributes=item.value, private=item.private)
+            elif instance is not None:
+                kept = instance._replace(attributes=item.value, private=item.private)
                 if item.dependencies is not None:
                     kept = kept._replace(dependencies=item.dependencies)
                 if item.create_before_destroy is not None:
@@ -184,15 +184,15 @@ class Applier:
     def _value(self, address: str) -> Attributes | None:
         """Return an instance's current values; None: they are not known."""
         if address in self._values:
-            held = self._values[address]
+            value = self._values[address]
         else:
             parsed = Address.parse(address)
             found = self._session.state.get(parsed)
             kinds = DATA_SOURCES if parsed.mode == "data" else RESOURCES
-            held = from_state(kinds[parsed.type], found.attributes) if found is not None else None
-            self._values[address] = held
+            value = from_state(kinds[parsed.type], found.attributes) if found is not None else None
+            self._values[address] = value
         # A sentinel stands for an id that nobody knows: no request may carry it.
-        return None if held is not None and is_sentinel(held.get("id")) else held
+        return None if value is not None and is_sentinel(value.get("id")) else value
 
     def _config_of(self, step: Step) -> Attributes:
         address = step.change.address
@@ -229,13 +229,13 @@ class Applier:
 
     async def _read_rerouted(self, rerouted: Collection[Identity]) -> list[Diagnostic]:
         """Read rerouted hosts again, and keep their changes."""
-        known = read_prior(self._session.state) if rerouted else {}
-        wanted = [item for item in known.values() if self._providers.identity_of(item) in rerouted]
+        prior = read_prior(self._session.state) if rerouted else {}
+        wanted = [item for item in prior.values() if self._providers.identity_of(item) in rerouted]
         if not wanted:
             return []
-        found = await refresh(wanted, self._providers.by_state_address(wanted))
+        refreshed = await refresh(wanted, self._providers.by_state_address(wanted))
         diagnostics: list[Diagnostic] = []
-        for item in found.values():
+        for item in refreshed.values():
             if item.value is None or item.value == item.before:
                 continue
             kept = item.held._replace(attributes=item.value, private=item.private)

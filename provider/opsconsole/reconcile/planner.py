@@ -227,12 +227,12 @@ class Planner:
 
     def _find_dropped(self, walk: Walk) -> tuple[str, ...]:
         program = self._workspace.program
-        held = (
+        data = (
             str(item)
             for item in self._workspace.state.addresses()
             if item.mode == "data" and not program.reads_state(item)
         )
-        return tuple(item for item in held if item not in walk.declared and item in walk.targets)
+        return tuple(item for item in data if item not in walk.declared and item in walk.targets)
 
     async def _refresh_instances(self, prior: Prior, targets: Targets) -> dict[str, PriorInstance]:
         planned = [item for item in prior.known.values() if item.address in targets]
@@ -240,16 +240,16 @@ class Planner:
         # An import names an id only: without a read there are no values to plan with.
         if not self._options.refresh:
             wanted = [item for item in planned if item.address in prior.imports]
-        found = await refresh(wanted, self.providers.by_state_address(wanted))
-        read = [item.read for item in found.values()]
+        refreshed = await refresh(wanted, self.providers.by_state_address(wanted))
+        read = [item.read for item in refreshed.values()]
         seen = sum(item is not None and item.seen is not Seen.UNCHECKED for item in read)
         self._unread = len(planned) - seen
-        self._partly_shown = sum(map(is_partly_shown, found.values()))
-        for item in found.values():
+        self._partly_shown = sum(map(is_partly_shown, refreshed.values()))
+        for item in refreshed.values():
             # The warning about an unknown outcome is given once, whether it is read or not.
             if item.read is not None and not item.unsettled:
                 self._diagnostics += (one.about(item.address) for one in item.read.diagnostics)
-        return prior.known | found
+        return prior.known | refreshed
 
     def _refuse_missing(self, prior: Prior, known: Mapping[str, PriorInstance]) -> bool:
         """Refuse `import` blocks of objects that do not exist; return whether there are any."""

@@ -235,18 +235,18 @@ def from_state(
     """
     value = definition.empty()
     for attribute in definition:
-        found = attributes.get(attribute.name)
-        if not has_shape(found, attribute):
+        given = attributes.get(attribute.name)
+        if not has_shape(given, attribute):
             raise UserError(
                 f"The state holds {attribute.name} of {definition.type_name} in a shape that it "
                 "cannot have.",
                 _RESTORE,
             )
-        found = attribute.normalise(found)
-        if attribute.kind is Kind.OBJECT_LIST and isinstance(found, list):
+        given = attribute.normalise(given)
+        if attribute.kind is Kind.OBJECT_LIST and isinstance(given, list):
             names = [nested.name for nested in attribute.attributes]
-            found = [{name: entry.get(name) for name in names} for entry in found]
-        value[attribute.name] = found
+            given = [{name: entry.get(name) for name in names} for entry in given]
+        value[attribute.name] = given
     if isinstance(definition, ResourceDefinition) and value.get("id", "") is None:
         raise UserError(f"The state holds no id of {definition.type_name}.", _RESTORE)
     return value

@@ -417,7 +417,7 @@ async def _compare(
 ) -> list[Diagnostic]:
     # The facts that the plan's reads added reach state only when the plan is applied.
     private = {item.address: item.private for item in plan.refreshed}
-    known = []
+    instances = []
     for change in touched:
         assert change.before is not None
         held = workspace.state.get(*instance_and_key(change.previous_address or change.address))
@@ -425,16 +425,16 @@ async def _compare(
         item = InstanceObject(
             provider_in_state(workspace.program, change.provider), change.before, 0, remembered
         )
-        known.append(PriorInstance(change.address, change.type_name, item, change.before))
-    found = await refresh(known, providers.by_state_address(known))
+        instances.append(PriorInstance(change.address, change.type_name, item, change.before))
+    refreshed = await refresh(instances, providers.by_state_address(instances))
     failed = [
         diagnostic
-        for item in found.values()
+        for item in refreshed.values()
         if item.read is not None
         for diagnostic in item.read.diagnostics
         if diagnostic.severity is Severity.ERROR
     ]
-    moved = [text for item in found.values() if (text := _difference(item))]
+    moved = [text for item in refreshed.values() if (text := _difference(item))]
     if moved:
         shown = "\n".join(f"  {text}" for text in sorted(moved)[:_SHOWN])
         more = f"\n  and {len(moved) - _SHOWN} more" if len(moved) > _SHOWN else ""

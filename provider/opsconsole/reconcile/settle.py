@@ -255,9 +255,9 @@ async def _settle_writes(
     Raises:
         Stopped: The run was told to stop.
     """
-    known = read_prior(session.state)
-    known |= read_deposed(session.state, known)
-    identities = {item.address: providers.identity_of(item) for item in known.values()}
+    instances = read_prior(session.state)
+    instances |= read_deposed(session.state, instances)
+    identities = {item.address: providers.identity_of(item) for item in instances.values()}
     # By the object: after a replacement that creates first, the address of the call holds the new
     # object.
     by_identity = {identity: address for address, identity in identities.items()}
@@ -269,34 +269,34 @@ async def _settle_writes(
         )
         if _verb(call) == "delete" and address is not None:
             deletes[address] = call
-    leaving = [known[address] for address in deletes]
+    leaving = [instances[address] for address in deletes]
     # A deletion that took place has archived what the object owned, too.
-    going = Cascade.of(leaving, known.values(), providers.console_holding).going
-    wanted = [item for item in known.values() if identities[item.address] in going]
-    found = await refresh(wanted, providers.by_state_address(wanted))
+    going = Cascade.of(leaving, instances.values(), providers.console_holding).going
+    wanted = [item for item in instances.values() if identities[item.address] in going]
+    refreshed = await refresh(wanted, providers.by_state_address(wanted))
     providers.check_stopped()
-    gone = [item.address for item in found.values() if item.value is None]
+    gone = [item.address for item in refreshed.values() if item.value is None]
     for address in gone:
         session.state.remove(*instance_and_key(address))
     unread = {
         address: item.read.why_unchecked
-        for address, item in found.items()
+        for address, item in refreshed.items()
         if address in deletes and item.read is not None and item.read.seen is Seen.UNCHECKED
     }
-    there = [address for address in deletes if address not in unread and address not in gone]
+    remaining = [address for address in deletes if address not in unread and address not in gone]
     updated = [call.address for call in calls if _verb(call) == "update"]
     # The calls on unread objects stay in the list, for a later run.
     kept = {deletes[address].id for address in unread}
     settled = [call for call in calls if call.id not in kept]
     along = sum(address not in deletes for address in gone)
     gone = [address for address in gone if address in deletes]
-    return _warnings(gone, along, there, unread, updated), settled
+    return _warnings(gone, along, remaining, unread, updated), settled
 
 
 def _warnings(
     gone: Sequence[str],
     along: int,
-    there: Sequence[str],
+    remaining: Sequence[str],
     unread: Mapping[str, str],
     updated: Sequence[str],
 ) -> list[Diagnostic]:
@@ -311,7 +311,7 @@ def _warnings(
             f"The console does not have them any more: they left the state{beside}.",
         ),
         (
-            there,
+            remaining,
             "The interrupted run has not deleted {} so far",
             "resource",
             "Their deletion was sent or about to be; the console still has them:",

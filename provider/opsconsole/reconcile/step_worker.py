@@ -225,11 +225,11 @@ class StepWorker:
         plans = await lifecycle.plan(asked)
         plan_of = dict(zip(open_steps, plans, strict=True))
         for index, plan in plan_of.items():
-            found = (*lifecycle.definition.problems(open_steps[index]), *plan.diagnostics)
-            if not has_error(found):
+            diagnostics = (*lifecycle.definition.problems(open_steps[index]), *plan.diagnostics)
+            if not has_error(diagnostics):
                 self.late_diagnostics[steps[index].change.address] = tuple(
                     item
-                    for item in found
+                    for item in diagnostics
                     if (item.summary, item.detail) not in self.planned_diagnostics
                 )
         return [

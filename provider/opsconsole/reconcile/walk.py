@@ -295,14 +295,14 @@ class Walk:
             self._put_off(block, address, values, "read_because_dependency_pending")
             return
         if address in self.early:
-            found = self.early[address]
+            value = self.early[address]
         else:
             outcome = await self.providers.of(block.provider).read_data(block.type_name, values)
             self.diagnostics += (item.about(address) for item in outcome.diagnostics)
-            found = outcome.state
-        if found is not None:
-            self.values[address] = found
-            self.data.append(DataRead(address, block.type_name, block.provider, found))
+            value = outcome.state
+        if value is not None:
+            self.values[address] = value
+            self.data.append(DataRead(address, block.type_name, block.provider, value))
 
     def _is_pending(self, resource: str) -> bool:
         if any(change.action is not Action.NO_OP for change in self._of_block.get(resource, ())):

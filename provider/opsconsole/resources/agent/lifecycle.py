@@ -83,20 +83,20 @@ class AgentLifecycle(SingleCreation):
         config = request.config
         # Core plans a replacement as a creation that still carries the prior private bytes.
         replacing = bool(request.private)
-        found = judge_creation(self.name(config, request.address), config, replacing)
-        found += doubts_of_agent(self.session, config)
+        diagnostics = judge_creation(self.name(config, request.address), config, replacing)
+        diagnostics += doubts_of_agent(self.session, config)
         planned = propose_creation(self.definition, config)
-        return PlanOutcome(planned, diagnostics=tuple(found))
+        return PlanOutcome(planned, diagnostics=tuple(diagnostics))
 
     def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         self._note_plugin_set(request.prior["id"], proposal.planned)
         name = self.name(request.prior, request.address)
-        found = doubts_of_agent(self.session, request.config, request.prior)
+        diagnostics = doubts_of_agent(self.session, request.config, request.prior)
         if proposal.replaced:
-            found += judge_replacement(name, request, proposal, deletable=self._deletable)
+            diagnostics += judge_replacement(name, request, proposal, deletable=self._deletable)
         elif "host_id" in proposal.sent:
-            found += judge_move(name, request, proposal)
-        return found
+            diagnostics += judge_move(name, request, proposal)
+        return diagnostics
 
     def _note_plugin_set(self, agent_id: str, values: Attributes) -> None:
         plugin_ids = values.get("plugin_ids")
@@ -251,12 +251,12 @@ class AgentLifecycle(SingleCreation):
         if not self.session.console.has("agent_list"):
             return await super().settle_creates(lost, existing)
         listing = await self.session.console.list_all("agent_list")
-        held = {item.get("id") for item in existing}
+        ids_in_state = {item.get("id") for item in existing}
         # The created agent is the one that is in no state and contradicts nothing in the request.
         free = [
             entry
             for entry in listing.entries
-            if entry.get("id") not in held and entry.get("status") != "archived"
+            if entry.get("id") not in ids_in_state and entry.get("status") != "archived"
         ]
         possible = [
             [entry for entry in free if explain_mismatch(AGENT, item.planned, entry) is None]
@@ -264,20 +264,20 @@ class AgentLifecycle(SingleCreation):
         ]
         # An agent that two requests may have created proves neither of them.
         claims = Counter(str(entry.get("id")) for entries in possible for entry in entries)
-        found: list[SettledCreate] = []
+        settled: list[SettledCreate] = []
         for item, entries in zip(lost, possible, strict=True):
             if _is_certain(item, entries) and claims[str(entries[0].get("id"))] == 1:
                 outcome = self._outcome_of_answer(item.request(AGENT), entries[0])
                 self.session.meet([_known_agent(outcome.state or {}, item.address)])
-                found.append(SettledCreate(CreateOutcome.CREATED, outcome))
+                settled.append(SettledCreate(CreateOutcome.CREATED, outcome))
                 continue
             # Only a whole list shows that no agent was created, and only once the request cannot
             # arrive any more: nothing keeps the console from creating a second agent of the same
             # name.
             can_tell = isinstance(item.planned.get("host_id"), str) and listing.complete
             never = can_tell and not entries and not item.may_arrive
-            found.append(SettledCreate(CreateOutcome.NEVER if never else CreateOutcome.UNKNOWN))
-        return found
+            settled.append(SettledCreate(CreateOutcome.NEVER if never else CreateOutcome.UNKNOWN))
+        return settled
 
     def _met_before(self, answer: Mapping[str, Any]) -> UnexpectedAnswer | None:
         """Return why an answer is not the answer to a create: the agent is an older one."""
@@ -305,7 +305,7 @@ class AgentLifecycle(SingleCreation):
     async def _update(self, request: UpdateRequest) -> Outcome:
         prior, planned = request.prior, request.planned
         answer: Mapping[str, Any] | None = None
-        found: tuple[Diagnostic, ...] = ()
+        diagnostics: tuple[Diagnostic, ...] = ()
         names = [a.name for a in self.answer_fields if a.settable and a.name != "plugin_ids"]
         changes = {name: planned[name] for name in changed_fields(prior, planned, names)}
         if changes and self.session.console.has("agent_update"):
@@ -314,14 +314,14 @@ class AgentLifecycle(SingleCreation):
         if planned["plugin_ids"] is not None and planned["plugin_ids"] != prior["plugin_ids"]:
             self._note_plugin_set(prior["id"], planned)
             await self.session.before_write("update", [request])
-            attached, answer, found = await self._set_plugins(prior, planned, answer)
-            if has_error(found):
+            attached, answer, diagnostics = await self._set_plugins(prior, planned, answer)
+            if has_error(diagnostics):
                 state = prior | changes | {"plugin_ids": sorted(attached)}
-                return Outcome(state, request.private, found)
+                return Outcome(state, request.private, diagnostics)
         if answer is None:
             state = fill_unknown(self.definition, planned, prior)
-            return Outcome(state, request.private, found)
-        return self._outcome_of_answer(request, answer).with_diagnostics(*found)
+            return Outcome(state, request.private, diagnostics)
+        return self._outcome_of_answer(request, answer).with_diagnostics(*diagnostics)
 
     async def _set_plugins(
         self, prior: Attributes, planned: Attributes, answer: Mapping[str, Any] | None
@@ -339,7 +339,7 @@ class AgentLifecycle(SingleCreation):
             Stopped: The run was told to stop before anything was done.
         """
         agent_id, wanted = prior["id"], set(planned["plugin_ids"])
-        found: list[Diagnostic] = []
+        diagnostics: list[Diagnostic] = []
         if prior["plugin_ids"] is None:
             listing = await self.session.plugins(agent_id)
             attached = set(attached_ids(listing))
@@ -350,7 +350,7 @@ class AgentLifecycle(SingleCreation):
                     + explain_gap("the agent's plugins", listing)[1],
                     ("plugin_ids",),
                 )
-                found.append(not_whole)
+                diagnostics.append(not_whole)
         else:
             attached = set(prior["plugin_ids"])
         begun = answer is not None
@@ -361,9 +361,9 @@ class AgentLifecycle(SingleCreation):
             except OpsconsoleError as problem:
                 doing = f"{verb} the plugin {plugin_id} of the {self.name(prior)}"
                 if not isinstance(problem, Stopped):
-                    found += diagnose(problem, doing, self.definition)
+                    diagnostics += diagnose(problem, doing, self.definition)
                     continue
-                if not begun and not has_error(found):
+                if not begun and not has_error(diagnostics):
                     raise
                 if begun:
                     in_part = error(
@@ -371,11 +371,11 @@ class AgentLifecycle(SingleCreation):
                         "The run was interrupted between two of its changes. State holds what was "
                         "done: apply again for the rest.",
                     )
-                    found.append(in_part)
+                    diagnostics.append(in_part)
                 break
             attached ^= {plugin_id}
             begun = True
-        return attached, answer, tuple(found)
+        return attached, answer, tuple(diagnostics)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, private_state = request.prior, PrivateState.decode(request.private)

@@ -128,9 +128,9 @@ class AgentPluginLifecycle(SingleCreation):
         planned = propose_creation(self.definition, request.config)
         if UNKNOWN not in (planned["agent_id"], planned["plugin_id"]):
             planned["id"] = f"{planned['agent_id']}/{planned['plugin_id']}"
-        found = self._beside_plugin_ids(request.config)
-        found += doubtful_plugins(self.session, [planned["plugin_id"]], "plugin_id")
-        return PlanOutcome(planned, diagnostics=tuple(found))
+        diagnostics = self._beside_plugin_ids(request.config)
+        diagnostics += doubtful_plugins(self.session, [planned["plugin_id"]], "plugin_id")
+        return PlanOutcome(planned, diagnostics=tuple(diagnostics))
 
     def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         return self._beside_plugin_ids(request.config)
@@ -242,9 +242,9 @@ class AgentPluginLifecycle(SingleCreation):
 
     async def _create(self, request: CreateRequest) -> Outcome:
         planned = request.planned
-        found = tuple(self._beside_plugin_ids(planned))
-        if has_error(found):
-            return Outcome(None, diagnostics=found)
+        diagnostics = tuple(self._beside_plugin_ids(planned))
+        if has_error(diagnostics):
+            return Outcome(None, diagnostics=diagnostics)
         await self.session.before_write("create", [request])
         ids = _ids(planned)
         answer = await attach_or_detach(self.session, "attach", *ids) or {}
@@ -252,7 +252,7 @@ class AgentPluginLifecycle(SingleCreation):
         private_state = PrivateState(
             declared={}, host_id=host_id if isinstance(host_id, str) else None
         )
-        return Outcome(planned, private_state.encode(), (*found, *_warn_archived(answer)))
+        return Outcome(planned, private_state.encode(), (*diagnostics, *_warn_archived(answer)))
 
     async def _read_back(self, request: CreateRequest, outcome: Outcome) -> Outcome:
         """Fill the attachment from the agent's list, which decides whether it exists."""

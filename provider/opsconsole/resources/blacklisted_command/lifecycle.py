@@ -53,11 +53,11 @@ class BlacklistedCommandLifecycle(SingleCreation):
     ) -> tuple[list[str], list[Diagnostic]]:
         """Plan the update of a known row; return the changed fields, and the problems."""
         _apply_no_description(planned, config)
-        found = _apply_scope(planned, config)
+        diagnostics = _apply_scope(planned, config)
         changed = changed_fields(row, planned, _WRITTEN)
         if changed:
             mark_unknown(self.definition, planned, changed)
-        return changed, found
+        return changed, diagnostics
 
     def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         return self._leaving(request.prior)

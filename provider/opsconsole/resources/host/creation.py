@@ -290,13 +290,13 @@ class BulkCreate:
     def _not_created(self, row: HostRow, verdict: RowVerdict, *, rehearsed: bool) -> Diagnostic:
         holder = self._session.holders.get((HOST.type_name, verdict.id or ""))
         twins = (item for item in self._named[row.fields["name"]] if item != row.holder)
-        found = not_created(
+        diagnostic = not_created(
             self._name(row), verdict, holder, rehearsed=rehearsed, twin=next(twins, "")
         )
         if self._session.plans_whole or not self._session.deletes_begun:
-            return found
+            return diagnostic
         again = "If it is a host that this run deletes, apply again: it is gone by then."
-        return replace(found, detail=f"{found.detail} {again}")
+        return replace(diagnostic, detail=f"{diagnostic.detail} {again}")
 
     def _claim(
         self, row: HostRow, host_id: str, ids: Mapping[str | None, int]

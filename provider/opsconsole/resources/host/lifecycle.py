@@ -94,20 +94,20 @@ class HostLifecycle(BaseLifecycle):
 
         An outcome without a diagnostic stands for a host that would be created.
         """
-        found: dict[int, Outcome] = {}
+        outcomes: dict[int, Outcome] = {}
 
         async def keep(
             results: Sequence[tuple[CreateRequest, Outcome]], *, last: bool = True
         ) -> None:
             # By identity, as requests hold dicts, which have no hash.
-            found.update((id(request), outcome) for request, outcome in results if last)
+            outcomes.update((id(request), outcome) for request, outcome in results if last)
 
         rehearsal = BulkCreate(self, keep, rehearsal=True)
         # The first row goes alone: a console that ignores the dry run creates this one host, not a
         # whole chunk, and an error names it.
         await rehearsal.run(requests[:1])
         await rehearsal.run(requests[1:])
-        return [found.get(id(request), Outcome(None)) for request in requests]
+        return [outcomes.get(id(request), Outcome(None)) for request in requests]
 
     async def settle_creates(
         self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
@@ -119,10 +119,10 @@ class HostLifecycle(BaseLifecycle):
         """
         # Half of a chunk, as each dry run also holds up to as many witnesses.
         size = max(1, self.session.import_chunk_size // 2)
-        found: list[SettledCreate] = []
+        settled: list[SettledCreate] = []
         for start in range(0, len(lost), size):
-            found += await settle_host_creates(self, lost[start : start + size], existing)
-        return found
+            settled += await settle_host_creates(self, lost[start : start + size], existing)
+        return settled
 
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
         planned = propose_creation(self.definition, request.config)
@@ -134,7 +134,7 @@ class HostLifecycle(BaseLifecycle):
 
     def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         name = self.name(request.prior)
-        found = [_warn_drift(name, item, request) for item in proposal.drifted]
+        diagnostics = [_warn_drift(name, item, request) for item in proposal.drifted]
         if proposal.replaced:
             archives = warning(
                 f"Replacing the {name} archives every agent of it, unmanaged ones too",
@@ -143,8 +143,10 @@ class HostLifecycle(BaseLifecycle):
                 "it.",
                 (proposal.replaced[0],),
             )
-            found.append(warn_abandoned(name) if HOST.is_abandoned(request.prior) else archives)
-        return found
+            diagnostics.append(
+                warn_abandoned(name) if HOST.is_abandoned(request.prior) else archives
+            )
+        return diagnostics
 
     def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         if HOST.is_abandoned(request.prior):
@@ -182,11 +184,11 @@ class HostLifecycle(BaseLifecycle):
         # The declaration may match the state without any apply of it: after an import, or where it
         # followed the console.
         changed = changed_fields(request.prior, outcome.state, CREATION_ONLY)
-        held = {name: request.prior[name] for name in changed if request.prior[name] is not None}
-        if not held:
+        former = {name: request.prior[name] for name in changed if request.prior[name] is not None}
+        if not former:
             return outcome
         before = PrivateState.decode(outcome.private)
-        private_state = before._replace(overtaken={**before.overtaken, **held})
+        private_state = before._replace(overtaken={**before.overtaken, **former})
         return outcome._replace(private=private_state.encode())
 
     def note_existing(self, state: Attributes, address: str) -> None:
@@ -235,16 +237,16 @@ class HostLifecycle(BaseLifecycle):
             )
             return Outcome(None, diagnostics=(adopted,))
         self.session.deleting_hosts.add(host_id)
-        there: bool | None = True
+        exists: bool | None = True
         try:
             ended = await delete_once(self, request, "host_delete")
-            there = ended.there
+            exists = ended.exists
         finally:
             # Also after an error: others wait for the end of this deletion.
-            self.session.end_host_delete(host_id, deleted=there is False)
+            self.session.end_host_delete(host_id, deleted=exists is False)
         if ended.outcome.state is None:
             return ended.outcome
-        return ended.outcome.with_diagnostics(*_list_released(self.session, host_id, there))
+        return ended.outcome.with_diagnostics(*_list_released(self.session, host_id, exists))
 
 
 _NO_WAY = "the settings offer no way to read a host"
@@ -273,7 +275,7 @@ def _warn_drift(name: str, attribute: str, request: PlanChange) -> Diagnostic:
 
 
 def _list_released(
-    session: ConsoleSession, host_id: str, there: bool | None
+    session: ConsoleSession, host_id: str, exists: bool | None
 ) -> tuple[Diagnostic, ...]:
     """List the agents released in this run that a failed deletion leaves behind."""
     agents = [agent for agent in session.released.values() if agent.host_id == host_id]
@@ -287,7 +289,7 @@ def _list_released(
     left = f"{plural(len(agents), 'agent')} of the host {host_id} left management"
     runs = "still runs" if len(agents) == 1 else "still run"
     summary, detail = f"{left} and {runs}", "Their host was not deleted. Import them again with:"
-    if there is None:
+    if exists is None:
         they = "it" if len(agents) == 1 else "they"
         summary = f"{left}; it is not known whether {they} {runs}"
         detail = (

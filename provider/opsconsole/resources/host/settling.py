@@ -93,14 +93,14 @@ def _witnesses(
     rows: Sequence[HostRow], existing: Sequence[Attributes]
 ) -> Mapping[_Fields, tuple[str, dict[str, object]]]:
     """Return a host that exists for each set of fields: its id, and its row of these fields."""
-    found: dict[_Fields, tuple[str, dict[str, object]]] = {}
+    witnesses: dict[_Fields, tuple[str, dict[str, object]]] = {}
     # In the order of the row, so that the same run sends the same bytes.
     for fields, names in {frozenset(row.fields): [*row.fields] for row in rows}.items():
         for host in existing:
             if all(host.get(name) is not None for name in names):
-                found[fields] = (host["id"], {name: host[name] for name in names})
+                witnesses[fields] = (host["id"], {name: host[name] for name in names})
                 break
-    return found
+    return witnesses
 
 
 async def _settle(

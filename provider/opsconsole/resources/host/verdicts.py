@@ -53,18 +53,18 @@ def verdicts(result: ImportResult, rows: int) -> list[RowVerdict]:
     base = _index_base(result.results, rows)
     if base is None:
         return [UNMATCHED] * rows
-    found = [UNMATCHED] * rows
+    judged = [UNMATCHED] * rows
     for entry in result.results:
         if entry.index is None:
             continue
-        found[entry.index - base] = RowVerdict(
+        judged[entry.index - base] = RowVerdict(
             matched=True,
             created=entry.status == "created",
             status=entry.status or "",
             id=entry.id,
             error=entry.error,
         )
-    return found
+    return judged
 
 
 def all_created(result: ImportResult, rows: int) -> bool:
@@ -88,10 +88,10 @@ def _index_base(results: Sequence[RowResult], rows: int) -> int | None:
 
     Results without an index are left out.
     """
-    known = [entry.index for entry in results if entry.index is not None]
-    if len(set(known)) != len(known) or not known:
+    indexes = [entry.index for entry in results if entry.index is not None]
+    if len(set(indexes)) != len(indexes) or not indexes:
         return None
-    low, high = min(known), max(known)
+    low, high = min(indexes), max(indexes)
     if low < 0 or high - low >= rows:
         return None
     # Every row has a verdict, so that the lowest index is that of the first row.
@@ -213,12 +213,12 @@ def created_by_dry_run(name: str, outcome: Outcome) -> Outcome:
     state = outcome.state or {}
     if state.get("id") is None:
         return outcome
-    found = f"It exists now as {state['id']}: import it by that id."
+    detail = f"It exists now as {state['id']}: import it by that id."
     if is_sentinel(state["id"]):
-        found = "It may exist now, and its id is not known: look it up in the console."
+        detail = "It may exist now, and its id is not known: look it up in the console."
     diagnostic = error(
         f"The console created the {name} although it was asked for a dry run only",
-        f"{found} This console does not honour dry runs; plan without --preflight, and ask its "
+        f"{detail} This console does not honour dry runs; plan without --preflight, and ask its "
         "operator.",
     )
     return Outcome(None, diagnostics=(diagnostic,))
