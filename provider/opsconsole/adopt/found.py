@@ -262,7 +262,7 @@ async def match_inventory(lifecycle: Lifecycle, rows: Rows) -> tuple[list[Wanted
     work = FileImport(lifecycle.session, True, False, verdicts.extend)
     await work.run(rows)
     # This comes before any other problem. The console may have changed, so the user must check it.
-    if work.imported_all_the_same:
+    if work.session.dry_runs.ignored:
         made = ", ".join(row.id for row in verdicts if row.id) or "it names no id"
         raise UserError(
             "The console does not say that it honours dry_run, and may have imported a row: "

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     printer.end(args, done, len(rows.names))
     if isinstance(done.problem, Stopped):
         return INTERRUPTED
-    if done.imported_all_the_same:
+    if done.session.dry_runs.ignored:
         raise UserError(
             "The console's answer to a dry run does not say dry_run: true, so the rows in it may "
             "have been imported: their ids are above.",
@@ -223,7 +223,7 @@ class _Lines:
         opening = "Import"
         if args.dry_run:
             opening = "Dry run, nothing was imported"
-            if done.imported_all_the_same:
+            if done.session.dry_runs.ignored:
                 opening = "The console ignored the dry run and imported rows"
             elif not done.is_dry_run_sure:
                 opening = "Dry run without an answer, so it is not known whether it imported rows"

@@ -143,7 +143,6 @@ class FileImport:
         ends_at_failure: Send nothing after a request in which a row failed.
         report: Gets each row's verdict as it comes.
         counts: The console's counts, over all answers.
-        imported_all_the_same: Whether a dry run was not honoured.
         problem: Why the rest was not sent.
         failed: Whether a row was not taken.
         stopped: Whether the console stopped at a row that failed.
@@ -156,7 +155,6 @@ class FileImport:
     ends_at_failure: bool
     report: Report
     counts: Counter[str] = field(default_factory=Counter)
-    imported_all_the_same: bool = False
     problem: OpsconsoleError | None = None
     failed: bool = False
     stopped: bool = False
@@ -182,7 +180,8 @@ class FileImport:
     def is_dry_run_sure(self) -> bool:
         """Whether certainly nothing was imported."""
         lost = isinstance(self.problem, ConsoleError) and not self.problem.safe_to_repeat
-        return not self.imported_all_the_same and (self.session.dry_runs.honoured or not lost)
+        dry_runs = self.session.dry_runs
+        return not dry_runs.ignored and (dry_runs.honoured or not lost)
 
     @property
     def _has_ended(self) -> bool:
@@ -196,7 +195,6 @@ class FileImport:
             judged = await send_guarded(self.session, lambda: rows.send(console, dry_run=True))
             if self.dry_run or not judged.dry_run:
                 self._take(rows, start, judged)
-                self.imported_all_the_same = self.imported_all_the_same or not judged.dry_run
                 return
             # If the answer of the import is lost, a later dry run is compared with these.
             before = verdicts(judged, len(rows.names))
@@ -250,7 +248,6 @@ class FileImport:
             )
         except ConsoleError:
             return created  # nothing is known beyond the import's answer
-        self.imported_all_the_same = self.imported_all_the_same or not again.dry_run
         for index, (earlier, now) in enumerate(zip(before, verdicts(again, count), strict=True)):
             if was_created(now, earlier.status):
                 created[index] = now._replace(created=True, status="created", error=None)
