@@ -61,16 +61,16 @@ def _apply_program(args: argparse.Namespace) -> int:
         opening.report_folded(session)
         session.begin()
         planning.check(args, program, variables, session.state)
-        space = planning.workspace(args, program, variables, session)
+        workspace = planning.make_workspace(args, program, variables, session)
         ui = ApplyUI(args, destroying=args.destroy)
-        plan = planning.plan_program(runner, args, space, session)
+        plan = planning.plan_program(runner, args, workspace, session)
         plan = ui.show_plan(plan, program.stack)
         if has_error(plan.diagnostics):
             return planning.failure_code(plan.diagnostics)
         _check_checksum(args, plan)
         if not ui.ask_for_approval(plan):
             return FAILED
-        return _apply_and_report(runner, ui, space, plan, session)
+        return _apply_and_report(runner, ui, workspace, plan, session)
 
 
 def _apply_saved(args: argparse.Namespace) -> int:
@@ -94,21 +94,21 @@ def _apply_saved(args: argparse.Namespace) -> int:
         check_state(saved, session.state)
         session.begin()
         _check_checksum(args, saved.plan)
-        space = planning.workspace(args, program, variables, session)
+        workspace = planning.make_workspace(args, program, variables, session)
         ui = ApplyUI(args, destroying=saved.plan.mode == "destroy")
         objection = planning.guard_objection_to(args, saved.plan)
         if objection is not None:
             diagnostics = [objection]
         else:
             diagnostics = run_stoppable(
-                runner, lambda interrupts: console_moved(space, saved.plan, interrupts.on_stop)
+                runner, lambda interrupts: console_moved(workspace, saved.plan, interrupts.on_stop)
             )
         if diagnostics:
             ui.refuse(diagnostics)
             return planning.failure_code(diagnostics)
         plan = replace(saved.plan, diagnostics=())
         ui.begin(plan)
-        return _apply_and_report(runner, ui, space, plan, session)
+        return _apply_and_report(runner, ui, workspace, plan, session)
 
 
 def _check_checksum(args: argparse.Namespace, plan: Plan) -> None:
@@ -238,7 +238,7 @@ def _not_started_text(applied: ApplyResult) -> str:
 
 
 def _apply_and_report(
-    runner: asyncio.Runner, ui: ApplyUI, space: Workspace, plan: Plan, session: StateSession
+    runner: asyncio.Runner, ui: ApplyUI, workspace: Workspace, plan: Plan, session: StateSession
 ) -> int:
     """Carry out a plan and say how it ended; return the exit code.
 
@@ -256,7 +256,7 @@ def _apply_and_report(
         with display as listener:
             applied = run_stoppable(
                 runner,
-                lambda interrupts: _run_applier(space, plan, session, listener, interrupts),
+                lambda interrupts: _run_applier(workspace, plan, session, listener, interrupts),
                 "what is in flight is finished and saved",
             )
     except KeyboardInterrupt:
@@ -279,13 +279,13 @@ def _apply_and_report(
 
 
 async def _run_applier(
-    space: Workspace,
+    workspace: Workspace,
     plan: Plan,
     session: StateSession,
     listener: ApplyMessages,
     interrupts: Interrupts,
 ) -> ApplyResult:
-    applier = Applier(space, plan, session, listener)
+    applier = Applier(workspace, plan, session, listener)
     interrupts.on_stop(applier.stop)
     interrupts.on_abandon(session.abandon)
     listener.waiting = lambda: applier.waiting

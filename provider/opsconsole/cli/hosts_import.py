@@ -220,13 +220,13 @@ class _Lines:
     def end(self, args: argparse.Namespace, done: FileImport, total: int) -> None:
         """Print the totals."""
         counts = ", ".join(f"{count:,} {name}" for name, count in done.counts.items())
-        opening = "Import"
+        title = "Import"
         if args.dry_run:
-            opening = "Dry run, nothing was imported"
+            title = "Dry run, nothing was imported"
             if done.session.dry_runs.ignored:
-                opening = "The console ignored the dry run and imported rows"
+                title = "The console ignored the dry run and imported rows"
             elif not done.is_dry_run_sure:
-                opening = "Dry run without an answer, so it is not known whether it imported rows"
+                title = "Dry run without an answer, so it is not known whether it imported rows"
         if done.unknown:
             sys.stdout.write(
                 f"\nIt is not known whether {plural(done.unknown, 'row')} marked unknown were "
@@ -235,7 +235,7 @@ class _Lines:
             )
         if done.stopped:
             sys.stdout.write("\nThe console stopped at a row that failed.\n")
-        sys.stdout.write(f"\n{opening}: {counts or 'no counts'}.\n")
+        sys.stdout.write(f"\n{title}: {counts or 'no counts'}.\n")
         if total > done.judged:
             sys.stdout.write(f"Not sent: {total - done.judged:,} of {plural(total, 'row')}.\n")
         sys.stdout.flush()

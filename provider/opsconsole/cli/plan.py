@@ -99,17 +99,17 @@ def _plan(args: argparse.Namespace, program: Program) -> int:
     with open_state(backend) as session, make_runner() as runner:
         opening.report_folded(session)
         planning.check(args, program, variables, session.state)
-        space = planning.workspace(args, program, variables, session)
-        plan = planning.plan_program(runner, args, space, session)
+        workspace = planning.make_workspace(args, program, variables, session)
+        plan = planning.plan_program(runner, args, workspace, session)
         objection = planning.guard_objection_to(args, plan)
         if objection is not None:
             # The guard forbids applying, not planning.
             warned = replace(objection, severity=Severity.WARNING)
             plan = replace(plan, diagnostics=(*plan.diagnostics, warned))
-        _show(args, plan, space)
+        _show(args, plan, workspace)
         failed = has_error(plan.diagnostics)
         if args.out is not None and not failed:
-            save_plan(args.out, space, plan, args.state)
+            save_plan(args.out, workspace, plan, args.state)
     if args.out is not None and not failed:
         _report_saved(args)
     if failed:
@@ -117,12 +117,12 @@ def _plan(args: argparse.Namespace, program: Program) -> int:
     return CHANGES if args.detailed_exitcode and not plan.empty else 0
 
 
-def _show(args: argparse.Namespace, plan: Plan, space: Workspace) -> None:
-    planning.write_reports(args, plan, space.program.stack)
+def _show(args: argparse.Namespace, plan: Plan, workspace: Workspace) -> None:
+    planning.write_reports(args, plan, workspace.program.stack)
     if args.json and opening.stands_in(args):
         events.emit_plan(plan)
     elif args.json:
-        sys.stdout.write(planning.as_json(plan, space.program, shown_variables(space)))
+        sys.stdout.write(planning.as_json(plan, workspace.program, shown_variables(workspace)))
         planning.show_diagnostics(args, plan.diagnostics)
     else:
         planning.show(args, plan)

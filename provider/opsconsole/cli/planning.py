@@ -49,7 +49,7 @@ def plan_options(args: argparse.Namespace) -> PlanOptions:
     )
 
 
-def workspace(
+def make_workspace(
     args: argparse.Namespace, program: Program, variables: dict[str, object], session: StateSession
 ) -> Workspace:
     """Return what plan and apply of this command share.
@@ -91,7 +91,7 @@ def check(
 
 
 def plan_program(
-    runner: asyncio.Runner, args: argparse.Namespace, space: Workspace, session: StateSession
+    runner: asyncio.Runner, args: argparse.Namespace, workspace: Workspace, session: StateSession
 ) -> Plan:
     """Make the plan that the command line asks for.
 
@@ -107,7 +107,7 @@ def plan_program(
                 shown.held = lambda: planner.providers.waiting
                 interrupts.on_stop(planner.providers.stop)
 
-            return await make_plan(space, session, plan_options(args), watch)
+            return await make_plan(workspace, session, plan_options(args), watch)
 
         return run_stoppable(runner, work)
 

@@ -178,10 +178,10 @@ def _settle(args: argparse.Namespace, session: StateSession) -> Sequence[Diagnos
     try:
         program = opening.open_program(args, run_app=False)
         variables = opening.variables_of(args, program)
-        space = planning.workspace(args, program, variables, session)
+        workspace = planning.make_workspace(args, program, variables, session)
         with make_runner() as runner:
             return run_stoppable(
-                runner, lambda interrupts: settle_all(space, session, interrupts.on_stop)
+                runner, lambda interrupts: settle_all(workspace, session, interrupts.on_stop)
             )
     except Stopped:
         raise
@@ -232,11 +232,11 @@ def import_object(args: argparse.Namespace) -> int:
     with open_state(backend) as session, make_runner() as runner:
         opening.report_folded(session)
         session.begin()
-        space = planning.workspace(args, program, variables, session)
+        workspace = planning.make_workspace(args, program, variables, session)
         diagnostics = run_stoppable(
             runner,
             lambda interrupts: import_instance(
-                space, session, address, args.id, interrupts.on_stop
+                workspace, session, address, args.id, interrupts.on_stop
             ),
         )
     planning.show_diagnostics(args, diagnostics)
