@@ -156,11 +156,10 @@ def _stacks_to_check(args: argparse.Namespace) -> tuple[list[Stack], Sequence[Di
         UserError: There is no such state or program, or a program cannot be read.
     """
     programs = _find_programs(args)
-    if args.places:
-        return _of_files(args, state_files(args.places), programs)
-    if programs:
-        return _distinct([_of_program(args, program) for program in programs]), ()
-    return _of_files(args, state_files([Path()]), ())
+    if programs and not args.places:
+        return [_of_program(args, program) for program in programs], ()
+    files = state_files(args.places or [Path()])
+    return _of_files(files, [_of_program(args, program) for program in programs])
 
 
 def _find_programs(args: argparse.Namespace) -> list[Program]:
@@ -203,63 +202,37 @@ def _of_program(args: argparse.Namespace, program: Program) -> Stack:
         backend: Backend = backend_for(program.root, settings, "drift", given={})
     except UserError as problem:
         backend = Unreadable(name, problem)
-    stack = Stack(name, backend, workspace=workspace_of(program.root))
-    return _with_program(args, stack, program)
-
-
-def _with_program(args: argparse.Namespace, stack: Stack, program: Program) -> Stack:
-    variables = variables_of(args, program)
-    return replace(stack, program=program, variables=variables, pending=args.program is not None)
-
-
-def _distinct(stacks: Sequence[Stack]) -> list[Stack]:
-    """Append a number to the names of stacks that share a name."""
-    seen: dict[str, int] = {}
-    found = []
-    for stack in stacks:
-        seen[stack.name] = seen.get(stack.name, 0) + 1
-        number = seen[stack.name]
-        found.append(stack if number == 1 else replace(stack, name=f"{stack.name} {number}"))
-    return found
+    workspace, pending = workspace_of(program.root), args.program is not None
+    return Stack(name, backend, program, variables_of(args, program), workspace, pending)
 
 
 def _of_files(
-    args: argparse.Namespace, files: Sequence[Path], programs: Sequence[Program]
+    files: Sequence[Path], declared: Sequence[Stack]
 ) -> tuple[list[Stack], Sequence[Diagnostic]]:
-    own = _programs_by_state_file(args, programs)
+    """Return the stacks of state files, each with the program that belongs to it, if any.
+
+    A single program belongs to every state. Of several, it is the one whose backend names the state
+    file, or whose stack has the state's name.
+    """
+    by_path = {
+        item.backend.path: item for item in declared if isinstance(item.backend, LocalBackend)
+    }
+    by_name = {item.name: item for item in declared}
     stacks = []
     alone = []
     for path, name in zip(files, stack_names(files), strict=True):
         backend = LocalBackend(path, "drift", Locking(lock=False))
-        program = own.get(backend.path) or _by_name(name, programs)
-        if program is None and programs:
+        stack = by_path.get(backend.path) or by_name.get(name)
+        if len(declared) == 1:
+            stack = declared[0]
+        if stack is not None:
+            workspace = workspace_of_state(path)
+            stacks.append(replace(stack, name=name, backend=backend, workspace=workspace))
+            continue
+        stacks.append(Stack(name, backend))
+        if declared:
             alone.append(str(path))
-        stack = Stack(name, backend)
-        if program is not None:
-            stack = replace(stack, workspace=workspace_of_state(path))
-            stack = _with_program(args, stack, program)
-        stacks.append(stack)
     return stacks, _warn_of_unpaired_states(alone)
-
-
-def _programs_by_state_file(
-    args: argparse.Namespace, programs: Sequence[Program]
-) -> dict[Path, Program]:
-    """Return the programs by the state file that their backend names."""
-    found = {}
-    for program in programs:
-        # A single program belongs to every state, as `_by_name` says.
-        backend = _of_program(args, program).backend if len(programs) > 1 else None
-        if isinstance(backend, LocalBackend):
-            found[backend.path] = program
-    return found
-
-
-def _by_name(name: str, programs: Sequence[Program]) -> Program | None:
-    """Return the program of a state: the only program, or the stack with that name."""
-    if len(programs) == 1:
-        return programs[0]
-    return next((program for program in programs if program.stack == name), None)
 
 
 def _warn_of_unpaired_states(paths: Sequence[str]) -> tuple[Diagnostic, ...]:
