@@ -1,4 +1,4 @@
-"""The interface of a backend, the local backend, and the record of a state's last place.
+"""The interface of a backend, and the local backend.
 
 The local backend is one state file. The file is locked, read and rewritten in place through one
 descriptor. It is never replaced by rename: a Terraform that waits for the lock holds the old file
@@ -8,8 +8,6 @@ open and would write to that file.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import os
 import re
 import stat
@@ -20,7 +18,6 @@ from typing import Any, Final, NamedTuple
 from opsconsole.errors import UserError
 from opsconsole.journal_files import data_directory, journal_of
 from opsconsole.named_files import check_no_device, file_error
-from opsconsole.phrases import plural
 from opsconsole.state.lock import (
     DEFAULT_LOCKING,
     LockInfo,
@@ -31,7 +28,6 @@ from opsconsole.state.lock import (
     release_file,
     remove_unwritten,
 )
-from opsconsole.state.model import State
 
 
 class SnapshotMeta(NamedTuple):
@@ -604,94 +600,3 @@ def sync_directory(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-_NOTE_FILE: Final = "opsconsole-backend.json"
-
-
-_NOTE_VERSION: Final = 1
-
-
-class LastPlace:
-    """The record, in the working directory, of where a workspace's state was last written.
-
-    Args:
-        name: The name of the place in messages.
-        identity: Distinguishes the place from all others. Only its digest is stored.
-    """
-
-    def __init__(
-        self, directory: Path, workspace: str, kind: str, name: str = "", identity: str = ""
-    ) -> None:
-        self._directory = directory
-        self._file = data_directory(directory) / _NOTE_FILE
-        self._workspace = workspace
-        digest = hashlib.sha256(identity.encode()).hexdigest()
-        self._here = {"type": kind, "name": name, "digest": digest}
-        self._noted = False
-
-    def check(self) -> None:
-        """Check that the state is where the last run wrote it, if a place is noted.
-
-        Raises:
-            UserError: The last run wrote the state elsewhere.
-        """
-        before = self._places().get(self._workspace)
-        if not before or all(before.get(key) == self._here[key] for key in ("type", "digest")):
-            return
-        now = self._here["name"] or f"the {self._here['type']} backend"
-        raise UserError(
-            f"The backend of {self._directory} changed since the last run: the state was written to"
-            f" {before.get('name')} ({before.get('type')}), and the program names {now}"
-            f" ({self._here['type']}).",
-            "Name the earlier place again, or move the state with `opsconsole-terraform init"
-            f" -migrate-state`. If it is at the new place already, remove {self._file}.",
-        )
-
-    def note(self) -> None:
-        """Note this place, after the first write of a run."""
-        if self._noted:
-            return
-        self._noted = True
-        places = {**self._places(), self._workspace: self._here}
-        content = json.dumps({"version": _NOTE_VERSION, "places": places}, indent=2).encode()
-        # The state is already written: a run does not fail because its place cannot be noted.
-        with contextlib.suppress(UserError, OSError):
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            replace_durably(self._file, content)
-
-    def check_nothing_here(self) -> None:
-        """For an empty place, check that no local backend here keeps a state with resources.
-
-        Raises:
-            UserError: There is one, so the program would be planned as if nothing existed.
-        """
-        for path in self._local_states():
-            if not path.is_file():
-                continue
-            found = State.parse(path.read_bytes(), str(path))
-            if not found.empty:
-                own = self._directory / "terraform.tfstate"
-                first = "" if path == own else f"copy it to {own}, then "
-                raise UserError(
-                    f"There is no state in {self._here['name']}, and a state with"
-                    f" {plural(len(found), 'object')} is in {path}.",
-                    f"To go on with it, {first}run `opsconsole-terraform init -migrate-state` in"
-                    f" {self._directory}. If it is of another program, move it away.",
-                )
-
-    def _local_states(self) -> Iterator[Path]:
-        """Yield the paths at which the default backends of Terraform and of cdktf keep a state."""
-        yield local_path(self._directory, {}, self._workspace)
-        where = self._directory.absolute()
-        # cdktf runs in cdktf.out/stacks/NAME, and its local backend keeps the state beside
-        # cdktf.json.
-        if where.parent.name == "stacks":
-            yield where.parent.parent.parent / f"terraform.{where.name}.tfstate"
-
-    def _places(self) -> dict[str, Any]:
-        try:
-            found = dict(json.loads(self._file.read_bytes())["places"])
-        except (OSError, ValueError, LookupError, TypeError):
-            return {}
-        return {key: item for key, item in found.items() if isinstance(item, dict)}

@@ -25,13 +25,13 @@ from opsconsole.named_files import file_error
 from opsconsole.state.backend import (
     DEFAULT_WORKSPACE,
     Backend,
-    LastPlace,
     LocalBackend,
     local_path,
     read_file,
     workspace_of,
 )
 from opsconsole.state.journal import Journal
+from opsconsole.state.last_place import LastPlace
 from opsconsole.state.lock import DEFAULT_LOCKING, Locking
 from opsconsole.state.model import State
 from opsconsole.state.records import decode_lines

@@ -15,13 +15,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import (
-    DEFAULT_WORKSPACE,
-    Backend,
-    LastPlace,
-    SnapshotMeta,
-)
+from opsconsole.state.backend import DEFAULT_WORKSPACE, Backend, SnapshotMeta
 from opsconsole.state.backends.settings import BackendSettings
+from opsconsole.state.last_place import LastPlace
 from opsconsole.state.lock import DEFAULT_LOCKING, LockHeld, LockInfo, Locking, take_lock
 
 _PAUSES: Final = (0.25, 0.5, 1.0, 2.0)
