@@ -18,6 +18,7 @@ from backend_places import Place, on
 from declarations import agent_on
 from opsconsole.errors import TRY_LATER
 from opsconsole.standin.main import main as stand_in
+from opsconsole.state.backend import Backend, LocalBackend, local_path
 from opsconsole.state.backends.base import SharedBackend
 from opsconsole.state.lock import LockHeld, LockInfo
 from opsconsole.state.model import State
@@ -75,15 +76,15 @@ def test_workspaces(place: Place, app: Any) -> None:
     if not place.has_workspaces:
         assert "has no workspaces" in app.run("workspace", "new", "blue", expect=1)
         return
-    _workspaces(app)
+    _workspaces(app, place.storage("blue"))
 
 
 def test_workspaces_of_a_local_state(app: Any) -> None:
     app.write("only", Path("terraform.tfstate"), resource=HOST)
-    _workspaces(app)
+    _workspaces(app, LocalBackend(local_path(app.folder / "cdktf.out/stacks/only", {}, "blue")))
 
 
-def _workspaces(app: Any) -> None:
+def _workspaces(app: Any, blue: Backend) -> None:
     app.run("apply", "-auto-approve")
     app.run("workspace", "new", "blue")
     assert app.run("workspace", "show") == "blue\n"
@@ -93,6 +94,13 @@ def _workspaces(app: Any) -> None:
     assert "is selected" in app.run("workspace", "delete", "blue", expect=1)
     app.run("workspace", "select", "default")
     assert app.run("state", "list").split() == ["opsconsole_host.h"]
+    blue.open()
+    delete = ("workspace", "delete", "-force", "blue")
+    assert "is locked by" in app.run(*delete, expect=TRY_LATER)
+    app.run(*delete, "-lock=false")
+    blue.close()
+    app.run("workspace", "new", "blue")
+    app.run("workspace", "select", "default")
     app.run("workspace", "delete", "blue")
     assert app.run("workspace", "list") == "* default\n"
 

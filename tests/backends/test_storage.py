@@ -295,6 +295,7 @@ def test_workspaces_hold_states_of_their_own(place: Place) -> None:
     assert states["default"].workspaces() == ["default", "blue", "green"]
     for serial, storage in enumerate(states.values(), 1):
         assert storage.read() == text(serial)
+    states["blue"].open()
     states["blue"].delete()
     assert states["green"].workspaces() == ["default", "green"]
     assert states["blue"].read() == b""

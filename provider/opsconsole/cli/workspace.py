@@ -14,7 +14,6 @@ from opsconsole.phrases import plural
 from opsconsole.state import (
     DEFAULT_WORKSPACE,
     SnapshotMeta,
-    State,
     data_directory,
     open_state,
     read_state,
@@ -75,13 +74,18 @@ def delete(args: argparse.Namespace) -> int:
     if name not in _names(args):
         raise UserError(f'There is no workspace "{name}".')
     backend = opening.state_backend(args, "workspace delete", workspace=name)
-    state: State = read_state(backend)
-    if not state.empty and not args.force:
-        raise UserError(
-            f'The workspace "{name}" holds {plural(len(state), "object")}.',
-            "Destroy them first; --force forgets them, and the console keeps them.",
-        )
-    backend.delete()
+    # As in Terraform, the lock also covers the look into the state, which a run may be filling.
+    backend.open()
+    try:
+        state = read_state(backend)
+        if not state.empty and not args.force:
+            raise UserError(
+                f'The workspace "{name}" holds {plural(len(state), "object")}.',
+                "Destroy them first; --force forgets them, and the console keeps them.",
+            )
+        backend.delete()
+    finally:
+        backend.close()
     sys.stdout.write(f'Deleted the workspace "{name}".\n')
     return 0
 

@@ -141,7 +141,7 @@ class Backend:
         raise NotImplementedError
 
     def delete(self) -> None:
-        """Delete this workspace's state, lock and journal. The state must not be open."""
+        """Delete this workspace's state, lock and journal. The state must be open."""
         raise NotImplementedError
 
 
@@ -359,9 +359,10 @@ class LocalBackend(Backend):
 
     def delete(self) -> None:
         """Delete the state file of a workspace, the files beside it, and their folder."""
-        self.path.unlink(missing_ok=True)
-        for file in self.path.parent.glob(f"{self.path.name}.*"):
-            file.unlink()
+        beside = self.path.parent.glob(f"{self.path.name}.*")
+        # The state goes last: once its name is free, another run may begin beside it.
+        for file in (*beside, info_file(self.path), self.path):
+            file.unlink(missing_ok=True)
         self.path.parent.rmdir()
 
     def close(self) -> None:

@@ -221,17 +221,9 @@ class SharedBackend(Backend, ABC):
             return [DEFAULT_WORKSPACE, *sorted(self._workspaces() - {DEFAULT_WORKSPACE})]
 
     def delete(self) -> None:
-        """Delete this workspace's state, lock and journal, while holding the lock.
-
-        Raises:
-            LockHeld: Another run holds the lock.
-        """
-        self.open()
-        try:
-            with self._translating("delete"):
-                self._delete_all()
-        finally:
-            self.close()
+        """Delete this workspace's state, lock and journal. The state must be open."""
+        with self._translating("delete"):
+            self._delete_all()
 
     def close(self) -> None:
         """Release the lock that `open` took, and close the connections.
