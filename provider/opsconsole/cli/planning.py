@@ -14,9 +14,10 @@ from typing import Any, Final
 
 from opsconsole.cli.interrupts import Interrupts, run_stoppable
 from opsconsole.cli.opening import stands_in
+from opsconsole.cli.option_groups import FEWEST_GUARDED
 from opsconsole.cli.progress import waiting
 from opsconsole.cli.standard_streams import columns, use_colour
-from opsconsole.cli.table import FAILED, FEWEST_GUARDED
+from opsconsole.cli.table import FAILED
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.diagnostics import Diagnostic, Mistakes, Severity, are_temporary, has_error
 from opsconsole.errors import TRY_LATER, UserError
