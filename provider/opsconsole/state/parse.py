@@ -112,7 +112,7 @@ def _fields(text: Raw) -> dict[str, Raw]:
 
 def _check_version(fields: dict[str, Any], source: str) -> None:
     version = fields.get("version")
-    if version == FORMAT_VERSION and version is not True:
+    if version == FORMAT_VERSION:
         return
     if "encrypted_data" in fields:
         raise UserError(
