@@ -55,12 +55,12 @@ def run(args: argparse.Namespace) -> int:
     ]
     rows = read_rows(args.inventory) if args.inventory else None
     managed = _managed_objects(args)
-    found, _ = opening.settings_of(args)
-    if rows is not None and found.org_id:
-        rows = rows.of_org(found.org_id)
+    settings, _ = opening.settings_of(args)
+    if rows is not None and settings.org_id:
+        rows = rows.of_org(settings.org_id)
     with make_runner() as runner:
         findings = run_stoppable(
-            runner, lambda interrupts: _look(found, ids, rows, managed, interrupts)
+            runner, lambda interrupts: _look(settings, ids, rows, managed, interrupts)
         )
     for remark in findings.remarks:
         sys.stderr.write(f"{remark}\n")
@@ -72,13 +72,13 @@ def run(args: argparse.Namespace) -> int:
         reasons = "".join(f"\n  {item.import_id}: {item.reason}" for item in findings.objects[:20])
         raise UserError(f"None of the objects could be read:{reasons}", "No program is written.")
     if args.hcl:
-        text = hcl_program(findings, declared, found.base_url)
+        text = hcl_program(findings, declared, settings.base_url)
     elif data is not None:
         table = fleet_rows(declared)
         write_named(data, json.dumps(table, indent=2, ensure_ascii=False) + "\n")
-        text = python_program(findings, declared, found.base_url, args.framework, data.name)
+        text = python_program(findings, declared, settings.base_url, args.framework, data.name)
     else:
-        text = python_program(findings, declared, found.base_url, args.framework)
+        text = python_program(findings, declared, settings.base_url, args.framework)
     if str(path) == "-":
         sys.stdout.write(text)
     else:
@@ -127,10 +127,10 @@ def _refuse_second_program(folder: Path, *, hcl: bool) -> None:
     app = [folder / name for name in ("cdktf.json", "cdktf.out/manifest.json")]
     # A cdktf.json keeps naming its own program, even beside other Python files.
     files = [] if app[0].exists() else [*folder.glob("*.tf"), *folder.glob("*.tf.json"), app[1]]
-    held = sorted(str(file) for file in (app if hcl else files) if file.exists())
-    if held:
+    existing = sorted(str(file) for file in (app if hcl else files) if file.exists())
+    if existing:
         raise UserError(
-            f"{', '.join(held[:3])}: there is a program in this directory already.",
+            f"{', '.join(existing[:3])}: there is a program in this directory already.",
             "Name a file in another directory with --output.",
         )
 
@@ -150,13 +150,13 @@ def _next(args: argparse.Namespace, path: Path) -> str:
 
 
 async def _look(
-    found: Settings,
+    settings: Settings,
     ids: list[Wanted],
     rows: Rows | None,
     managed: set[tuple[str, str]],
     interrupts: Interrupts,
 ) -> Findings:
-    lifecycle = Lifecycle(found)
+    lifecycle = Lifecycle(settings)
     interrupts.on_stop(lifecycle.stop)
     try:
         remarks: list[str] = []
@@ -229,5 +229,5 @@ def _managed_objects(args: argparse.Namespace) -> set[tuple[str, str]]:
     place = opening.has_program(args) or args.state or Path("terraform.tfstate").exists()
     if not place:
         return set()
-    held, _ = state_objects("", read_state(opening.state_backend(args, "adopt")))
-    return {(item.known.type_name, str(item.known.before.get("id"))) for item in held}
+    objects, _ = state_objects("", read_state(opening.state_backend(args, "adopt")))
+    return {(item.known.type_name, str(item.known.before.get("id"))) for item in objects}

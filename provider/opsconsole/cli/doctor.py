@@ -64,20 +64,20 @@ class CheckResult(NamedTuple):
 
 def run(args: argparse.Namespace) -> int:
     """Make all checks and print what they found; return the exit code."""
-    found = []
+    results = []
     pen = Pen(use_colour(args))
     for item in _run_checks(args):
-        found.append(item)
+        results.append(item)
         if not args.json:
             sys.stdout.write(_lines(item, pen))
             sys.stdout.flush()
-    wrong = sum(item.status == WRONG for item in found)
+    wrong = sum(item.status == WRONG for item in results)
     if args.json:
-        sys.stdout.write(json.dumps([item._asdict() for item in found], indent=2) + "\n")
+        sys.stdout.write(json.dumps([item._asdict() for item in results], indent=2) + "\n")
     else:
-        notes = sum(item.status == NOTE for item in found)
+        notes = sum(item.status == NOTE for item in results)
         well = f"Nothing is wrong.{f' Notes: {notes}.' if notes else ''}"
-        ill = f"{wrong} of {len(found)} checks found something wrong."
+        ill = f"{wrong} of {len(results)} checks found something wrong."
         sys.stdout.write(f"\n{ill if wrong else well}\n")
     return FAILED if wrong else 0
 
@@ -193,15 +193,15 @@ async def _console(
             key = CheckResult("key", OK, "accepted")
         except ConsoleError as problem:
             key = _key(reply.status, problem)
-        found = [CheckResult("console", OK, f"answers with status {reply.status}"), key]
-        found.append(_clock(reply))
+        results = [CheckResult("console", OK, f"answers with status {reply.status}"), key]
+        results.append(_clock(reply))
         if key.status != WRONG:
             console = Console(client, settings)
             if host_id is not None:
-                found.append(await _host(console, settings, host_id))
+                results.append(await _host(console, settings, host_id))
             if agent_id is not None:
-                found.append(await _agent(console, agent_id))
-        return found
+                results.append(await _agent(console, agent_id))
+        return results
 
 
 async def _host(console: Console, settings: Settings, host_id: str) -> CheckResult:
@@ -263,8 +263,8 @@ def _key(status: int, problem: ConsoleError) -> CheckResult:
 
 def _clock(reply: Reply) -> CheckResult:
     try:
-        there = parsedate_to_datetime(reply.headers["date"])
-        ahead = round((utc_now() - there).total_seconds())
+        console_time = parsedate_to_datetime(reply.headers["date"])
+        ahead = round((utc_now() - console_time).total_seconds())
     except (LookupError, ValueError, TypeError):
         return CheckResult("clock", NOTE, "the console's answer has no date to compare with")
     if abs(ahead) <= _CLOCK:

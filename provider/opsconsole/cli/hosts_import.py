@@ -54,13 +54,14 @@ def run(args: argparse.Namespace) -> int:
     _outrank(args.file, "dry_run", rows.dry_run, args.dry_run)
     if args.dry_run is None:
         args.dry_run = bool(rows.dry_run)
-    found, _ = opening.settings_of(args)
-    if found.org_id:
-        rows = rows.of_org(found.org_id)
+    settings, _ = opening.settings_of(args)
+    if settings.org_id:
+        rows = rows.of_org(settings.org_id)
     printer = _JsonLines() if args.json else _Lines(args)
     with make_runner() as runner:
         done = run_stoppable(
-            runner, lambda interrupts: _import_file(args, found, rows, printer.report, interrupts)
+            runner,
+            lambda interrupts: _import_file(args, settings, rows, printer.report, interrupts),
         )
     printer.end(args, done, len(rows.names))
     if isinstance(done.problem, Stopped):
@@ -80,9 +81,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _import_file(
-    args: argparse.Namespace, found: Settings, rows: Rows, report: Report, interrupts: Interrupts
+    args: argparse.Namespace, settings: Settings, rows: Rows, report: Report, interrupts: Interrupts
 ) -> FileImport:
-    lifecycle = Lifecycle(found)
+    lifecycle = Lifecycle(settings)
     interrupts.on_stop(lifecycle.stop)
     try:
         work = FileImport(lifecycle.session, args.dry_run, rows.on_error == "stop", report)
@@ -127,31 +128,31 @@ def _json(path: Path, text: str, on_error: str | None) -> JsonRows:
             f"{path} is neither a .csv nor a .json file.", "Rename it to match its content."
         )
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError) as problem:
         raise UserError(f"{path} is not JSON: {problem}.") from problem
-    envelope = found if isinstance(found, dict) else {"rows": found}
+    envelope = document if isinstance(document, dict) else {"rows": document}
     for name in envelope:
         if name not in _ENVELOPE:
             raise UserError(f"{path}: {name!r} is no part of it.", did_you_mean(name, _ENVELOPE))
-    rows, said, dry_run = (envelope.get(name) for name in _ENVELOPE)
+    rows, in_file, dry_run = (envelope.get(name) for name in _ENVELOPE)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise UserError(f"{path} holds no list of rows.", 'Write [{"name": …}, …].')
     if not rows:
         raise UserError(f"{path} holds no rows.")
-    if said not in (None, *_ON_ERROR):
-        raise UserError(f'{path}: on_error is "stop" or "continue", not {said!r}.')
+    if in_file not in (None, *_ON_ERROR):
+        raise UserError(f'{path}: on_error is "stop" or "continue", not {in_file!r}.')
     if not isinstance(dry_run, bool | None):
         raise UserError(f"{path}: dry_run is true or false, not {dry_run!r}.")
-    _outrank(path, "on_error", said, on_error)
-    return JsonRows(rows, on_error or said or "continue", dry_run)
+    _outrank(path, "on_error", in_file, on_error)
+    return JsonRows(rows, on_error or in_file or "continue", dry_run)
 
 
-def _outrank(path: Path, name: str, said: Any, given: Any) -> None:
+def _outrank(path: Path, name: str, in_file: Any, given: Any) -> None:
     """Warn that an option overrides a different value in the file."""
-    if None not in (said, given) and said != given:
+    if None not in (in_file, given) and in_file != given:
         option = f"--{name.replace('_', '-')}={json.dumps(given)}".replace('"', "")
-        sys.stderr.write(f"{path} says {name} {json.dumps(said)}; {option} outranks it.\n")
+        sys.stderr.write(f"{path} says {name} {json.dumps(in_file)}; {option} outranks it.\n")
 
 
 def _csv(path: Path, text: str, on_error: str | None, parameter: str | None) -> CsvRows:
@@ -260,6 +261,6 @@ class _JsonLines:
             }
         )
 
-    def _write(self, *found: dict[str, Any]) -> None:
-        write_or_stderr("".join(json.dumps(item, ensure_ascii=False) + "\n" for item in found))
+    def _write(self, *documents: dict[str, Any]) -> None:
+        write_or_stderr("".join(json.dumps(item, ensure_ascii=False) + "\n" for item in documents))
         sys.stdout.flush()

@@ -120,10 +120,10 @@ def _refusal_by_system(failure: BaseException) -> UserError | None:
     first: BaseException | None = failure
     while first is not None and not _is_exhaustion(first):
         first = first.__context__
-    found = first or failure
+    error = first or failure
     # An OSError without a number comes from a library, not from the system. A MemoryError never has
     # a number.
-    if not isinstance(found, (OSError, MemoryError)) or not getattr(found, "errno", True):
+    if not isinstance(error, (OSError, MemoryError)) or not getattr(error, "errno", True):
         return None
     try:
         # If the working directory is gone, every relative path fails, and that is the cause.
@@ -133,8 +133,8 @@ def _refusal_by_system(failure: BaseException) -> UserError | None:
             f"The working directory cannot be used: {gone.strerror}.",
             "Go to a directory that is there, then run again.",
         )
-    name = getattr(found, "filename", None)
-    return file_error("use", name or "what this command needs", found, "")
+    name = getattr(error, "filename", None)
+    return file_error("use", name or "what this command needs", error, "")
 
 
 def _write_safely(text: str) -> None:

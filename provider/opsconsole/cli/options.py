@@ -142,9 +142,9 @@ class Option:
             self.arguments["default"] = []
 
     def _take_value(self, form: str, *, is_operand: bool) -> None:
-        found = _FORM.fullmatch(form)
-        assert found is not None
-        optional, shown, several, repeated = found.groups()
+        match = _FORM.fullmatch(form)
+        assert match is not None
+        optional, shown, several, repeated = match.groups()
         if shown.startswith("{"):
             self.arguments["choices"] = tuple(shown.strip("{}").split(","))
         else:

@@ -70,17 +70,17 @@ def _check_share(args: argparse.Namespace) -> None:
 
 def _plan_of_share(args: argparse.Namespace, output: Path, name: str) -> int:
     """Plan one stack; an error does not stop the planning of the other stacks."""
-    own = argparse.Namespace(**vars(args))
+    stack_args = argparse.Namespace(**vars(args))
     # The line about the whole share counts the stacks with changes by their exit codes.
-    own.stack, own.detailed_exitcode = name, True
+    stack_args.stack, stack_args.detailed_exitcode = name, True
     for option in _FILES:
         path = getattr(args, option)
         if path is not None:
-            setattr(own, option, Path(str(path).replace("{stack}", name)))
+            setattr(stack_args, option, Path(str(path).replace("{stack}", name)))
     sys.stdout.write(f"Stack {name}:\n\n")
     sys.stdout.flush()
     try:
-        return _plan(own, load_stack(output, resources, name))
+        return _plan(stack_args, load_stack(output, resources, name))
     except Stopped:
         # An interrupt ends the whole share, not this stack alone.
         raise

@@ -81,14 +81,14 @@ def check(
     # A program that is only destroyed or read may contain mistakes.
     if plan_options(args).mode != "normal":
         return
-    found = find_mistakes(
+    mistakes = find_mistakes(
         program,
         variables,
         workspace=workspace_of(program.root),
         present=lambda: present_addresses(state, program),
     )
-    if has_error(found):
-        raise Mistakes(item for item in found if item.severity is Severity.ERROR)
+    if has_error(mistakes):
+        raise Mistakes(item for item in mistakes if item.severity is Severity.ERROR)
 
 
 def plan_program(
@@ -180,7 +180,7 @@ def as_json(plan: Plan, program: Program, variables: Mapping[str, Any]) -> str:
     """
     from opsconsole.reports import plan_json
 
-    found = plan_json.document(
+    document = plan_json.document(
         plan, timestamp=timestamp(utc_now()), program=program, variables=variables
     )
-    return json.dumps(found, separators=(",", ":")) + "\n"
+    return json.dumps(document, separators=(",", ":")) + "\n"

@@ -31,8 +31,10 @@ from opsconsole.state import (
 
 def list_addresses(args: argparse.Namespace) -> int:
     state = read_state(opening.state_backend(args, "state list"))
-    found = match_addresses(state, args.addresses) if args.addresses else list(state.addresses())
-    sys.stdout.writelines(f"{address}\n" for address in found)
+    addresses = (
+        match_addresses(state, args.addresses) if args.addresses else list(state.addresses())
+    )
+    sys.stdout.writelines(f"{address}\n" for address in addresses)
     return 0
 
 
@@ -50,8 +52,8 @@ def show(args: argparse.Namespace) -> int:
 def remove(args: argparse.Namespace) -> int:
     with open_state(opening.state_backend(args, "state rm")) as session:
         opening.report_folded(session)
-        found = match_addresses(session.state, args.addresses)
-        for address in found:
+        addresses = match_addresses(session.state, args.addresses)
+        for address in addresses:
             if args.dry_run:
                 sys.stdout.write(f"Would remove {address}\n")
                 continue
@@ -60,11 +62,11 @@ def remove(args: argparse.Namespace) -> int:
             session.record()
             sys.stdout.write(f"Removed {address}\n")
         if not args.dry_run:
-            done = {str(address) for address in found}
+            done = {str(address) for address in addresses}
             asyncio.run(session.checkpoint())
             session.mark_resolved(call.id for call in session.unresolved if call.address in done)
     verb = "Would remove" if args.dry_run else "Removed"
-    count = plural(len(found), "resource instance")
+    count = plural(len(addresses), "resource instance")
     sys.stdout.write(f"{verb} {count}. The console was not touched.\n")
     return 0
 
@@ -87,19 +89,20 @@ def move(args: argparse.Namespace) -> int:
 
 def _pairs(state: State, source: str, target: Address) -> list[tuple[Address, Address]]:
     """Return the old and new addresses of one instance, or of all instances of a resource."""
-    found = match_addresses(state, [source])
+    addresses = match_addresses(state, [source])
     if Address.parse(source).type != target.type:
         raise UserError(
             f"{source} and {target} are of different types.", "An object keeps its type."
         )
-    if len(found) == 1 and (found[0].key is None or str(found[0]) == source):
-        return [(found[0], target)]
+    if len(addresses) == 1 and (addresses[0].key is None or str(addresses[0]) == source):
+        return [(addresses[0], target)]
     if target.key is not None:
         raise UserError(
-            f"{source} names {plural(len(found), 'instance')}, and {target} names a single one.",
+            f"{source} names {plural(len(addresses), 'instance')}, and {target} names a single "
+            "one.",
             "Name a resource.",
         )
-    return [(old, replace(target, key=old.key)) for old in found]
+    return [(old, replace(target, key=old.key)) for old in addresses]
 
 
 def pull(args: argparse.Namespace) -> int:
@@ -118,28 +121,28 @@ def push(args: argparse.Namespace) -> int:
     pushed = State.parse(data, args.file)
     backend = opening.state_backend(args, "state push")
     with open_state(backend) as session:
-        held = session.state
+        stored = session.state
         if not args.force:
-            _check_succession(held, pushed)
-        if held.serial or not held.empty:
+            _check_succession(stored, pushed)
+        if stored.serial or not stored.empty:
             backend.back_up()
         backend.write(pushed.to_bytes(), SnapshotMeta(pushed.lineage, pushed.serial))
     return 0
 
 
-def _check_succession(held: State, pushed: State) -> None:
+def _check_succession(stored: State, pushed: State) -> None:
     remedy = "Nothing was changed. --force writes it anyway."
-    if held.empty and not held.serial:
+    if stored.empty and not stored.serial:
         return
-    if held.lineage != pushed.lineage:
+    if stored.lineage != pushed.lineage:
         raise UserError(
-            f"The lineage of the pushed state, {pushed.lineage}, is not {held.lineage}.", remedy
+            f"The lineage of the pushed state, {pushed.lineage}, is not {stored.lineage}.", remedy
         )
-    if pushed.serial < held.serial or (
-        pushed.serial == held.serial and pushed.digest() != held.digest()
+    if pushed.serial < stored.serial or (
+        pushed.serial == stored.serial and pushed.digest() != stored.digest()
     ):
         raise UserError(
-            f"The state that is there has serial {held.serial}, the pushed one {pushed.serial}: "
+            f"The state that is there has serial {stored.serial}, the pushed one {pushed.serial}: "
             "it would replace a newer one.",
             remedy,
         )
@@ -196,13 +199,13 @@ def match_addresses(state: State, texts: Sequence[str]) -> list[Address]:
     Raises:
         UserError: An address names nothing in state.
     """
-    found: dict[Address, None] = {}
+    matches: dict[Address, None] = {}
     for text in texts:
         wanted = [item for item in state.addresses() if _is_named(item, text)]
         if not wanted:
             raise UserError(f"{text} names nothing in the state.", _near(state, text))
-        found.update(dict.fromkeys(wanted))
-    return list(found)
+        matches.update(dict.fromkeys(wanted))
+    return list(matches)
 
 
 def _near(state: State, text: str) -> str:

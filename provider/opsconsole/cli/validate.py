@@ -31,15 +31,15 @@ _STAND_INS = {"base_url": "https://console.invalid", "api_key": "svc_ak_validate
 
 def run(args: argparse.Namespace) -> int:
     """Check the program; return the exit code."""
-    found = list(_problems(args))
+    diagnostics = list(_problems(args))
     if args.json:
-        sys.stdout.write(json.dumps(_document(found), indent=2) + "\n")
+        sys.stdout.write(json.dumps(_document(diagnostics), indent=2) + "\n")
     else:
-        planning.show_diagnostics(args, found)
-        if not has_error(found):
-            remark = ", with the warnings above" if found else ""
+        planning.show_diagnostics(args, diagnostics)
+        if not has_error(diagnostics):
+            remark = ", with the warnings above" if diagnostics else ""
             sys.stdout.write(f"Success! The configuration is valid{remark}.\n")
-    return FAILED if has_error(found) else 0
+    return FAILED if has_error(diagnostics) else 0
 
 
 def _problems(args: argparse.Namespace) -> Iterator[Diagnostic]:
@@ -85,12 +85,12 @@ def _of_provider(key: str, evaluator: Evaluator) -> Iterator[Diagnostic]:
             yield replace(item, summary=f"provider {key}: {item.summary}")
 
 
-def _document(found: list[Diagnostic]) -> dict[str, Any]:
-    errors = sum(item.severity is Severity.ERROR for item in found)
+def _document(diagnostics: list[Diagnostic]) -> dict[str, Any]:
+    errors = sum(item.severity is Severity.ERROR for item in diagnostics)
     return {
         "format_version": _FORMAT,
         "valid": not errors,
         "error_count": errors,
-        "warning_count": len(found) - errors,
-        "diagnostics": [diagnostic_json(item) for item in found],
+        "warning_count": len(diagnostics) - errors,
+        "diagnostics": [diagnostic_json(item) for item in diagnostics],
     }

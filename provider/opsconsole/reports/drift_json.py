@@ -168,36 +168,38 @@ def _wrong(path: Path, why: str) -> UserError:
     )
 
 
-def report_of(found: DriftDocument) -> DriftReport:
+def report_of(document: DriftDocument) -> DriftReport:
     """Return the report in a document, with only the values that the document has.
 
     Raises:
         UserError: Its shard is not valid.
     """
-    coverage, since = found.summary.coverage, found.since
+    coverage, since = document.summary.coverage, document.since
     return DriftReport(
-        tuple(map(_finding_of, found.findings)),
-        found.checked_at,
-        found.read_only,
-        found.method,
-        tuple(_value(Diagnostic, item, cause=_cause_of(item.cause)) for item in found.diagnostics),
-        tuple(_value(BaselineProblem, item) for item in found.baseline),
-        found.calls,
-        found.seconds,
+        tuple(map(_finding_of, document.findings)),
+        document.checked_at,
+        document.read_only,
+        document.method,
+        tuple(
+            _value(Diagnostic, item, cause=_cause_of(item.cause)) for item in document.diagnostics
+        ),
+        tuple(_value(BaselineProblem, item) for item in document.baseline),
+        document.calls,
+        document.seconds,
         tuple(coverage.required_types),
         coverage.minimum_percent,
-        _share_of(found.shard) if found.shard else None,
-        _value(Scope, found.scope) if found.scope else Scope(),
+        _share_of(document.shard) if document.shard else None,
+        _value(Scope, document.scope) if document.scope else Scope(),
         _comparison_of(since) if since else None,
     )
 
 
 def _value(kind: Callable[..., Value], part: BaseModel, **members: object) -> Value:
     """Return the value of a report from a part of a document, and from `members`."""
-    held = {name: tuple(item) if isinstance(item, list) else item for name, item in part}
-    if "type" in held:
-        held["type_name"] = held.pop("type")
-    return kind(**held | members)
+    values = {name: tuple(item) if isinstance(item, list) else item for name, item in part}
+    if "type" in values:
+        values["type_name"] = values.pop("type")
+    return kind(**values | members)
 
 
 def _comparison_of(since: ComparisonDocument) -> Comparison:

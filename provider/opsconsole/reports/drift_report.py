@@ -213,9 +213,9 @@ def _sections(report: DriftReport, findings: Sequence[Finding]) -> Iterator[Sect
         if style in rows and style is not in_sync:
             anchor = f"s-{style.name}"
             yield Section(anchor, style.title, style.meaning, style, tuple(rows[style]))
-    if (found := report.comparison) is not None:
-        yield from _entries("c-resolved", RESOLVED.title, RESOLVED, found.resolved, stacks)
-        missed = [entry for entry in found.open if not entry.seen]
+    if (comparison := report.comparison) is not None:
+        yield from _entries("c-resolved", RESOLVED.title, RESOLVED, comparison.resolved, stacks)
+        missed = [entry for entry in comparison.open if not entry.seen]
         yield from _entries("c-open", "Still open, not seen", unseen, missed, stacks)
     if in_sync in rows:
         yield Section("s-same", in_sync.title, in_sync.meaning, in_sync, tuple(rows[in_sync]), True)

@@ -50,11 +50,11 @@ def fit(head: str, sections: Sequence[MarkdownSection], limit: int = LIMIT) -> s
     sizes = [[_size(item) for item in section.items] for section in sections]
     kept = [0] * len(sections)
     share = budget // max(len(sections), 1)
-    for index, found in enumerate(sizes):
-        taken, kept[index] = _take(found, 0, share)
+    for index, costs in enumerate(sizes):
+        taken, kept[index] = _take(costs, 0, share)
         budget -= taken
-    for index, found in enumerate(sizes):
-        taken, kept[index] = _take(found, kept[index], budget)
+    for index, costs in enumerate(sizes):
+        taken, kept[index] = _take(costs, kept[index], budget)
         budget -= taken
     return head + "".join(map(_section, sections, kept))
 

@@ -129,11 +129,11 @@ def change_summary(counts: Counts, operation: str, at: datetime) -> Message:
 
 def planned_outputs(outputs: Iterable[OutputChange], at: datetime) -> Message:
     """Return the message of how outputs would change; no values."""
-    found = {
+    entries = {
         output.name: {"sensitive": output.sensitive, "action": _WORDS[output.action]}
         for output in outputs
     }
-    return _message("outputs", f"Outputs: {len(found)}", at, outputs=found)
+    return _message("outputs", f"Outputs: {len(entries)}", at, outputs=entries)
 
 
 def outputs(values: Mapping[str, tuple[Value, bool]], at: datetime) -> Message:
@@ -142,12 +142,12 @@ def outputs(values: Mapping[str, tuple[Value, bool]], at: datetime) -> Message:
     Args:
         values: The value of each output by its name, and whether it is sensitive.
     """
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for name, (value, sensitive) in values.items():
-        found[name] = {"sensitive": sensitive, "type": type_of(value)}
+        entries[name] = {"sensitive": sensitive, "type": type_of(value)}
         if not sensitive:
-            found[name]["value"] = value
-    return _message("outputs", f"Outputs: {len(found)}", at, outputs=found)
+            entries[name]["value"] = value
+    return _message("outputs", f"Outputs: {len(entries)}", at, outputs=entries)
 
 
 class Hook(NamedTuple):

@@ -72,12 +72,12 @@ def send(url: str, message: Mapping[str, Any]) -> str:
         return f"the webhook cannot be reached ({type(problem).__name__})"
 
 
-def _as_json(report: DriftReport, found: Comparison) -> dict[str, Any]:
+def _as_json(report: DriftReport, comparison: Comparison) -> dict[str, Any]:
     cut = replace(
-        found,
-        new=found.new[:_ENTRIES],
-        resolved=found.resolved[:_ENTRIES],
-        open=found.open[:_ENTRIES],
+        comparison,
+        new=comparison.new[:_ENTRIES],
+        resolved=comparison.resolved[:_ENTRIES],
+        open=comparison.open[:_ENTRIES],
     )
     document = {
         "format": NOTIFICATION,
@@ -85,18 +85,18 @@ def _as_json(report: DriftReport, found: Comparison) -> dict[str, Any]:
         "checked_at": report.checked_at,
         "verdict": verdict_of(report),
         "counts": {
-            "new": len(found.new),
-            "resolved": len(found.resolved),
-            "open": len(found.open),
+            "new": len(comparison.new),
+            "resolved": len(comparison.resolved),
+            "open": len(comparison.open),
         },
         "since": cut,
     }
     return NotificationDocument.model_validate(document).model_dump(mode="json")
 
 
-def _for_slack(report: DriftReport, found: Comparison) -> dict[str, Any]:
+def _for_slack(report: DriftReport, comparison: Comparison) -> dict[str, Any]:
     title = _title(report)
-    text = "\n".join(_lines(report, found))
+    text = "\n".join(_lines(report, comparison))
     return {
         "text": title,
         "blocks": [
@@ -107,8 +107,11 @@ def _for_slack(report: DriftReport, found: Comparison) -> dict[str, Any]:
     }
 
 
-def _for_teams(report: DriftReport, found: Comparison) -> dict[str, Any]:
-    lines = [(_title(report), "Bolder"), *((line, "Default") for line in _lines(report, found))]
+def _for_teams(report: DriftReport, comparison: Comparison) -> dict[str, Any]:
+    lines = [
+        (_title(report), "Bolder"),
+        *((line, "Default") for line in _lines(report, comparison)),
+    ]
     card = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
@@ -136,11 +139,11 @@ def _title(report: DriftReport) -> str:
     return f"opsconsole: {verdict.headline}. {verdict.explanation}"[:150]
 
 
-def _lines(report: DriftReport, found: Comparison) -> Iterator[str]:
+def _lines(report: DriftReport, comparison: Comparison) -> Iterator[str]:
     yield since_text(report)
     stacks = several_stacks(report)
-    entries = [("New", entry) for entry in found.new]
-    entries += [("Resolved", entry) for entry in found.resolved]
+    entries = [("New", entry) for entry in comparison.new]
+    entries += [("Resolved", entry) for entry in comparison.resolved]
     left = _CHARACTERS
     for number, (word, entry) in enumerate(entries):
         line = f"{word}: {entry_text(entry, stacks=stacks)}"

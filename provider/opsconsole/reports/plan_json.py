@@ -66,7 +66,7 @@ def document(
     drift = sorted(plan.drift, key=_order)
     outputs = sorted(plan.outputs, key=lambda output: output.name)
     errored = has_error(plan.diagnostics)
-    found = without_empty(
+    document = without_empty(
         {
             "format_version": FORMAT_VERSION,
             "terraform_version": TERRAFORM_VERSION,
@@ -83,7 +83,7 @@ def document(
             "errored": errored,
         }
     )
-    return found if program is None else _naming(found, full_source(program))
+    return document if program is None else _naming(document, full_source(program))
 
 
 def _naming(document: Any, provider: str) -> Any:
@@ -179,10 +179,10 @@ def _body(actions: list[str], item: Change | Drift) -> dict[str, Any]:
 
 
 def _output_change(output: OutputChange) -> dict[str, Any]:
-    found = {"actions": list(output.action.words), "before": output.before}
+    change = {"actions": list(output.action.words), "before": output.before}
     if output.after is not UNKNOWN:
-        found["after"] = known_part(output.after)
-    return found | {
+        change["after"] = known_part(output.after)
+    return change | {
         "after_unknown": after_unknown(output.after) or False,
         "before_sensitive": output.sensitive,
         "after_sensitive": output.sensitive,
@@ -238,15 +238,15 @@ def _prior_state(
                     {parse_address(a).config for a in change.depends_on}
                 )
             resources.append(resource)
-    held = {
+    prior_outputs = {
         output.name: _output(output.before, output.sensitive)
         for output in outputs
         if output.action is not Action.CREATE
     }
-    if not resources and not held:
+    if not resources and not prior_outputs:
         return {}
     return {
         "format_version": STATE_FORMAT_VERSION,
         "terraform_version": TERRAFORM_VERSION,
-        "values": _values(held, resources),
+        "values": _values(prior_outputs, resources),
     }

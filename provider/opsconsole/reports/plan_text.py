@@ -90,13 +90,13 @@ def cascades(plan: Plan) -> Mapping[str, Sequence[Change]]:
         for change in plan.changes
         if change.action in (Action.DELETE, Action.REPLACE)
     }
-    found: defaultdict[str, list[Change]] = defaultdict(list)
+    by_host: defaultdict[str, list[Change]] = defaultdict(list)
     for change in plan.changes:
         if change.cascade in hosts and change.action is Action.DELETE:
-            found[change.cascade].append(change)
-    for group in found.values():
+            by_host[change.cascade].append(change)
+    for group in by_host.values():
         group.sort(key=lambda change: natural_order(change.address))
-    return found
+    return by_host
 
 
 def diff_of(change: Change | Drift) -> Diff:

@@ -38,24 +38,24 @@ def instance(state: State, address: Address, *, colour: bool = False) -> str:
     pen = Pen(colour)
     lines: list[str] = []
     for deposed in ("", *state.deposed_keys(address)):
-        held = state.get(address, deposed)
-        if held is not None:
-            lines += _object(address, held, _remark(held, deposed), pen)
+        item = state.get(address, deposed)
+        if item is not None:
+            lines += _object(address, item, _remark(item, deposed), pen)
     return "\n".join([*lines, ""])
 
 
-def _remark(held: InstanceObject, deposed: str) -> str:
+def _remark(item: InstanceObject, deposed: str) -> str:
     if deposed:
         return f" (deposed object {deposed}, waits for its deletion)"
-    if is_sentinel(held.attributes.get("id")):
+    if is_sentinel(item.attributes.get("id")):
         return " (not known whether it was created)"
-    return " (tainted)" if held.tainted else ""
+    return " (tainted)" if item.tainted else ""
 
 
-def _object(address: Address, held: InstanceObject, remark: str, pen: Pen) -> Iterator[str]:
+def _object(address: Address, item: InstanceObject, remark: str, pen: Pen) -> Iterator[str]:
     text = str(address)
-    hidden = sensitive_of(text, address.type, leading_names(held.sensitive_paths))
-    shown = {name: value for name, value in held.attributes.items() if value is not None}
+    hidden = sensitive_of(text, address.type, leading_names(item.sensitive_paths))
+    shown = {name: value for name, value in item.attributes.items() if value is not None}
     width = max(map(len, shown), default=0)
     yield pen.bold(f"# {printable(text)}:{remark}")
     word = "data" if address.mode == "data" else "resource"
@@ -78,41 +78,43 @@ def outputs_text(outputs: Mapping[str, StateOutput], *, colour: bool = False) ->
 
 def render_json(state: State) -> str:
     """Return a state as one line of JSON; sensitive values are in it, and marked."""
-    found: dict[str, Any] = {"format_version": STATE_FORMAT_VERSION}
+    document: dict[str, Any] = {"format_version": STATE_FORMAT_VERSION}
     if not state.empty:
         resources = module_tree(
-            _resource(address, deposed, held)
+            _resource(address, deposed, item)
             for address in state.addresses()
             for deposed in ("", *state.deposed_keys(address))
-            if (held := state.get(address, deposed)) is not None
+            if (item := state.get(address, deposed)) is not None
         )
         values = without_empty({"outputs": outputs_json(state.outputs)}) | {
             "root_module": resources
         }
-        found |= without_empty({"terraform_version": state.terraform_version}) | {"values": values}
-    return json.dumps(found, ensure_ascii=False, separators=(",", ":")) + "\n"
+        document |= without_empty({"terraform_version": state.terraform_version}) | {
+            "values": values
+        }
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def outputs_json(found: dict[str, StateOutput]) -> dict[str, Any]:
+def outputs_json(outputs: dict[str, StateOutput]) -> dict[str, Any]:
     """Return outputs by name, each with `sensitive`, `type` and `value`."""
     return {
         name: {"sensitive": item.sensitive, "type": item.type, "value": item.value}
-        for name, item in found.items()
+        for name, item in outputs.items()
     }
 
 
-def _resource(address: Address, deposed: str, held: InstanceObject) -> dict[str, Any]:
+def _resource(address: Address, deposed: str, item: InstanceObject) -> dict[str, Any]:
     text = str(address)
-    names = sensitive_of(text, address.type, leading_names(held.sensitive_paths))
+    names = sensitive_of(text, address.type, leading_names(item.sensitive_paths))
     facts = {
-        "provider_name": held.provider.partition('"')[2].partition('"')[0],
-        "schema_version": held.schema_version,
-        "values": held.attributes,
-        "sensitive_values": sensitive(held.attributes, names, kinds_of(text, address.type)),
+        "provider_name": item.provider.partition('"')[2].partition('"')[0],
+        "schema_version": item.schema_version,
+        "values": item.attributes,
+        "sensitive_values": sensitive(item.attributes, names, kinds_of(text, address.type)),
     }
     remarks = {
-        "depends_on": list(held.dependencies),
-        "tainted": held.tainted or None,
+        "depends_on": list(item.dependencies),
+        "tainted": item.tainted or None,
         "deposed_key": deposed,
     }
     return instance_json(address, text) | facts | without_empty(remarks)

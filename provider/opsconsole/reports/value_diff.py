@@ -130,9 +130,9 @@ def _empty(value: Value) -> str:
 
 
 def _set(old: list[Value], new: list[Value], depth: int) -> Iterator[Line]:
-    held, wanted = {*map(_key, old)}, {*map(_key, new)}
-    gone = [item for item in old if _key(item) not in wanted]
-    come = [item for item in new if _key(item) not in held]
+    old_keys, new_keys = {*map(_key, old)}, {*map(_key, new)}
+    gone = [item for item in old if _key(item) not in new_keys]
+    come = [item for item in new if _key(item) not in old_keys]
     for item in gone:
         yield from lines_of_value(item, depth, "-", tail=",")
     for item in come:

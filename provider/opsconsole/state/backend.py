@@ -354,8 +354,8 @@ class LocalBackend(Backend):
 
     def workspaces(self) -> list[str]:
         """Return the names of all workspaces. `path` must belong to a non-default workspace."""
-        found = self.path.parent.parent.glob("*/")
-        return [DEFAULT_WORKSPACE, *sorted(item.name for item in found if item.is_dir())]
+        folders = self.path.parent.parent.glob("*/")
+        return [DEFAULT_WORKSPACE, *sorted(item.name for item in folders if item.is_dir())]
 
     def delete(self) -> None:
         """Delete the state file of a workspace, the files beside it, and their folder."""
@@ -386,10 +386,10 @@ class LocalBackend(Backend):
             UserError: The state is not a regular file, or it can be reached by another path.
         """
         remedy = "Name a file with --state=PATH, or as the `path` of the backend."
-        found = check_regular(self.path, "state", remedy)
-        if found is None or self._has_own_journal:
+        status = check_regular(self.path, "state", remedy)
+        if status is None or self._has_own_journal:
             return
-        if found.st_nlink > 1:
+        if status.st_nlink > 1:
             why = "it has a second name (a hard link)"
         elif is_mount_point(self.path):
             why = "the file itself is mounted there from elsewhere"
@@ -454,12 +454,12 @@ def check_regular(path: Path, what: str, remedy: str) -> os.stat_result | None:
         UserError: The path is a directory, a device, a pipe or a socket.
     """
     try:
-        found = path.stat()
+        status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise UserError(f"The {what} {path} is not a regular file. Nothing was changed.", remedy)
-    return found
+    return status
 
 
 _MOUNTS: Final = Path("/proc/self/mountinfo")
@@ -477,7 +477,7 @@ def is_mount_point(path: Path) -> bool:
 
 def _unescape(name: bytes) -> bytes:
     """Decode a name of the mount table, where octal numbers stand for spaces and the like."""
-    return re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), name)
+    return re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match[1], 8)]), name)
 
 
 def removed_error(what: str, path: Path) -> UserError:
@@ -490,8 +490,8 @@ def removed_error(what: str, path: Path) -> UserError:
 
 
 def _stamp(descriptor: int) -> Stamp:
-    found = os.fstat(descriptor)
-    return found.st_size, found.st_mtime_ns, found.st_ino
+    status = os.fstat(descriptor)
+    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def read_all(descriptor: int) -> bytes:

@@ -80,13 +80,13 @@ class LastPlace:
         for path in self._local_states():
             if not path.is_file():
                 continue
-            found = State.parse(path.read_bytes(), str(path))
-            if not found.empty:
-                own = self._directory / "terraform.tfstate"
-                first = "" if path == own else f"copy it to {own}, then "
+            state = State.parse(path.read_bytes(), str(path))
+            if not state.empty:
+                default = self._directory / "terraform.tfstate"
+                first = "" if path == default else f"copy it to {default}, then "
                 raise UserError(
                     f"There is no state in {self._here['name']}, and a state with"
-                    f" {plural(len(found), 'object')} is in {path}.",
+                    f" {plural(len(state), 'object')} is in {path}.",
                     f"To go on with it, {first}run `opsconsole-terraform init -migrate-state` in"
                     f" {self._directory}. If it is of another program, move it away.",
                 )
@@ -102,7 +102,7 @@ class LastPlace:
 
     def _places(self) -> dict[str, Any]:
         try:
-            found = dict(json.loads(self._file.read_bytes())["places"])
+            places = dict(json.loads(self._file.read_bytes())["places"])
         except (OSError, ValueError, LookupError, TypeError):
             return {}
-        return {key: item for key, item in found.items() if isinstance(item, dict)}
+        return {key: item for key, item in places.items() if isinstance(item, dict)}

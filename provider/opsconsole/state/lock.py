@@ -75,8 +75,8 @@ class LockInfo:
     def parse(cls, data: bytes | str) -> LockInfo | None:
         """Read the JSON of a lock; None if `data` is not the JSON of a lock."""
         try:
-            found = json.loads(data)
-            return cls(*[str(found.get(name, "")) for name in _NAMES])
+            fields = json.loads(data)
+            return cls(*[str(fields.get(name, "")) for name in _NAMES])
         except (ValueError, AttributeError):
             return None
 

@@ -265,12 +265,12 @@ class State:
         return hashlib.blake2b(content, digest_size=16).hexdigest()
 
     def _written_resources(self) -> list[Any]:
-        found = []
+        resources = []
         for key in sorted(self._resources):
             resource = self._resources[key]
             objects = [Raw(resource.objects[item]) for item in sorted(resource.objects, key=_rank)]
-            found.append({**resource.fields, "instances": objects})
-        return found
+            resources.append({**resource.fields, "instances": objects})
+        return resources
 
     def _objects(self, address: Address) -> dict[ObjectKey, bytes]:
         resource = self._resources.get(_resource_key(address))

@@ -99,23 +99,23 @@ def read_instance(text: bytes, provider: str) -> InstanceObject:
     Raises:
         UserError: Its private data is not base64.
     """
-    found = decode(text)
+    fields = decode(text)
     try:
-        private = base64.b64decode(found.get("private") or "", validate=True)
+        private = base64.b64decode(fields.get("private") or "", validate=True)
     except (binascii.Error, TypeError, ValueError) as error:
         raise UserError("The state holds an instance whose private data is not base64.") from error
     # OpenTofu writes a provider with each instance if the instances have their own providers.
-    own = found.get("provider")
+    own_provider = fields.get("provider")
     return InstanceObject(
-        provider=own if isinstance(own, str) and own else provider,
-        attributes=found.get("attributes") or {},
-        schema_version=found.get("schema_version", 0),
+        provider=own_provider if isinstance(own_provider, str) and own_provider else provider,
+        attributes=fields.get("attributes") or {},
+        schema_version=fields.get("schema_version", 0),
         private=private,
-        dependencies=tuple(found.get("dependencies") or ()),
-        tainted=found.get("status") == "tainted",
-        sensitive_attributes=found.get("sensitive_attributes"),
-        create_before_destroy=bool(found.get("create_before_destroy", False)),
-        skip_destroy=found.get("skip_destroy") is True,
+        dependencies=tuple(fields.get("dependencies") or ()),
+        tainted=fields.get("status") == "tainted",
+        sensitive_attributes=fields.get("sensitive_attributes"),
+        create_before_destroy=bool(fields.get("create_before_destroy", False)),
+        skip_destroy=fields.get("skip_destroy") is True,
     )
 
 
@@ -123,7 +123,7 @@ def write_instance(
     item: InstanceObject, key: InstanceKey, deposed: str, old: bytes | None
 ) -> bytes:
     """Encode an instance; unknown fields of `old` stay where they are."""
-    known = {
+    fields = {
         "index_key": key,
         "status": "tainted" if item.tainted else None,
         "deposed": deposed or None,
@@ -134,10 +134,10 @@ def write_instance(
         "dependencies": sorted(item.dependencies) or None,
     }
     if item.sensitive_attributes is not None or old is None:
-        known["sensitive_attributes"] = item.sensitive_attributes or []
+        fields["sensitive_attributes"] = item.sensitive_attributes or []
     if item.create_before_destroy is not None:
-        known["create_before_destroy"] = item.create_before_destroy or None
-    return with_fields(old or b"{}", **known)
+        fields["create_before_destroy"] = item.create_before_destroy or None
+    return with_fields(old or b"{}", **fields)
 
 
 def with_fields(instance: bytes, **changes: Any) -> bytes:

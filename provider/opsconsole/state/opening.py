@@ -236,22 +236,22 @@ def _open_session(backend: Backend, cadence: Cadence) -> StateSession:
     """Return a session on a locked state, with the journals' changes added."""
     run = secrets.token_hex(6)
     data, stored = backend.read_with_journal()
-    there = decode_lines(stored, backend.name)[0]
+    remote = decode_lines(stored, backend.name)[0]
     copy_to = backend if backend.keeps_journal else None
     if backend.journal.exists():
-        journal, here = Journal.resume(backend.journal, copy_to, stored)
-    elif there:
-        journal, here = Journal.create(backend.journal, copy_to, stored), []
+        journal, local = Journal.resume(backend.journal, copy_to, stored)
+    elif remote:
+        journal, local = Journal.create(backend.journal, copy_to, stored), []
     else:
         return StateSession(backend, State.parse(data, backend.name), cadence, run)
     try:
         # A run that died before its first record was durable left an empty journal.
-        if not here and not there:
+        if not local and not remote:
             journal.remove()
             return StateSession(backend, State.parse(data, backend.name), cadence, run)
         recovered = recover(
-            here,
-            there,
+            local,
+            remote,
             data,
             backend.read_copy(),
             backend.name,
@@ -292,14 +292,14 @@ def read_stored(backend: Backend) -> tuple[State, bytes]:
         UserError: As `read_state`.
     """
     for _ in range(_READ_TRIES - 1):
-        found = _read_all(backend)
+        contents = _read_all(backend)
         try:
-            return _recover(backend, *found), _digest(found)
+            return _recover(backend, *contents), _digest(contents)
         except UserError:
             # A write in place may be under way, so that the bytes are partly old and partly new.
             time.sleep(0.05)
-    found = _read_all(backend)
-    return _recover(backend, *found), _digest(found)
+    contents = _read_all(backend)
+    return _recover(backend, *contents), _digest(contents)
 
 
 def is_as_stored(backend: Backend, digest: bytes) -> bool:
@@ -311,8 +311,8 @@ def is_as_stored(backend: Backend, digest: bytes) -> bool:
     return _digest(_read_all(backend)) == digest
 
 
-def _digest(found: Sequence[bytes]) -> bytes:
-    return b"".join(hashlib.blake2b(data, digest_size=16).digest() for data in found)
+def _digest(contents: Sequence[bytes]) -> bytes:
+    return b"".join(hashlib.blake2b(data, digest_size=16).digest() for data in contents)
 
 
 def read_foreign(
@@ -344,7 +344,7 @@ def _read_all(backend: Backend) -> tuple[bytes, bytes, bytes]:
 def _recover(backend: Backend, here: bytes, data: bytes, stored: bytes) -> State:
     # The zeros at the end of the file are room that its run reserved ahead.
     local = decode_lines(here.rstrip(b"\0"), str(backend.journal))[0]
-    there = decode_lines(stored, backend.name)[0]
-    if not local and not there:
+    remote = decode_lines(stored, backend.name)[0]
+    if not local and not remote:
         return State.parse(data, backend.name)
-    return recover(local, there, data, backend.read_copy(), backend.name).state
+    return recover(local, remote, data, backend.read_copy(), backend.name).state

@@ -75,12 +75,12 @@ def _parts(text: bytes, source: str) -> Parts:
         fields = fields_of(text)
     except DecodeError as error:
         raise ValueError("it is not a JSON object") from error
-    found = {name: decode(raw) for name, raw in fields.items() if name != "resources"}
-    _check_version(found, source)
-    outputs = found.get("outputs") or {}
+    values = {name: decode(raw) for name, raw in fields.items() if name != "resources"}
+    _check_version(values, source)
+    outputs = values.get("outputs") or {}
     if not isinstance(outputs, dict) or not all(isinstance(o, dict) for o in outputs.values()):
         raise _damaged_error(source, "its outputs are not objects by name")
-    lineage, serial = found.get("lineage", ""), found.get("serial", 0)
+    lineage, serial = values.get("lineage", ""), values.get("serial", 0)
     if not isinstance(lineage, str) or type(serial) is not int or serial < 0:
         raise _damaged_error(
             source, "its serial is not a whole number of 0 or more, or its lineage is not text"
@@ -172,28 +172,28 @@ _SHAPES: Final[Mapping[str, tuple[type, ...]]] = {
 }
 
 
-def _object_key(found: Any, owner: ResourceKey, source: str) -> ObjectKey:
-    if not isinstance(found, dict):
+def _object_key(fields: Any, owner: ResourceKey, source: str) -> ObjectKey:
+    if not isinstance(fields, dict):
         raise ValueError("its resources are not laid out as state version 4")
     for name, kinds in _SHAPES.items():
-        if name in found and not isinstance(found[name], kinds):
+        if name in fields and not isinstance(fields[name], kinds):
             raise _damaged_error(
                 source, f"{name} of an instance of {_resource_name(owner)} has a wrong type"
             )
-    if not all(isinstance(item, str) for item in found.get("dependencies") or ()):
+    if not all(isinstance(item, str) for item in fields.get("dependencies") or ()):
         raise _damaged_error(source, f"a dependency of {_resource_name(owner)} is not text")
-    key = found.get("index_key")
+    key = fields.get("index_key")
     if isinstance(key, float) and key.is_integer():
         key = int(key)
     if isinstance(key, bool) or not (key is None or isinstance(key, (str, int))):
         raise _damaged_error(
             source, f"{_resource_name(owner)} has an instance with the key {key!r}"
         )
-    if found.get("status", "") not in ("", "tainted"):
+    if fields.get("status", "") not in ("", "tainted"):
         raise _damaged_error(
-            source, f"{_resource_name(owner)} has the unknown status {found['status']!r}"
+            source, f"{_resource_name(owner)} has the unknown status {fields['status']!r}"
         )
-    return key, str(found.get("deposed") or "")
+    return key, str(fields.get("deposed") or "")
 
 
 def _resource_name(key: ResourceKey) -> str:

@@ -111,12 +111,12 @@ def decode_lines(data: bytes, source: str) -> tuple[list[Record], int]:
     records: list[Record] = []
     good = 0
     for start, line in _lines(data):
-        found = _decode_line(line)
+        decoded = _decode_line(line)
         # A torn end was never reported as durable. The lines after it tell whether this is one.
-        if found is None:
+        if decoded is None:
             break
         try:
-            records.append(_DECODER.decode(found[1]))
+            records.append(_DECODER.decode(decoded[1]))
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise UserError(
                 f"The journal {source} cannot be read at byte {start}: {error}.",
@@ -124,9 +124,9 @@ def decode_lines(data: bytes, source: str) -> tuple[list[Record], int]:
             ) from error
         good = start + len(line) + 1
     for _, line in _lines(data[good:]):
-        found = _decode_line(line)
+        decoded = _decode_line(line)
         # A later line counts these bytes as durable, so they are damaged, not torn.
-        if found is not None and found[0] > good:
+        if decoded is not None and decoded[0] > good:
             raise UserError(
                 f"The journal {source} is damaged at byte {good}, with good records behind it.",
                 "Restore it, or remove it and bring what it held into state by import.",

@@ -60,7 +60,7 @@ class Recovered:
 
 
 def recover(
-    here: Sequence[Record],
+    local: Sequence[Record],
     stored: Sequence[Record],
     data: bytes,
     copy: bytes,
@@ -72,29 +72,31 @@ def recover(
     """Add the changes of two journals to the state that they belong to.
 
     Args:
-        here: The journal on this machine.
+        local: The journal on this machine.
         stored: The journal that is stored with the state.
         data: The state's bytes.
         copy: The bytes of the state's copy; empty if there is no copy.
         source: The name of the state in errors.
         run: The run that continues with the state.
         keeps_journal: Whether a run on this state stores its journal before it sends a call. If so,
-            a call that is only in `here` was settled by a run elsewhere, or never sent.
+            a call that is only in `local` was settled by a run elsewhere, or never sent.
 
     Raises:
         UserError: The state is unreadable and the journal cannot repair it, the journal belongs to
             a state of another lineage, a journal has lost its first record, or both sides changed
             the same object.
     """
-    same_run = bool(here and stored) and _base_of(here, source).run == _base_of(stored, source).run
+    same_run = (
+        bool(local and stored) and _base_of(local, source).run == _base_of(stored, source).run
+    )
     # A run writes its journal before it stores the copy, so the journal holds all of the copy.
-    journals = [here] if same_run else [records for records in (stored, here) if records]
+    journals = [local] if same_run else [records for records in (stored, local) if records]
     if not journals:
         raise ValueError("nothing to recover from")
     first, *older = journals
-    state, was_torn, known = _choose_state(first, data, copy, source)
+    state, was_torn, is_known = _choose_state(first, data, copy, source)
     base = Base(run, state.lineage, state.serial, state.digest(), state.empty)
-    if known:
+    if is_known:
         changes = changes_of(first)
         for change in changes:
             state.apply(change)
@@ -103,7 +105,7 @@ def recover(
     for records in older:
         _check_lineage(state, _base_of(records, source), source)
         changes += _merge(state, records)
-    counted = [here] if same_run else [stored, here] if not keeps_journal else [stored]
+    counted = [local] if same_run else [stored, local] if not keeps_journal else [stored]
     intents = {intent.id: intent for records in counted for intent in open_intents(records)}
     count = sum(len(changes_of(records)) for records in journals)
     return Recovered(state, base, was_torn, changes, list(intents.values()), count)

@@ -43,9 +43,9 @@ def find_binary(directory: Path) -> str:
         UserError: No such command is installed.
     """
     named = os.environ.get("TERRAFORM_BINARY_NAME", "")
-    found = real_terraform(os.environ, named, engine=engine_of(directory))
-    if found is not None:
-        return found
+    binary = real_terraform(os.environ, named, engine=engine_of(directory))
+    if binary is not None:
+        return binary
     raise UserError(
         "This program keeps its state in a remote backend, and no terraform or tofu is installed.",
         "Install one of them, or use the local backend.",
@@ -102,10 +102,10 @@ class RemoteBackend(Backend):
         Raises:
             UserError: The backend cannot be reached, or is not initialised.
         """
-        found = self._run("pull", b"").strip()
-        state = State.parse(found, self.name)
-        self._stored = SnapshotMeta(state.lineage if found else "", state.serial)
-        return found
+        data = self._run("pull", b"").strip()
+        state = State.parse(data, self.name)
+        self._stored = SnapshotMeta(state.lineage if data else "", state.serial)
+        return data
 
     def write(self, data: bytes, meta: SnapshotMeta, journal: bytes = b"") -> SnapshotMeta:
         """Push the state; return the metadata under which Terraform stored it, which may differ.
@@ -120,15 +120,14 @@ class RemoteBackend(Backend):
         arguments = ["-lock=true" if self._locking.lock else "-lock=false"]
         if self._locking.timeout:
             arguments.append(f"-lock-timeout={int(self._locking.timeout * 1000)}ms")
-        pushed = data
-        self._run("push", pushed, *arguments, "-")
+        self._run("push", data, *arguments, "-")
         # Terraform raises the serial by one more if there was a state before, and chooses the
         # lineage if there was none. Only reading the state again returns both.
-        found = State.parse(self.read(), self.name)
-        mine = State.parse(pushed, "to push")
-        if found.serial not in (meta.serial, meta.serial + 1) or not _same(found, mine):
+        stored = State.parse(self.read(), self.name)
+        pushed = State.parse(data, "to push")
+        if stored.serial not in (meta.serial, meta.serial + 1) or not _same(stored, pushed):
             raise self._moved_error(meta)
-        return SnapshotMeta(found.lineage, found.serial)
+        return SnapshotMeta(stored.lineage, stored.serial)
 
     def close(self) -> None:
         """Release the lock file, so that other native runs in this directory can continue."""
@@ -231,13 +230,13 @@ def read_borrowed(kind: str, config: Mapping[str, Any], workspace: str) -> tuple
         return name, State.parse(done.stdout, name)
 
 
-def _same(found: State, mine: State) -> bool:
+def _same(stored: State, pushed: State) -> bool:
     """Return whether two states hold the same objects; Terraform may drop unknown fields."""
-    if found.digest() == mine.digest():
+    if stored.digest() == pushed.digest():
         return True
-    addresses = list(mine.addresses())
-    return addresses == list(found.addresses()) and all(
-        _attributes(found, address) == _attributes(mine, address) for address in addresses
+    addresses = list(pushed.addresses())
+    return addresses == list(stored.addresses()) and all(
+        _attributes(stored, address) == _attributes(pushed, address) for address in addresses
     )
 
 

@@ -495,18 +495,18 @@ class StateSession:
             lost = [*journal.all_changes(), *lost]
         calls = [] if is_kept else list(self._intents.values())
         is_gone = self._backend.is_gone() and not self.state.empty
-        said, remedies = [], []
+        sentences, remedies = [], []
         if lost:
             last = {(change.address, change.deposed): object_id(change.image) for change in lost}
-            named = [f"{address} = {found or 'gone'}" for (address, _), found in last.items()]
-            said.append(f"Neither state nor journal holds: {', '.join(named)}.")
+            named = [f"{address} = {id or 'gone'}" for (address, _), id in last.items()]
+            sentences.append(f"Neither state nor journal holds: {', '.join(named)}.")
         if calls:
             named = [f"{call.address} ({call.call})" for call in calls]
-            said.append(f"It is not known whether these took place: {', '.join(named)}.")
+            sentences.append(f"It is not known whether these took place: {', '.join(named)}.")
         if (lost or is_gone) and (rescued := self._rescue()) is not None:
-            said.append(f"The whole state is in {rescued}.")
+            sentences.append(f"The whole state is in {rescued}.")
             remedies.append(self._backend.way_back(rescued))
-        error.message = " ".join([error.message, *said])
+        error.message = " ".join([error.message, *sentences])
         error.remedy = " ".join(filter(None, [error.remedy, *remedies]))
         return error
 

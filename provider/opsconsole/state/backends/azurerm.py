@@ -149,13 +149,13 @@ class AzurermBackend(ObjectBackend):
 
     def _holder(self) -> LockInfo | None:
         try:
-            found = self._blob(self._object).get_blob_properties()
+            properties = self._blob(self._object).get_blob_properties()
         except ResourceNotFoundError:
             return None
-        if found.lease.state != "leased":
+        if properties.lease.state != "leased":
             return None
         # Metadata names are headers, which are case-insensitive.
-        metadata = {name.lower(): value for name, value in (found.metadata or {}).items()}
+        metadata = {name.lower(): value for name, value in (properties.metadata or {}).items()}
         try:
             noted = LockInfo.parse(base64.b64decode(metadata.get(_META, "")))
         except ValueError:
@@ -180,8 +180,8 @@ class AzurermBackend(ObjectBackend):
 
     def _get(self, name: str) -> tuple[bytes, str]:
         try:
-            found = self._blob(name).download_blob()
-            return found.readall(), str(found.properties.etag)
+            download = self._blob(name).download_blob()
+            return download.readall(), str(download.properties.etag)
         except ResourceNotFoundError as error:
             if _code(error) == "ContainerNotFound":
                 raise

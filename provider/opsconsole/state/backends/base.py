@@ -369,8 +369,8 @@ class ObjectBackend(SharedBackend):
         Raises:
             LockLost: Another state is stored.
         """
-        found, version = self._get(self._object)
-        if found != data:
+        stored, version = self._get(self._object)
+        if stored != data:
             raise self._foreign() from error
         return version
 
@@ -392,13 +392,13 @@ class ObjectBackend(SharedBackend):
     def _delete(self, name: str) -> None: ...
 
 
-def no_such_lock(name: str, wanted: str, found: LockInfo | None) -> UserError:
+def no_such_lock(name: str, wanted: str, holder: LockInfo | None) -> UserError:
     """Return the error that a lock cannot be released by force, because its ID is another one."""
-    if found is None:
+    if holder is None:
         return UserError(f"The state {name} is not locked.", "There is nothing to release.")
     return UserError(
-        f"The state {name} is locked by {found}: the ID {wanted} is not that of the lock.",
-        f"If that run is gone, give its ID: `opsconsole force-unlock {found.id}`.",
+        f"The state {name} is locked by {holder}: the ID {wanted} is not that of the lock.",
+        f"If that run is gone, give its ID: `opsconsole force-unlock {holder.id}`.",
     )
 
 

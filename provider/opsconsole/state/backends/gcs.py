@@ -98,8 +98,8 @@ class GcsBackend(ObjectBackend):
         listed = self._use_client().list_blobs(
             self._bucket_name, prefix=self._folder, delimiter="/", timeout=_TIMEOUT
         )
-        found = {item.name.removeprefix(self._folder) for item in listed}
-        return {name.removesuffix(".tfstate") for name in found if name.endswith(".tfstate")}
+        names = {item.name.removeprefix(self._folder) for item in listed}
+        return {name.removesuffix(".tfstate") for name in names if name.endswith(".tfstate")}
 
     def _get(self, name: str) -> tuple[bytes, int]:
         """Return the bytes and the generation of an object; empty and 0 if there is no object."""

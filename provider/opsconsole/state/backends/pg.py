@@ -121,11 +121,11 @@ class PgBackend(SharedBackend):
         # the run holds that lock only for a moment. So a run that finds the lock taken retries for
         # a second.
         for attempt in range(_CREATION_TRIES):
-            held = self._try_creation()
-            if held is None:
+            key = self._try_creation()
+            if key is None:
                 break
             if attempt + 1 == _CREATION_TRIES:
-                raise self._held_by(self._session(held))
+                raise self._held_by(self._session(key))
             time.sleep(0.1)
         row = self._one(_KEY_OF_ROW, self._workspace)
         keys = self._creation if row is None else (int(row[0]),)

@@ -31,9 +31,9 @@ class BackendSettings:
 
     def text(self, name: str, *variables: str, default: str = "") -> str:
         """Return a setting, or else the first of the environment variables that is set."""
-        found = self._block.get(name)
-        if found not in (None, ""):
-            return str(found)
+        value = self._block.get(name)
+        if value not in (None, ""):
+            return str(value)
         return next((os.environ[item] for item in variables if os.environ.get(item)), default)
 
     def need(self, name: str, *variables: str) -> str:
@@ -42,20 +42,20 @@ class BackendSettings:
         Raises:
             UserError: The setting is neither in the block nor in the environment.
         """
-        found = self.text(name, *variables)
-        if not found:
+        value = self.text(name, *variables)
+        if not value:
             where = f", in the environment as {variables[0]}" if variables else ""
             raise UserError(
                 f"The {self.kind} backend has no `{name}`.",
                 f"Set it in the backend's block{where}, or with -backend-config={name}=VALUE.",
             )
-        return found
+        return value
 
     def flag(self, name: str, *variables: str) -> bool:
         """Return a setting that is on or off."""
-        found = self._block.get(name)
-        if isinstance(found, bool):
-            return found
+        value = self._block.get(name)
+        if isinstance(value, bool):
+            return value
         return self.text(name, *variables).lower() in _TRUE
 
     def number(self, name: str, *variables: str, default: int = 0) -> int:
@@ -74,17 +74,17 @@ class BackendSettings:
 
     def block(self, name: str) -> dict[str, Any]:
         """Return a nested block or map; empty if there is none."""
-        found = self._block.get(name)
-        if isinstance(found, list):
-            found = found[0] if found else None
-        if not isinstance(found, Mapping):
+        nested = self._block.get(name)
+        if isinstance(nested, list):
+            nested = nested[0] if nested else None
+        if not isinstance(nested, Mapping):
             return {}
-        return {key: value for key, value in found.items() if value is not None}
+        return {key: value for key, value in nested.items() if value is not None}
 
     def texts(self, name: str) -> list[str]:
         """Return a list of strings; empty if there is none."""
-        found = self._block.get(name) or []
-        return [str(item) for item in found] if isinstance(found, list) else [str(found)]
+        value = self._block.get(name) or []
+        return [str(item) for item in value] if isinstance(value, list) else [str(value)]
 
 
 def trusted_file() -> str:
