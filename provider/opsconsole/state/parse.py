@@ -15,6 +15,7 @@ from opsconsole.state.document import compact, decode, fields_of, items_of
 from opsconsole.terraform_binary import engine_of
 
 FORMAT_VERSION = 4
+_OTHER_LAYOUT: Final = "its resources are not laid out as state version 4"
 
 ResourceKey = tuple[str, str, str, str]
 """Module, mode, type and name: the order in which core sorts resources."""
@@ -59,6 +60,8 @@ def parse(data: bytes, source: str) -> Parts:
         raise _unreadable(source, "it is not UTF-8") from error
     except RecursionError as error:
         raise _unreadable(source, "it is nested too deeply") from error
+    except DecodeError as error:
+        raise _unreadable(source, _OTHER_LAYOUT) from error
     except ValueError as error:
         raise _unreadable(source, str(error)) from error
 
@@ -87,7 +90,7 @@ def _parts(text: bytes, source: str) -> Parts:
         )
     resources: dict[ResourceKey, Resource] = {}
     for item in _items(fields.get("resources", b"null")):
-        key, resource = _resource(_fields(item), source)
+        key, resource = _resource(fields_of(item), source)
         if resources.setdefault(key, resource) is not resource:
             raise _damaged_error(source, f"{_resource_name(key)} appears twice")
     texts = fields_of(fields["outputs"]) if outputs else {}
@@ -97,17 +100,7 @@ def _parts(text: bytes, source: str) -> Parts:
 
 
 def _items(text: bytes | Raw) -> list[Raw]:
-    try:
-        return [] if bytes(text) == b"null" else items_of(text)
-    except DecodeError as error:
-        raise ValueError("its resources are not laid out as state version 4") from error
-
-
-def _fields(text: Raw) -> dict[str, Raw]:
-    try:
-        return fields_of(text)
-    except DecodeError as error:
-        raise ValueError("its resources are not laid out as state version 4") from error
+    return [] if bytes(text) == b"null" else items_of(text)
 
 
 def _check_version(fields: dict[str, Any], source: str) -> None:
@@ -174,7 +167,7 @@ _SHAPES: Final[Mapping[str, tuple[type, ...]]] = {
 
 def _object_key(fields: Any, owner: ResourceKey, source: str) -> ObjectKey:
     if not isinstance(fields, dict):
-        raise ValueError("its resources are not laid out as state version 4")
+        raise ValueError(_OTHER_LAYOUT)
     for name, kinds in _SHAPES.items():
         if name in fields and not isinstance(fields[name], kinds):
             raise _damaged_error(
