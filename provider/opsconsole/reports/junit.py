@@ -49,11 +49,11 @@ def _suite(
     root: ElementTree.Element, stack: str, findings: Iterable[Finding], report: DriftReport
 ) -> None:
     suite = _add_element(root, "testsuite", stack or _UNTITLED, timestamp=report.checked_at)
-    own = replace(report, findings=tuple(findings))
+    stack_report = replace(report, findings=tuple(findings))
     properties = ElementTree.SubElement(suite, "properties")
     for name, value in (
-        ("coverage_percent", own.coverage()),
-        ("attribute_coverage_percent", own.attribute_coverage()),
+        ("coverage_percent", stack_report.coverage()),
+        ("attribute_coverage_percent", stack_report.attribute_coverage()),
     ):
         _add_element(properties, "property", name, value=f"{round(value, 3):g}")
     if report.comparison is not None:
@@ -63,7 +63,7 @@ def _suite(
                 _add_element(
                     properties, "property", "resolved", value=entry_text(entry, stacks=False)
                 )
-    for finding in own.findings:
+    for finding in stack_report.findings:
         _case(suite, finding, report)
     _count(suite)
     if report.diagnostics:

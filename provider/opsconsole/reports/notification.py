@@ -28,8 +28,8 @@ message."""
 
 def is_due(report: DriftReport) -> bool:
     """Return whether something is newly drifted or newly resolved."""
-    found = report.comparison
-    return found is not None and bool(found.new or found.resolved)
+    comparison = report.comparison
+    return comparison is not None and bool(comparison.new or comparison.resolved)
 
 
 def check_url(url: str) -> None:
@@ -156,5 +156,5 @@ def _lines(report: DriftReport, comparison: Comparison) -> Iterator[str]:
 
 def message_of(report: DriftReport, format: str) -> dict[str, Any]:
     """Return the message about a report that was compared with an earlier one."""
-    found = report.comparison or Comparison("")
-    return {"json": _as_json, "slack": _for_slack, "teams": _for_teams}[format](report, found)
+    comparison = report.comparison or Comparison("")
+    return {"json": _as_json, "slack": _for_slack, "teams": _for_teams}[format](report, comparison)

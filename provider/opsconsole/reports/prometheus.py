@@ -67,8 +67,8 @@ def _resources(registry: CollectorRegistry, report: DriftReport) -> None:
     _gauge(registry, "accepted_resources", text, accepted, "stack")
     drifted = {(stack,): drifting[stack] for stack in stacks}
     _gauge(registry, "drifted_resources", "Resources that count as drift.", drifted, "stack")
-    if (found := report.comparison) is not None:
-        entries = {"new": found.new, "resolved": found.resolved, "open": found.open}
+    if (comparison := report.comparison) is not None:
+        entries = {"new": comparison.new, "resolved": comparison.resolved, "open": comparison.open}
         since = {
             (stack, name): sum(entry.stack == stack for entry in listed)
             for stack in stacks
