@@ -101,6 +101,7 @@ def _workspaces(app: Any, blue: Backend) -> None:
     blue.close()
     app.run("workspace", "new", "blue")
     app.run("workspace", "select", "default")
+    assert "no option" in app.run("workspace", "delete", "-state=x.tfstate", "blue", expect=1)
     app.run("workspace", "delete", "blue")
     assert app.run("workspace", "list") == "* default\n"
 

@@ -26,14 +26,15 @@ PARALLELISM = "--parallelism N  requests in flight at most (the provider's max_c
 HIDDEN_PARALLELISM = Option("--parallelism N", help=argparse.SUPPRESS)
 """Terraform's option, for commands where clients give it although nothing is read in parallel."""
 
-PLACE = Group(
-    "program and state",
-    *(STACK, DIR, STATE),
+_BACKEND: Options = (
     "--backend-config NAME=VALUE|FILE…  a setting of the backend that the program leaves out; "
     "may be repeated",
     "--journal FILE  the journal of the state, where several paths lead to that state",
     "--journal-dir DIR  the directory for the journal of a remote state (OPSCONSOLE_JOURNAL_DIR)",
 )
+PLACE = Group("program and state", STACK, DIR, STATE, *_BACKEND)
+WORKSPACES = Group("program and backend", STACK, DIR, *_BACKEND)
+"""The options for the workspaces of a backend, none of which is a state file of its own."""
 # Their relative order counts, so one list has both.
 VARIABLES = Group(
     "variables",

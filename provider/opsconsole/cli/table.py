@@ -31,6 +31,7 @@ from opsconsole.cli.option_groups import (
     STATE,
     TERRAFORM_JSON,
     VARIABLES,
+    WORKSPACES,
 )
 from opsconsole.cli.options import Group, Option, read_port
 from opsconsole.errors import TRY_LATER
@@ -159,23 +160,27 @@ _WORKSPACE_VERBS: Final = {
         "workspace:list_workspaces",
         "Print all workspaces; * marks the selected one.",
         "opsconsole workspace list",
-        PLACE,
+        WORKSPACES,
         LOCK,
     ),
     "show": Command(
-        "workspace:show", "Print the selected workspace.", "opsconsole workspace show", PLACE, LOCK
+        "workspace:show",
+        "Print the selected workspace.",
+        "opsconsole workspace show",
+        WORKSPACES,
+        LOCK,
     ),
     "new": Command(
         "workspace:create",
         "Make a workspace and select it.",
         "opsconsole workspace new staging",
-        *(_WORKSPACE, PLACE, LOCK),
+        *(_WORKSPACE, WORKSPACES, LOCK),
     ),
     "select": Command(
         "workspace:select",
         "Select a workspace.",
         "opsconsole workspace select staging",
-        *(_WORKSPACE, PLACE, LOCK),
+        *(_WORKSPACE, WORKSPACES, LOCK),
     ),
     "delete": Command(
         "workspace:delete",
@@ -183,7 +188,7 @@ _WORKSPACE_VERBS: Final = {
         "opsconsole workspace delete staging",
         _WORKSPACE,
         "--force  delete it even if its state holds something",
-        PLACE,
+        WORKSPACES,
         LOCK,
     ),
 }
@@ -306,6 +311,7 @@ HELP: Final = {
             "Workspaces are Terraform's: each has a state of its own in one backend.",
             "opsconsole workspace new staging",
             line="list, show, make, select or delete workspaces",
+            fixed={"state": None},
             verbs=_WORKSPACE_VERBS,
         ),
         "force-unlock": Command(
