@@ -96,8 +96,6 @@ def parse_constraint(text: str) -> Constraint:
     Raises:
         EvaluationError: `text` is not a type constraint.
     """
-    if text.startswith("${") and text.endswith("}"):
-        text = text[2:-1]
     return _constraint(parse_expression(text), text)
 
 
