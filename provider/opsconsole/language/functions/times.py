@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import uuid
 from datetime import UTC, datetime, timedelta
-from fractions import Fraction
 from typing import Any
 
 from opsconsole.clock import utc_now
@@ -15,10 +14,18 @@ from opsconsole.language.name_resolver import FunctionContext
 from opsconsole.language.values import STRING, Value
 from opsconsole.values import UNKNOWN
 
-_UNITS = {"ns": -9, "us": -6, "µs": -6, "μs": -6, "ms": -3}
-_LARGE_UNITS = {"s": 1, "m": 60, "h": 3600}
-_DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
-_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+_UNITS = {
+    "ns": 1,
+    **dict.fromkeys(("us", "µs", "μs"), 10**3),
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+"""The nanoseconds in each unit of a duration."""
+_DURATION = re.compile(r"[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)", re.ASCII)
+_TERM = re.compile(r"(\d*)\.?(\d*)([a-zµμ]+)", re.ASCII)
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
 def stamp(moment: datetime) -> str:
@@ -26,51 +33,50 @@ def stamp(moment: datetime) -> str:
     return moment.replace(microsecond=0).isoformat().replace("+00:00", "Z")
 
 
-def _parse_time(text: str) -> datetime:
+def _parse_time(text: str) -> tuple[datetime, int]:
+    """Return a time in whole seconds, and its nanoseconds, of which `datetime` drops the last."""
     # `fromisoformat` accepts more forms than RFC 3339.
-    if not _STAMP.fullmatch(text):
+    match = _STAMP.fullmatch(text)
+    if match is None:
         raise EvaluationError(f'"{text}" is not an RFC 3339 time')
     # Python's years begin at 1.
     if text.startswith("0000"):
         raise UnsupportedExpression("a time in the year 0")
     try:
-        return datetime.fromisoformat(text)
+        return datetime.fromisoformat(match[1] + match[3]), int((match[2] or "").ljust(9, "0")[:9])
     except ValueError as error:
         raise EvaluationError(f'"{text}" is not an RFC 3339 time') from error
 
 
-def _duration(text: str) -> timedelta:
-    body = text.lstrip("+-") if text[:1] in "+-" else text
-    # In Go, 0 needs no unit.
-    if body == "0":
-        return timedelta()
-    total = Fraction(0)
-    end = 0
-    for match in _DURATION.finditer(body):
-        if match.start() != end:
-            break
-        end = match.end()
-        amount = Fraction(match[1] + "0" if match[1].endswith(".") else match[1])
-        unit = match[2]
-        scale = Fraction(10) ** _UNITS[unit] if unit in _UNITS else _LARGE_UNITS[unit]
-        total += amount * scale
-    if not body or end != len(body):
-        raise EvaluationError(f'"{text}" is not a duration')
-    seconds = -total if text.startswith("-") else total
-    return timedelta(microseconds=int(seconds * 1_000_000))
+def _nanoseconds(duration: str) -> int:
+    if not _DURATION.fullmatch(duration):
+        raise EvaluationError(f'"{duration}" is not a duration')
+    total = 0
+    for number, decimals, unit in _TERM.findall(duration):
+        # Go computes the part behind the point in double precision, from 18 digits.
+        part = int(decimals[:18] or "0") * (_UNITS[unit] / 10 ** len(decimals[:18]))
+        total += int(number or "0") * _UNITS[unit] + int(part)
+    total = -total if duration.startswith("-") else total
+    if not -(2**63) <= total < 2**63:
+        raise EvaluationError(f"the duration {duration} is longer than 292 years")
+    return total
 
 
 @Signature("timeadd", (STRING, STRING))
 def _timeadd(moment: str, duration: str) -> str:
+    time, nanoseconds = _parse_time(moment)
     try:
-        return stamp(_parse_time(moment) + _duration(duration))
+        return stamp(time + timedelta(seconds=(nanoseconds + _nanoseconds(duration)) // 10**9))
     except OverflowError as error:
         raise UnsupportedExpression("a time outside of the years 1 to 9999") from error
 
 
 @Signature("timecmp", (STRING, STRING))
 def _timecmp(left: str, right: str) -> int:
-    first, second = _parse_time(left), _parse_time(right)
+    # Unlike the other functions, this one takes an hour of one digit, and a decimal comma.
+    first, second = (
+        _parse_time(re.sub(r"T(?=\d:)", "T0", text).replace(",", ".")) for text in (left, right)
+    )
     return (first > second) - (first < second)
 
 
@@ -104,20 +110,20 @@ _DATE_PARTS = {
     "mm": "%M",
     "ss": "%S",
 }
-_DATE_TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+|'")
+_DATE_TOKEN = re.compile(r"''|'((?:[^']|'')+)'|([A-Za-z])\2*|[^A-Za-z']+|'")
 
 
 @Signature("formatdate", (STRING, STRING))
 def _formatdate(pattern: str, moment: str) -> str:
-    time = _parse_time(moment)
+    time, _ = _parse_time(moment)
     pieces = []
     for match in _DATE_TOKEN.finditer(pattern):
         if match[0] == "'":
             raise EvaluationError("a quoted part of the format is not closed")
         if match[1] is not None:
-            pieces.append(match[1].replace("''", "'") or "'")
+            pieces.append(match[1].replace("''", "'"))
         elif match[2] is None:
-            pieces.append(match[0])
+            pieces.append(match[0].replace("''", "'"))
         else:
             pieces.append(_date_part(match[0], time))
     return "".join(pieces)
