@@ -166,9 +166,12 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def replace_surrogates(value: Any) -> Any:
-    """Replace lone surrogates, which no text can hold, by the replacement character, as Go does."""
+    """Replace lone surrogates, which no text can hold, by the replacement character, as Go does.
+
+    The texts of the result are in normal form C; the names, as in Terraform, are not.
+    """
     if isinstance(value, str):
-        return _LONE.sub("\ufffd", value)
+        return to_nfc(_LONE.sub("\ufffd", value))
     if isinstance(value, list):
         return [replace_surrogates(item) for item in value]
     if not isinstance(value, dict):

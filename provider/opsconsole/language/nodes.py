@@ -19,6 +19,7 @@ from opsconsole.language.values import (
     is_sequence,
     items_of,
     object_of,
+    to_nfc,
     tuple_of,
     unknown,
 )
@@ -149,7 +150,8 @@ def join_parts(parts: Iterable[Value], scope: Scope) -> Value:
     length = sum(map(len, pieces))
     check_length(length)
     scope.work.count(length // CHARACTERS_PER_PART)
-    return Value(STRING, UNKNOWN if has_unknown else "".join(pieces), marks)
+    # A piece may begin with a mark that joins the end of the piece before it.
+    return Value(STRING, UNKNOWN if has_unknown else to_nfc("".join(pieces)), marks)
 
 
 class _For(Node):

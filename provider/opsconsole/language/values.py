@@ -409,7 +409,9 @@ def clusters(text: str) -> list[str]:
     # Imported late, because the import is slow and most texts are plain.
     import regex
 
-    return [str(cluster) for cluster in regex.findall(r"\X", text)]
+    # Terraform follows Unicode 15.0, in which a mark never joins the letter after it.
+    parts = regex.splititer(r"(?V1)(?<=[\p{M}\u200c\u200d])(?=(?![\u0e33\u0eb3])\p{Lo})", text)
+    return [str(cluster) for part in parts for cluster in regex.findall(r"\X", part)]
 
 
 def to_nfc(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
@@ -12,22 +13,16 @@ from opsconsole.language.numbers import Number
 from opsconsole.language.values import NUMBER, STRING, Value
 
 Network = IPv4Network | IPv6Network
+_RANGE = re.compile(r"[0-9a-fA-F.:]+/[0-9]+")
+_ZEROS = re.compile(r"\b0+(?=[0-9a-fA-F])")
 
 
 def _network(text: str) -> Network:
-    if "/" not in text:
-        raise EvaluationError(f'"{text}" is not an address range')
-    address, _, length = text.partition("/")
     try:
-        # Terraform reads 010 as 10 in an IPv4 address; Python refuses leading zeros.
-        plain = (
-            ".".join(str(int(part)) for part in address.split("."))
-            if ("." in address and ":" not in address)
-            else address
-        )
-        if not length.isdigit():
-            raise ValueError(length)
-        return ip_network(f"{plain}/{length}", strict=False)
+        if not _RANGE.fullmatch(text):
+            raise ValueError(text)
+        # Terraform reads 010 as 10; Python refuses leading zeros.
+        return ip_network(_ZEROS.sub("", text), strict=False)
     except ValueError as error:
         raise EvaluationError(f'"{text}" is not an address range') from error
 
@@ -45,7 +40,9 @@ def _subnet(network: Network, bits: int, number: int) -> Network:
         raise UnsupportedExpression("a subnet with a shorter prefix")
     if length > network.max_prefixlen:
         raise EvaluationError(f"the prefix cannot be extended by {bits} bits")
-    if not 0 <= number < 2**bits:
+    if number < 0:
+        raise UnsupportedExpression("a negative subnet number")
+    if number >= 2**bits:
         raise EvaluationError(f"{bits} bits cannot hold the subnet number {number}")
     start = int(network.network_address) + (number << (network.max_prefixlen - length))
     return type(network)((start, length))
@@ -56,6 +53,8 @@ def _cidrhost(prefix: str, number: Number) -> str:
     network = _divisible(prefix)
     position = whole(number, large=True)
     size = network.num_addresses
+    if position >= max(size, 2**63):
+        raise UnsupportedExpression("a host number of more than 63 bits")
     if not -size <= position < size:
         raise EvaluationError(f"the range has no host number {position}")
     offset = position + size if position < 0 else position
@@ -84,7 +83,7 @@ def _cidrsubnets(prefix: str, *bits: Number) -> Any:
     subnets = []
     for extra in map(whole, bits):
         length = network.prefixlen + extra
-        if extra < 1 or length > network.max_prefixlen:
+        if not 1 <= extra <= 32 or length > network.max_prefixlen:
             raise EvaluationError(f"the prefix cannot be extended by {extra} bits")
         size = 1 << (network.max_prefixlen - length)
         # A range begins at a multiple of its own size.

@@ -117,18 +117,23 @@ def _csvdecode(text: str) -> Value:
     return Value(list_of(object_type(dict.fromkeys(header, STRING))), objects)
 
 
+_NAMESPACES = {
+    "dns": uuid.NAMESPACE_DNS,
+    "url": uuid.NAMESPACE_URL,
+    "oid": uuid.NAMESPACE_OID,
+    "x500": uuid.NAMESPACE_X500,
+}
+_DASHED = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_UUID = re.compile(rf"[0-9a-fA-F]{{32}}|(?i:urn:uuid:)?{_DASHED}|\{{{_DASHED}\}}")
+
+
 @Signature("uuidv5", (STRING, STRING))
 def _uuidv5(namespace: str, name: str) -> str:
-    known = {
-        "dns": uuid.NAMESPACE_DNS,
-        "url": uuid.NAMESPACE_URL,
-        "oid": uuid.NAMESPACE_OID,
-        "x500": uuid.NAMESPACE_X500,
-    }
-    try:
-        space = known.get(namespace) or uuid.UUID(namespace)
-    except ValueError as error:
-        raise EvaluationError(f'"{namespace}" is not a UUID') from error
+    space = _NAMESPACES.get(namespace)
+    if space is None:
+        if not _UUID.fullmatch(namespace):
+            raise EvaluationError(f'"{namespace}" is not a UUID')
+        space = uuid.UUID(namespace.lower())
     return str(uuid.uuid5(space, name))
 
 

@@ -31,6 +31,7 @@ from opsconsole.language.values import (
     clusters,
     is_sequence,
     items_of,
+    to_nfc,
     unknown,
 )
 from opsconsole.values import UNKNOWN, holds_unknown
@@ -115,7 +116,7 @@ def apply_format(pattern: str, arguments: Any) -> str:
         check_length(length)
     if highest < len(arguments):
         raise EvaluationError(f"{len(arguments)} arguments are given, but {highest} are used")
-    return "".join([*pieces, pattern[position:]])
+    return to_nfc("".join([*pieces, pattern[position:]]))
 
 
 def _verb(match: re.Match[str]) -> _Verb:
@@ -183,9 +184,8 @@ def _integer(verb: _Verb, number: int) -> str:
     if verb.precision is not None:
         raise UnsupportedExpression(f'the format "{verb.raw}"')
     digits = format(abs(number), verb.mode)
-    if "#" in verb.flags:
-        digits = {"b": "0b", "o": "0", "x": "0x", "X": "0X"}.get(verb.mode, "") + digits
-    return _add_sign(verb, digits, negative=number < 0)
+    prefixes = {"b": "0b", "o": "0", "x": "0x", "X": "0X"} if "#" in verb.flags else {}
+    return _add_sign(verb, digits, prefixes.get(verb.mode, ""), negative=number < 0)
 
 
 def _floating(verb: _Verb, number: Number) -> str:
@@ -203,6 +203,8 @@ def _floating(verb: _Verb, number: Number) -> str:
 
 def _scientific(size: Number, precision: int | None) -> str:
     fraction = Fraction(size)
+    if not fraction:
+        return f"{0.0:.{6 if precision is None else precision}e}"
     with localcontext(prec=400):
         exact = Decimal(fraction.numerator) / Decimal(fraction.denominator)
         text = f"{exact:.{6 if precision is None else precision}e}"
@@ -210,8 +212,9 @@ def _scientific(size: Number, precision: int | None) -> str:
     return f"{mantissa}e{exponent[0]}{exponent[1:].rjust(2, '0')}"
 
 
-def _add_sign(verb: _Verb, digits: str, *, negative: bool) -> str:
+def _add_sign(verb: _Verb, digits: str, prefix: str = "", *, negative: bool) -> str:
     sign = "-" if negative else "+" if "+" in verb.flags else " " if " " in verb.flags else ""
+    sign += prefix
     missing = max(verb.width - len(sign) - len(digits), 0)
     if "-" in verb.flags:
         return sign + digits + " " * missing

@@ -79,9 +79,8 @@ def _merge(*parts: Value) -> Value:
             _members(part)
         if not part.is_null:
             merged.update(_members(part))
-    types = [part.type for part in parts if part.type != DYNAMIC]
-    if types and parts[0].kind == "map" and all(type == types[0] for type in types):
-        return map_value(merged, types[0].element)
+    if parts and parts[0].kind == "map" and all(part.type == parts[0].type for part in parts):
+        return map_value(merged, parts[0].type.element)
     return object_of(merged)
 
 

@@ -22,10 +22,12 @@ from opsconsole.language.values import (
     NO_MARKS,
     PRIMITIVES,
     SENSITIVE,
+    STRING,
     Type,
     Value,
     check_size,
     of_python,
+    to_nfc,
     unknown,
 )
 from opsconsole.phrases import did_you_mean
@@ -146,6 +148,8 @@ def call(name: str, arguments: Sequence[Value], context: FunctionContext) -> Val
     try:
         result = of_python(_invoke(signature, implementation, plain, context))
         check_size(result.size)
+        if isinstance(result.data, str):
+            result = Value(STRING, to_nfc(result.data))
         return result.mark(marks)
     except (EvaluationError, ValueError, ArithmeticError) as error:
         raise EvaluationError(f"{name}: {error}") from error
