@@ -53,7 +53,6 @@ def _host(**arguments):
     ("program", "named"),
     [
         (_host(lifecycle={"enabled": True}), 'the argument "enabled"'),
-        (_host(lifecycle={"destroy": False}), 'the argument "destroy"'),
         (_host(provider='opsconsole.by["a"]'), 'opsconsole.by["a"]'),
         (_host(name="${tofu.workspace}"), "tofu.workspace"),
         (_host(name="${terraform.applying}"), "terraform.applying"),
@@ -62,12 +61,8 @@ def _host(**arguments):
         (_host(name="${provider::opsconsole::f()}"), "the function provider::opsconsole::f"),
         (_host(depends_on=["ephemeral.a_b.c"]), "ephemeral.a_b.c"),
         ({"terraform": {"encryption": {}}}, 'the argument "encryption"'),
-        ({"terraform": {"experiments": []}}, 'the argument "experiments"'),
-        ({"terraform": {"state_store": {}}}, 'the argument "state_store"'),
         ({"variable": {"v": {"const": True}}}, 'variable.v: the argument "const"'),
-        ({"variable": {"v": {"deprecated": "d"}}}, 'variable.v: the argument "deprecated"'),
         ({"output": {"o": {"value": 1, "deprecated": "d"}}}, 'the argument "deprecated"'),
-        ({"output": {"o": {"value": "${base64gunzip(1)}"}}}, "the function base64gunzip"),
         ({"language": {}}, 'the block type "language"'),
         ({"provider": {"opsconsole": {"alias": "by", "for_each": {}}}}, "for_each of a provider"),
         ({"removed": {"from": "a_b.c", "when": 1}}, 'the argument "when"'),
@@ -138,6 +133,12 @@ def test_an_engine_can_be_forced(elsewhere) -> None:
     assert "not supported by the native engine" in run.err
     run = engine.run("plan", OPSCONSOLE_ENGINE="both", expect={1})
     assert "OPSCONSOLE_ENGINE is 'both'" in run.err
+
+
+def test_an_imported_resource_with_a_mistake_is_not_to_be_generated(elsewhere) -> None:
+    imported = {"import": [{"to": "opsconsole_host.web", "id": "hst_1"}]}
+    run = elsewhere(_host(count=1, for_each=[]) | imported).run("validate", expect={1})
+    assert "count and for_each exclude each other" in run.err.replace("\n│ ", " ")
 
 
 def test_without_terraform_there_is_one_error(standin) -> None:

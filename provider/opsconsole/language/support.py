@@ -70,7 +70,8 @@ def check_support(program: Program) -> None:
             raise nested_too_deeply(title, name) from error
     for block in program.imports:
         target = block.to.partition("[")[0]
-        if target.count(".") == 1 and target not in program.blocks:
+        # A resource with a mistake is not among the blocks either.
+        if target.count(".") == 1 and target not in program.blocks and not program.unread:
             raise only_terraform(
                 "an import block whose resource is to be generated", block.origin, target
             )
