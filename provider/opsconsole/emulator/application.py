@@ -278,11 +278,11 @@ class Exchange:
         if fault.only_delays:
             await _send(send, status, content, [_JSON])
             return status
-        entry.request_id = ""
         transport: asyncio.Transport = scope["extensions"][TRANSPORT]["transport"]
         if fault.refuse:
             await app.listener.close()
         if fault.cut is not None:
+            entry.request_id = ""
             transport.abort()
             # uvicorn treats an application that returns without an answer as a failure, and answers
             # 500.
@@ -295,6 +295,8 @@ class Exchange:
         elif fault.status is not None:
             status, entry.request_id = fault.status, app.console.store.new_id("req")
             content = encode(fault.problem(entry.request_id))
+        if fault.has_other_body:
+            entry.request_id = ""
         if fault.endless:
             await _send_endless(send, receive, status, without_end(), headers)
             return status

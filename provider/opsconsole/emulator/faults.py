@@ -155,7 +155,7 @@ class Fault(Body):
     path: Pattern = ""
     holds: Pattern = ""
     skip: Count = 0
-    times: Count | None = 1
+    times: Annotated[int, Field(ge=1)] | None = 1
     delay: Seconds = 0.0
     handled: bool = False
     answer_delay: Seconds = 0.0
@@ -202,6 +202,12 @@ class Fault(Body):
             or self.endless
             or self.retry_after_date is not None
         )
+
+    @property
+    def has_other_body(self) -> bool:
+        """Whether the answer's body is neither the true one nor an error body."""
+        instead = self.redirect or self.endless or self.garbage or self.inflates_to
+        return self.text is not None or bool(instead)
 
     def problem(self, request_id: str) -> dict[str, Any]:
         """Return the error body."""
@@ -256,7 +262,7 @@ class Faults:
                 continue
             if fault.times is not None:
                 fault.times -= 1
-                if fault.times <= 0:
+                if not fault.times:
                     self.waiting.remove(fault)
             return fault
         return None
