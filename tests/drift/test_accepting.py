@@ -11,8 +11,9 @@ import pytest
 import yaml
 
 from opsconsole.drift import BASELINE_FILE
-from opsconsole.drift.accepting import add_entries
-from opsconsole.drift.baseline import Entry, read_baseline
+from opsconsole.drift.accepting import add_entries, entries_for
+from opsconsole.drift.baseline import Baseline, Entry, read_baseline
+from opsconsole.drift.report import Bucket, Finding
 from opsconsole.errors import UserError
 
 SCHEMA = json.loads(
@@ -98,7 +99,6 @@ NEW = (
     [
         "",
         "# a note\n",
-        "version: 1\naccept: []\n",
         "version: 1\naccept: []",
         "accept: []\nversion: 1\n",
         "version: 1\naccept:\n- address: a.c\n  reason: old # why\n",
@@ -120,12 +120,26 @@ def test_entries_are_added_to_every_form_of_file(text, tmp_path):
     assert [item.name for item in tmp_path.iterdir()] == ["base.yml"]
 
 
-def test_a_list_in_brackets_is_left_as_it_is(tmp_path):
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"version: 1\naccept: [{address: a.c, reason: old}]\n", "reason: 'why: because'"),
+        ("version: 1\naccept: []\n".encode("utf-16"), "Save it as UTF-8."),
+        (b"version: 1\naccept: []\n".ljust(2**20, b"#"), "base.yml is not a baseline"),
+    ],
+)
+def test_a_file_to_which_nothing_can_be_added_stays_as_it_is(content, said, tmp_path):
     path = tmp_path / "base.yml"
-    text = "version: 1\naccept: [{address: a.c, reason: old}]\n"
-    path.write_text(text)
-    with pytest.raises(UserError, match="Nothing can be added to the baseline") as told:
+    path.write_bytes(content)
+    with pytest.raises(UserError) as refused:
         add_entries(path, NEW)
-    assert "reason: 'why: because'" in str(told.value)
-    assert path.read_text() == text
+    assert said in str(refused.value)
+    assert path.read_bytes() == content
     assert [item.name for item in tmp_path.iterdir()] == ["base.yml"]
+
+
+def test_an_unmanaged_object_is_accepted_whatever_its_stack():
+    kinds = (Bucket.UNMANAGED, Bucket.MISSING)
+    findings = [Finding("fleet", WEB, "opsconsole_host", kind) for kind in kinds]
+    written = entries_for(findings, Baseline(), "x", None, LATER, name_stacks=True)
+    assert [item.stack for item in written] == ["", "fleet"]

@@ -5,7 +5,6 @@ The rest of the file stays as it is, comments included.
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections.abc import Iterable, Sequence
 from datetime import date
@@ -14,9 +13,17 @@ from typing import Any
 
 import yaml
 
-from opsconsole.drift.baseline import VERSION, Baseline, Entry, fits, read_baseline
+from opsconsole.drift.baseline import (
+    VERSION,
+    Baseline,
+    Entry,
+    fits,
+    parse_baseline,
+    read_baseline,
+)
 from opsconsole.drift.report import Bucket, DriftReport, Finding
 from opsconsole.errors import UserError
+from opsconsole.named_files import write_whole
 
 _NAMED = 20
 """The largest number of addresses that an error names."""
@@ -34,17 +41,17 @@ def select_findings(report: DriftReport, addresses: Sequence[str]) -> list[Findi
     if not addresses:
         return list(drifted)
     # By identity: a finding holds dictionaries, so it cannot be hashed.
-    found: dict[int, Finding] = {}
+    selected: dict[int, Finding] = {}
     for address in addresses:
         named = [item for item in drifted if _is_named(item.address, address)]
         if not named:
-            known = ", ".join(sorted({item.address for item in drifted})[:_NAMED])
+            shown = ", ".join(sorted({item.address for item in drifted})[:_NAMED])
             raise UserError(
                 f"{address} names no drift. Nothing was accepted.",
-                f"These drifted: {known}." if known else "No resource drifted.",
+                f"These drifted: {shown}." if shown else "No resource drifted.",
             )
-        found.update((id(item), item) for item in named)
-    return list(found.values())
+        selected.update((id(item), item) for item in named)
+    return list(selected.values())
 
 
 def _is_named(address: str, wanted: str) -> bool:
@@ -65,24 +72,25 @@ def entries_for(
     Args:
         baseline: Drift that is accepted already is not written again.
         name_stacks: Whether the entries name the stack, because several stacks may share addresses.
+            The id of an unmanaged object is unique, and its stack in a report may change.
     """
     valid = [item for item in baseline.entries if item.expires >= today]
-    found = []
+    entries: list[Entry] = []
     for finding in findings:
-        known: dict[str, Any] = {"address": finding.address, "reason": reason}
-        if name_stacks and finding.stack:
-            known["stack"] = finding.stack
+        members: dict[str, Any] = {"address": finding.address, "reason": reason}
+        if name_stacks and finding.stack and finding.bucket is not Bucket.UNMANAGED:
+            members["stack"] = finding.stack
         if expires is not None:
-            known["expires"] = expires
+            members["expires"] = expires
         if finding.bucket is not Bucket.CHANGED:
-            found.append(Entry(bucket=finding.bucket.value, **known))
+            entries.append(Entry(bucket=finding.bucket.value, **members))
             continue
-        found += [
-            Entry(attribute=difference.attribute, **known)
+        entries += [
+            Entry(attribute=difference.attribute, **members)
             for difference in finding.differences
             if not any(item.accepts(finding, difference) for item in valid)
         ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(entries))
 
 
 def add_entries(path: Path, entries: Sequence[Entry]) -> Baseline:
@@ -93,23 +101,27 @@ def add_entries(path: Path, entries: Sequence[Entry]) -> Baseline:
             nothing can be added.
     """
     before = read_baseline(path).entries if path.exists() else ()
-    # The draft is in the same folder, because an atomic replacement needs the same file system.
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         text = path.read_text("utf-8") if path.exists() else ""
-        draft.write_text(_insert_entries(path, text, entries), "utf-8")
-        # The entries are inserted at positions from the parser. Reading the draft proves that the
+        text = _insert_entries(path, text, entries)
+        # The entries are inserted at positions from the parser. Parsing the text proves that the
         # meaning of the rest is unchanged.
-        if read_baseline(draft).entries != (*before, *entries):
+        after = parse_baseline(text.encode(), path)
+        if after.entries != (*before, *entries):
             raise _not_added(path, entries)
-        draft.replace(path)
+        write_whole(path, text)
+    except UnicodeDecodeError as problem:
+        # YAML may be UTF-16 as well.
+        raise UserError(
+            f"Nothing can be added to the baseline {path}: this is not UTF-8 text "
+            f"(byte {problem.start}).",
+            "Save it as UTF-8.",
+        ) from problem
     except OSError as problem:
         raise UserError(
             f"The baseline {path} cannot be written: {problem.strerror or problem}."
         ) from problem
-    finally:
-        draft.unlink(missing_ok=True)
-    return Baseline((*before, *entries), str(path))
+    return after
 
 
 def _insert_entries(path: Path, text: str, entries: Sequence[Entry]) -> str:

@@ -250,7 +250,23 @@ def read_baseline(path: Path) -> Baseline:
     try:
         with path.open("rb") as file:
             # One more byte is enough to show that a file is too long.
-            data = file.read(MAX_BYTES + 1)
+            return parse_baseline(file.read(MAX_BYTES + 1), path)
+    except OSError as problem:
+        raise UserError(
+            f"The baseline {path} cannot be read: {problem.strerror or problem}."
+        ) from problem
+
+
+def parse_baseline(data: bytes, path: Path) -> Baseline:
+    """Return the baseline in the content of a file.
+
+    Args:
+        path: The file that errors name.
+
+    Raises:
+        UserError: It is not YAML, or an entry is not of the documented form.
+    """
+    try:
         if len(data) > MAX_BYTES:
             raise _wrong(path, f"it has more than {MAX_BYTES:,} bytes")
         # The C loader recurses for each level without a bound, and crashes the process when the
@@ -258,10 +274,6 @@ def read_baseline(path: Path) -> Baseline:
         if _depth_exceeds(data, MAX_DEPTH):
             raise _wrong(path, "it is nested too deeply")
         document = yaml.load(data, _Loader)  # a subclass of the safe loader
-    except OSError as problem:
-        raise UserError(
-            f"The baseline {path} cannot be read: {problem.strerror or problem}."
-        ) from problem
     except RecursionError as problem:
         raise _wrong(path, "it is nested too deeply") from problem
     except (yaml.YAMLError, ValueError) as problem:
