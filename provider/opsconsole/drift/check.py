@@ -123,11 +123,11 @@ async def _check(stacks: Sequence[Stack], options: CheckOptions, consoles: Conso
     seen = [r for r in objects if r.outcome.seen is Seen.PRESENT and not r.is_unread]
     counted = sorted(unmanaged_kinds()[kind] for kind in options.counted)
     return DriftReport(
-        tuple(sorted(findings, key=lambda finding: finding.stack)),
-        timestamp(now),
-        options.read_only,
-        _describe_host_reads(objects, consoles),
-        (
+        findings=tuple(sorted(findings, key=lambda finding: finding.stack)),
+        checked_at=timestamp(now),
+        read_only=options.read_only,
+        method=_describe_host_reads(objects, consoles),
+        diagnostics=(
             *diagnostics,
             *unlisted,
             *cut,
@@ -138,13 +138,13 @@ async def _check(stacks: Sequence[Stack], options: CheckOptions, consoles: Conso
             *(item for read in seen for item in read.outcome.diagnostics),
             *explain_unread(objects, tolerant=options.min_coverage < 100.0),
         ),
-        baseline,
-        consoles.calls,
-        time.monotonic() - started,
-        required_types(),
-        options.min_coverage,
-        _share(options.shard, objects, consoles, unused, stacks, states),
-        Scope(
+        baseline=baseline,
+        calls=consoles.calls,
+        seconds=time.monotonic() - started,
+        required=required_types(),
+        min_coverage=options.min_coverage,
+        share=_share(options.shard, objects, consoles, unused, stacks, states),
+        scope=Scope(
             tuple(state.stack.name for state in states if not state.absent),
             tuple(counted) if listed else (),
         ),

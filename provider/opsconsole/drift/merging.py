@@ -38,21 +38,21 @@ def merge_reports(reports: Sequence[DriftReport]) -> DriftReport:
     missing = _missing(shares)
     findings = list(_findings(reports, shares, complete=not missing))
     return DriftReport(
-        tuple(sorted(findings, key=lambda item: item.stack)),
-        min(item.checked_at for item in reports),
-        all(item.read_only for item in reports),
-        " ".join(dict.fromkeys(item.method for item in reports if item.method)),
-        (
+        findings=tuple(sorted(findings, key=lambda item: item.stack)),
+        checked_at=min(item.checked_at for item in reports),
+        read_only=all(item.read_only for item in reports),
+        method=" ".join(dict.fromkeys(item.method for item in reports if item.method)),
+        diagnostics=(
             *missing,
             *_nothing(shares),
             # Shards of one console meet the same problems.
             *dict.fromkeys(diagnostics for item in reports for diagnostics in item.diagnostics),
         ),
-        _baseline(reports, shares, certain=not missing),
-        sum((Counter(item.calls) for item in reports), Counter()),
-        sum(item.seconds for item in reports),
-        tuple(dict.fromkeys(name for item in reports for name in item.required)),
-        max(item.min_coverage for item in reports),
+        baseline=_baseline(reports, shares, certain=not missing),
+        calls=sum((Counter(item.calls) for item in reports), Counter()),
+        seconds=sum(item.seconds for item in reports),
+        required=tuple(dict.fromkeys(name for item in reports for name in item.required)),
+        min_coverage=max(item.min_coverage for item in reports),
         scope=Scope(
             tuple(dict.fromkeys(stack for item in reports for stack in item.scope.stacks)),
             tuple(sorted(set.intersection(*(set(item.scope.listed) for item in reports)))),

@@ -176,21 +176,21 @@ def report_of(document: DriftDocument) -> DriftReport:
     """
     coverage, since = document.summary.coverage, document.since
     return DriftReport(
-        tuple(map(_finding_of, document.findings)),
-        document.checked_at,
-        document.read_only,
-        document.method,
-        tuple(
+        findings=tuple(map(_finding_of, document.findings)),
+        checked_at=document.checked_at,
+        read_only=document.read_only,
+        method=document.method,
+        diagnostics=tuple(
             _value(Diagnostic, item, cause=_cause_of(item.cause)) for item in document.diagnostics
         ),
-        tuple(_value(BaselineProblem, item) for item in document.baseline),
-        document.calls,
-        document.seconds,
-        tuple(coverage.required_types),
-        coverage.minimum_percent,
-        _share_of(document.shard) if document.shard else None,
-        _value(Scope, document.scope) if document.scope else Scope(),
-        _comparison_of(since) if since else None,
+        baseline=tuple(_value(BaselineProblem, item) for item in document.baseline),
+        calls=document.calls,
+        seconds=document.seconds,
+        required=tuple(coverage.required_types),
+        min_coverage=coverage.minimum_percent,
+        share=_share_of(document.shard) if document.shard else None,
+        scope=_value(Scope, document.scope) if document.scope else Scope(),
+        comparison=_comparison_of(since) if since else None,
     )
 
 
