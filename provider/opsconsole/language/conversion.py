@@ -13,7 +13,13 @@ from typing import Any, Final
 
 from opsconsole.definition import Attribute, Kind
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.numbers import format_number, from_float, parse_number
+from opsconsole.language.numbers import (
+    format_number,
+    from_float,
+    parse_number,
+    precision_of,
+    written_number,
+)
 from opsconsole.language.values import (
     BOOL,
     COLLECTIONS,
@@ -268,7 +274,12 @@ def equal(left: Value, right: Value) -> Any:
         if isinstance(left.data, dict) and left.data.keys() != right.data.keys():
             return False
         return all_of(map(equal, items_of(left), items_of(right)))
-    return left.data == right.data
+    # As in go-cty, numbers are equal if their texts are, whatever their precisions.
+    return left.data == right.data or (
+        left.type is NUMBER
+        and precision_of(left.data) != precision_of(right.data)
+        and format_number(left.data) == format_number(right.data)
+    )
 
 
 def _is_comparable(left: Type, right: Type) -> bool:
@@ -390,12 +401,12 @@ _SCALARS: Final = frozenset((str, int, bool, type(None)))
 
 def to_wire(data: Any) -> Any:
     """Return unmarked data of the language as a wire value."""
-    # Compares the exact type, because a Double is an int too but has another text.
+    # Compares the exact type, because a RoundedWhole is an int too but may have another text.
     if type(data) in _SCALARS or data is UNKNOWN:
         return data
     if isinstance(data, Fraction):
         # A float would lose digits.
-        return WrittenNumber(format_number(data))
+        return WrittenNumber(written_number(data))
     if isinstance(data, int):
         return int(format_number(data))
     if isinstance(data, list):

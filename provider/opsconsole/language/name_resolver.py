@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from opsconsole.definition import Attribute
 from opsconsole.diagnostics import Path as AttributePath
@@ -27,6 +27,7 @@ from opsconsole.language.failures import (
 from opsconsole.language.instances import Instance
 from opsconsole.language.json_values import LocalCycle, evaluate_json, in_order
 from opsconsole.language.model import Block, Program
+from opsconsole.language.numbers import int64
 from opsconsole.language.syntax import Quoted, Reference, Scope, Step, Work
 from opsconsole.language.values import (
     IS_SENSITIVE,
@@ -400,14 +401,14 @@ class ProgramScope:
             if rest[0] == "value":
                 return follow(instance.each, tuple(rest[1:]))
         if instance is not None and rest == ["index"] and instance.block.counted:
-            return Value(NUMBER, instance.key)
+            return Value(NUMBER, int64(cast("int", instance.key)))
         needs = {"each": "for_each", "count": "count"}.get(str(root), "a provisioner")
         raise EvaluationError(f"{reference.source_text()} has a meaning only with {needs}")
 
 
 def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instance]) -> Instance:
     # `e["a"]` is a Quoted. True is not an index, although Python treats it as an int.
-    fitting = type(key) is int if block.counted else isinstance(key, str)
+    fitting = isinstance(key, int if block.counted else str) and not isinstance(key, bool)
     instance = instances.get(key) if fitting else None
     if instance is None and (found := _as_key(block, key)) is not None:
         instance = instances.get(found)

@@ -1,13 +1,13 @@
-"""Numbers as go-cty has them: binary floating point with 512 bits of mantissa.
+"""Numbers as go-cty has them: binary floating point, mostly with 512 bits of mantissa.
 
-A whole number is an int. Any other number is a Fraction whose denominator is a power of two.
-Precision, rounding and the shortest decimal text are as in go-cty.
+A whole number is an int. Any other number is a Fraction whose denominator is a power of two. The
+results of some functions have fewer bits, and so has what is computed from them alone. Rounding and
+the shortest decimal text are as in go-cty.
 """
 
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 from fractions import Fraction
 
 from opsconsole.language.failures import MAX_EXPONENT, BeyondBounds
@@ -15,6 +15,8 @@ from opsconsole.language.failures import MAX_EXPONENT, BeyondBounds
 Number = int | Fraction
 
 _PRECISION = 512
+_DOUBLE = 53
+"""The bits of a double's mantissa."""
 # One decimal digit takes log2(10) bits.
 _MAX_BITS = int(MAX_EXPONENT * 3.3219)
 _TOO_LARGE = f"a number beyond 10^±{MAX_EXPONENT}"
@@ -46,21 +48,36 @@ def parse_number(text: str) -> Number | None:
     return round_number(value)
 
 
-class Double(int):
-    """A whole number that was computed in double precision.
+class RoundedWhole(int):
+    """A whole number with another precision than literals have, or with more bits than it."""
 
-    As in Terraform, it is written with the digits that distinguish it from every other double.
-    Arithmetic treats it as an ordinary integer.
-    """
+    precision: int
 
-    def __neg__(self) -> Double:
-        return Double(-int(self))
 
-    def __abs__(self) -> Double:
-        return Double(abs(int(self)))
+class RoundedFraction(Fraction):
+    """A fraction with another precision than literals have."""
 
-    def __str__(self) -> str:
-        return str(int(Decimal(repr(float(self)))))
+    __slots__ = ("precision",)
+    precision: int
+
+
+def precision_of(value: Number) -> int:
+    """Return the bits of a number's mantissa."""
+    if isinstance(value, RoundedWhole | RoundedFraction):
+        return value.precision
+    return _PRECISION
+
+
+def int64(value: int) -> int:
+    """Return a whole number as the functions of Terraform make it, with 64 bits of mantissa."""
+    made = RoundedWhole(value)
+    made.precision = 64
+    return made
+
+
+def from_double(value: float) -> Number:
+    """Return a double as a number of its precision."""
+    return round_number(Fraction(value), _DOUBLE)
 
 
 def from_float(value: float) -> Number:
@@ -71,41 +88,57 @@ def from_float(value: float) -> Number:
     return number
 
 
-def round_number(value: Number) -> Number:
+def round_number(value: Number, precision: int = _PRECISION) -> Number:
     """Round `value` to the mantissa, ties to even; return an int if the result is whole.
 
     Raises:
         BeyondBounds: The number is too large, or too close to 0.
     """
-    if type(value) is int and value.bit_length() <= _PRECISION:
+    if type(value) is int and precision == _PRECISION and value.bit_length() <= _PRECISION:
         return value  # So is nearly every number of a program, and fractions are slow.
-    fraction = Fraction(value)
-    exponent = fraction.numerator.bit_length() - fraction.denominator.bit_length()
-    if abs(exponent) > _MAX_BITS and fraction:
+    exact = Fraction(value)
+    exponent = exact.numerator.bit_length() - exact.denominator.bit_length()
+    if abs(exponent) > _MAX_BITS and exact:
         raise BeyondBounds(_TOO_LARGE)
-    if fraction.denominator == 1 and abs(fraction.numerator).bit_length() <= _PRECISION:
-        return fraction.numerator
-    step = _last_place(fraction)
-    exact = round(fraction / step) * step
-    return exact.numerator if exact.denominator == 1 else exact
+    if exact:
+        step = _last_place(exact, precision)
+        exact = round(exact / step) * step
+    rounded: RoundedWhole | RoundedFraction
+    if exact.denominator == 1:
+        if precision == _PRECISION and exact.numerator.bit_length() <= _PRECISION:
+            return exact.numerator
+        rounded = RoundedWhole(exact.numerator)
+    elif precision == _PRECISION:
+        return exact
+    else:
+        rounded = RoundedFraction(exact)
+    rounded.precision = precision
+    return rounded
 
 
-def _last_place(value: Fraction) -> Fraction:
+def _last_place(value: Fraction, precision: int) -> Fraction:
     """Return the weight of the last mantissa bit of `value`, which is not zero."""
     magnitude = abs(value)
     exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
     # The lengths in bits differ by the exponent, or by the exponent plus one.
     if magnitude < Fraction(2) ** exponent:
         exponent -= 1
-    return Fraction(2) ** (exponent - _PRECISION + 1)
+    return Fraction(2) ** (exponent - precision + 1)
 
 
 def format_number(value: Number) -> str:
     """Return the shortest decimal text, without an exponent, that rounds to `value`."""
-    if isinstance(value, int):
+    precision = precision_of(value)
+    if isinstance(value, int) and value.bit_length() <= precision:
         return str(value)
-    magnitude = abs(value)
-    tolerance = _last_place(magnitude) / 2
+    magnitude = abs(Fraction(value))
+    tolerance = _last_place(magnitude, precision) / 2
+    if isinstance(value, int):
+        scale = 10 ** (len(str(value)) - 1)
+        while abs(round(magnitude / scale) * scale - magnitude) >= tolerance:
+            scale //= 10
+        text = str(round(magnitude / scale) * scale)
+        return f"-{text}" if value < 0 else text
     # Start near the first digit that is not 0, because thousands of zeros may precede that digit.
     places = max(1, len(str(magnitude.denominator)) - len(str(magnitude.numerator)) - 1)
     scale = 10**places
@@ -117,7 +150,49 @@ def format_number(value: Number) -> str:
     return f"-{text}" if value < 0 else text
 
 
+def written_number(value: Fraction) -> str:
+    """Return the text of a fraction in a state, which Terraform writes from a double if it is one.
+
+    The texts differ if the fraction has the value of a double with more bits of mantissa.
+    """
+    try:
+        is_double = float(value) == value
+    except OverflowError:
+        is_double = False
+    return format_number(round_number(value, _DOUBLE) if is_double else value)
+
+
+def negate(number: Number) -> Number:
+    """Return `-number`, with its precision."""
+    return round_number(-number, precision_of(number))
+
+
+def calculate(operator: str, left: Number, right: Number) -> Number:
+    """Return the result of `+`, `-`, `*` or `/`, rounded to the larger precision of both numbers.
+
+    Raises:
+        BeyondBounds: The result is too large, or too close to 0.
+    """
+    precision = max(precision_of(left), precision_of(right))
+    if operator == "/":
+        return round_number(Fraction(left) / right, precision)
+    if operator == "*":
+        product = left * right
+        if precision < _PRECISION:
+            # As in go-cty, a product keeps its bits, up to the precision of literals.
+            exact = Fraction(round_number(product))
+            odd = abs(exact.numerator) // ((exact.numerator & -exact.numerator) or 1)
+            precision = max(precision, odd.bit_length())
+        return round_number(product, precision)
+    return round_number(left + right if operator == "+" else left - right, precision)
+
+
 def remainder(left: Number, right: Number) -> Number:
-    """Return the result of `%` in go-cty, which rounds quotient, product and difference."""
-    times = int(round_number(Fraction(left) / Fraction(right)))
-    return round_number(Fraction(left) - Fraction(round_number(times * Fraction(right))))
+    """Return the result of `%` in go-cty, which rounds quotient, product and difference.
+
+    The precision is the one of the left number.
+    """
+    precision = max(precision_of(left), 64)
+    times = round_number(int(calculate("/", left, right)), precision)
+    product = round_number(Fraction(times) * Fraction(right), precision)
+    return round_number(Fraction(left) - Fraction(product), precision)

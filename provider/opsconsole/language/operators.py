@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
+from functools import partial
 from typing import Any, Final
 
 from opsconsole.language.conversion import convert, equal, unify
 from opsconsole.language.failures import DependsOnRelease, EvaluationError, UnsupportedExpression
-from opsconsole.language.numbers import remainder, round_number
+from opsconsole.language.numbers import calculate, negate, remainder
 from opsconsole.language.syntax import Node, Scope
 from opsconsole.language.values import BOOL, DYNAMIC, NUMBER, Type, Value, unknown
 from opsconsole.values import UNKNOWN
@@ -81,7 +81,7 @@ class Unary(Node):
         type = NUMBER if self.operator == "-" else BOOL
         data = _operand(value, type)
         if data is not UNKNOWN:
-            data = -data if type is NUMBER else not data
+            data = negate(data) if type is NUMBER else not data
         return Value(type, data, value.marks)
 
 
@@ -132,10 +132,7 @@ def _numeric(operator: str, left: Any, right: Any) -> Any:
 
 
 _NUMERIC: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
-    "+": lambda left, right: round_number(left + right),
-    "-": lambda left, right: round_number(left - right),
-    "*": lambda left, right: round_number(left * right),
-    "/": lambda left, right: round_number(Fraction(left) / right),
+    **{operator: partial(calculate, operator) for operator in "+-*/"},
     "%": remainder,
     "<": lambda left, right: left < right,
     "<=": lambda left, right: left <= right,

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from opsconsole.diagnostics import Path
 from opsconsole.language.failures import MAX_PARTS, MAX_TEXT, BeyondBounds
-from opsconsole.language.numbers import from_float
+from opsconsole.language.numbers import from_float, int64
 from opsconsole.values import UNKNOWN, holds_unknown
 
 SENSITIVE: Final = "sensitive"
@@ -325,7 +325,7 @@ def elements(value: Value) -> Iterator[tuple[Value, Value]]:
             yield Value(STRING, name), unpack(types[name], data[name])
     else:
         for place, item in enumerate(items_of(value)):
-            yield (item if type.kind == "set" else Value(NUMBER, place)), item
+            yield (item if type.kind == "set" else Value(NUMBER, int64(place))), item
 
 
 def items_of(value: Value) -> list[Value]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import chain, product
@@ -19,7 +19,7 @@ from opsconsole.language.conversion import (
 )
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.functions.registry import Signature, Unknowns
-from opsconsole.language.numbers import Number, round_number
+from opsconsole.language.numbers import Number, calculate, int64
 from opsconsole.language.values import (
     BOOL,
     DYNAMIC,
@@ -89,10 +89,10 @@ for _name, _wanted in {
 @Signature("length", (DYNAMIC,), opaque=True, returns=NUMBER)
 def _length(value: Value) -> Any:
     if value.type == STRING:
-        return len(clusters(value.data))
+        return int64(len(clusters(value.data)))
     if value.type in PRIMITIVES or value.type is DYNAMIC:
         raise EvaluationError("a string, a collection or a structure is required")
-    return len(value.data) if value.is_known else unknown(NUMBER)
+    return int64(len(value.data)) if value.is_known else unknown(NUMBER)
 
 
 @Signature("element", (DYNAMIC, NUMBER), opaque=True)
@@ -139,7 +139,7 @@ def _index(value: Value, wanted: Value) -> Any:
         if verdict is UNKNOWN:
             return unknown(NUMBER)
         if verdict:
-            return position
+            return int64(position)
     raise EvaluationError("the item is not in the list")
 
 
@@ -232,12 +232,10 @@ def _sum(value: Value) -> Number:
     items = require_sequence(value)
     if not items:
         raise EvaluationError("an empty list has no sum")
-    total: Number = 0
-    for item in items:
-        if item.is_null:
-            raise EvaluationError("null is not a number")
-        total = round_number(total + convert(item, NUMBER).data)
-    return total
+    if any(item.is_null for item in items):
+        raise EvaluationError("null is not a number")
+    numbers: Iterator[Number] = (convert(item, NUMBER).data for item in items)
+    return reduce(partial(calculate, "+"), numbers)
 
 
 @Signature("alltrue", (list_of(BOOL),), returns=BOOL)
@@ -302,8 +300,8 @@ def _matchkeys(values: Value, keys: Value, wanted: Value) -> Value:
 def _range(*numbers: Number) -> Value:
     if len(numbers) > 3:
         raise EvaluationError("one to three arguments are required")
-    start, end = (0, numbers[0]) if len(numbers) == 1 else numbers[:2]
-    step = numbers[2] if len(numbers) == 3 else (1 if end >= start else -1)
+    start, end = (int64(0), numbers[0]) if len(numbers) == 1 else numbers[:2]
+    step = numbers[2] if len(numbers) == 3 else int64(1 if end >= start else -1)
     if step == 0:
         raise EvaluationError("the step must not be zero")
     if (end - start) * step < 0:
@@ -312,7 +310,7 @@ def _range(*numbers: Number) -> Value:
     current = start
     while (current < end) if step > 0 else (current > end):
         items.append(current)
-        current = round_number(current + step)
+        current = calculate("+", current, step)
         # Terraform has the same limit.
         if len(items) > 1024:
             raise EvaluationError("more than 1024 values would be generated")

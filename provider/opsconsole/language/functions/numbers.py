@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
+from fractions import Fraction
 from typing import Any
 
-from opsconsole.language.failures import MAX_EXPONENT, BeyondBounds, EvaluationError
+from opsconsole.language.failures import (
+    MAX_EXPONENT,
+    BeyondBounds,
+    EvaluationError,
+    UnsupportedExpression,
+)
 from opsconsole.language.functions.collections import whole
 from opsconsole.language.functions.registry import Signature
-from opsconsole.language.numbers import Double, Number, from_float
+from opsconsole.language.numbers import Number, from_double, int64, negate, round_number
 from opsconsole.language.values import DYNAMIC, NUMBER, STRING
 
-Signature("abs", (NUMBER,))(abs)
+Signature("abs", (NUMBER,))(lambda number: negate(number) if number < 0 else number)
 Signature("max", (NUMBER,), rest=NUMBER)(lambda *numbers: max(numbers))
 Signature("min", (NUMBER,), rest=NUMBER)(lambda *numbers: min(numbers))
 
@@ -31,22 +36,49 @@ def _floor(number: Number) -> Number:
 @Signature("signum", (NUMBER,))
 def _signum(number: Number) -> Number:
     value = whole(number)
-    return (value > 0) - (value < 0)
+    return int64((value > 0) - (value < 0))
 
 
-def _float_result(compute: Callable[..., float], *numbers: Number) -> Number:
+@Signature("pow", (NUMBER, NUMBER))
+def _pow(base: Number, exponent: Number) -> Number:
+    return _in_doubles(_power, base, exponent)
+
+
+@Signature("log", (NUMBER, NUMBER))
+def _log(number: Number, base: Number) -> Number:
+    return _in_doubles(_logarithm, number, base)
+
+
+def _in_doubles(compute: Callable[[float, float], float], left: Number, right: Number) -> Number:
     """Compute in double precision, as Terraform does for these two functions."""
     try:
-        result = compute(*numbers)
-    except (ValueError, OverflowError, ZeroDivisionError) as error:
+        return from_double(compute(float(left), float(right)))
+    except (OverflowError, ZeroDivisionError) as error:
+        raise UnsupportedExpression("a result beyond the range of doubles") from error
+    except ValueError as error:
         raise EvaluationError(f"there is no result: {error}") from error
-    return Double(result) if result.is_integer() else from_float(result)
 
 
-Signature("pow", (NUMBER, NUMBER))(partial(_float_result, math.pow))
-Signature("log", (NUMBER, NUMBER))(
-    partial(_float_result, lambda number, base: math.log(number) / math.log(base))
-)
+def _power(base: float, exponent: float) -> float:
+    """Return a power that every library rounds alike: the last digit of others may differ."""
+    if abs(exponent) == 0.5:
+        root = math.sqrt(base)
+        return root if exponent > 0 else 1 / root
+    if exponent.is_integer() and abs(exponent) < 1100:
+        exact = Fraction(base) ** int(abs(exponent))
+        if float(exact) == exact:
+            return float(exact) if exponent >= 0 else 1 / float(exact)
+    raise UnsupportedExpression("a power that is no double")
+
+
+def _logarithm(number: float, base: float) -> float:
+    """Return a logarithm that every library rounds alike: the last digit of others may differ."""
+    powers_of_two = math.frexp(number)[0] == math.frexp(base)[0] == 0.5
+    if powers_of_two or number == base or number == 1 < base:
+        return math.log(number) / math.log(base)
+    if number < 0 or base < 0:
+        raise ValueError("a number is negative")
+    raise UnsupportedExpression("a logarithm of numbers that are no powers of two")
 
 
 @Signature("parseint", (DYNAMIC, NUMBER))
@@ -68,7 +100,8 @@ def _parseint(text: Any, base: Number) -> Number:
         value = value * radix + worth
     else:
         if digits:
-            return -value if text.startswith("-") else value
+            value = -value if text.startswith("-") else value
+            return round_number(value, max(64, value.bit_length()))
     raise EvaluationError(f'cannot parse "{text}" as a base {radix} integer')
 
 

@@ -11,6 +11,7 @@ from opsconsole.clock import utc_now
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.functions.registry import Signature
 from opsconsole.language.name_resolver import FunctionContext
+from opsconsole.language.numbers import int64
 from opsconsole.language.values import STRING, Value
 from opsconsole.values import UNKNOWN
 
@@ -77,7 +78,7 @@ def _timecmp(left: str, right: str) -> int:
     first, second = (
         _parse_time(re.sub(r"T(?=\d:)", "T0", text).replace(",", ".")) for text in (left, right)
     )
-    return (first > second) - (first < second)
+    return int64((first > second) - (first < second))
 
 
 @Signature("plantimestamp", context=True)
