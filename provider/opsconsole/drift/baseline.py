@@ -204,24 +204,24 @@ class _Judge:
         if finding.bucket is not Bucket.CHANGED:
             entry = self._accepting(finding, None)
             return replace(finding, accepted=entry.reason) if entry else finding
-        found = [(item, self._accepting(finding, item)) for item in finding.differences]
-        reasons = dict.fromkeys(entry.reason for _, entry in found if entry)
-        if all(entry for _, entry in found):
+        verdicts = [(item, self._accepting(finding, item)) for item in finding.differences]
+        reasons = dict.fromkeys(entry.reason for _, entry in verdicts if entry)
+        if all(entry for _, entry in verdicts):
             return replace(finding, accepted="; ".join(reasons))
-        partly = [f"{item.attribute} ({entry.reason})" for item, entry in found if entry]
+        partly = [f"{item.attribute} ({entry.reason})" for item, entry in verdicts if entry]
         if not partly:
             return finding
         differences = (
-            replace(item, accepted=entry.reason if entry else "") for item, entry in found
+            replace(item, accepted=entry.reason if entry else "") for item, entry in verdicts
         )
         reason = f"accepted: {', '.join(partly)}"
         return replace(finding, reason=reason, differences=tuple(differences))
 
     def _accepting(self, finding: Finding, difference: Difference | None) -> Entry | None:
-        found = [entry for entry in self.entries if entry.accepts(finding, difference)]
+        matching = [entry for entry in self.entries if entry.accepts(finding, difference)]
         # All matching entries are in use, not only the first one, whose reason is shown.
-        self.used.update(found)
-        return found[0] if found else None
+        self.used.update(matching)
+        return matching[0] if matching else None
 
 
 def _may_be_in_use(entry: Entry, findings: Iterable[Finding], listed: bool) -> bool:
@@ -310,8 +310,8 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         if twice is not None:
             line = node.start_mark.line + 1
             raise yaml.YAMLError(f'line {line}: the key "{twice}" is declared twice')
-        found: dict[Any, Any] = super().construct_mapping(node, deep)
-        return found
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
+        return mapping
 
 
 def _depth_exceeds(data: bytes, limit: int) -> bool:

@@ -211,8 +211,8 @@ async def _read_inventories(
 def _classify(objects: Sequence[ObjectRead], consoles: Consoles) -> Iterator[Finding]:
     addresses: dict[str, dict[tuple[str, str], str]] = {}
     for read in objects:
-        own = addresses.setdefault(read.console, {})
-        own[read.item.known.type_name, read.item.id] = read.item.address
+        of_console = addresses.setdefault(read.console, {})
+        of_console[read.item.known.type_name, read.item.id] = read.item.address
     neighbours = {
         key: Neighbours(
             known, consoles.lifecycles[key].session.gone if key in consoles.lifecycles else {}
@@ -237,10 +237,10 @@ def _find_unmanaged(
         # An object whose console is not known may belong to this one.
         there = {*consoles.sharing(key), ""}
         managed = [read.item for read in objects if read.console in there]
-        own = [read.item for read in objects if read.console == key]
+        on_console = [read.item for read in objects if read.console == key]
         cut += report_incomplete_lists(session, options.counted, listed)
         where = consoles.digest_of(key) if sharded else ""
-        for finding in find_unmanaged(own, managed, session, options.counted, listed):
+        for finding in find_unmanaged(on_console, managed, session, options.counted, listed):
             # The object may have been found already, under other settings of the same console.
             what = (session.settings.base_url, finding.type_name, finding.id)
             findings.setdefault(what, replace(finding, undecided=sharded, console=where))
@@ -304,9 +304,9 @@ def _describe_host_reads(objects: Iterable[ObjectRead], consoles: Consoles) -> s
     """Describe how hosts were read, with one sentence for each method."""
     keys = (read.console for read in objects if read.item.known.type_name == HOST.type_name)
     found = (consoles.lifecycles.get(key) for key in dict.fromkeys(keys))
-    told = (
+    methods = (
         describe_reading(lifecycle.session, read_only=consoles.read_only)
         for lifecycle in found
         if lifecycle is not None
     )
-    return " ".join(dict.fromkeys(told))
+    return " ".join(dict.fromkeys(methods))

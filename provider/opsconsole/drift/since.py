@@ -103,9 +103,9 @@ def _key(part: DriftEntry) -> _Key:
 
 
 def _by_resource(parts: Iterable[DriftEntry]) -> tuple[DriftEntry, ...]:
-    found: dict[tuple[str, str], DriftEntry] = {}
+    entries: dict[tuple[str, str], DriftEntry] = {}
     for part in parts:
-        known = found.get((part.stack, part.address))
-        whole = replace(known, what=(*known.what, *part.what)) if known else part
-        found[part.stack, part.address] = whole
-    return tuple(found.values())
+        earlier = entries.get((part.stack, part.address))
+        whole = replace(earlier, what=(*earlier.what, *part.what)) if earlier else part
+        entries[part.stack, part.address] = whole
+    return tuple(entries.values())

@@ -166,7 +166,7 @@ def read_states(
     Args:
         whole: Whether these are all stacks, not just the stacks of one shard.
     """
-    found: list[StackState] = []
+    states: list[StackState] = []
     diagnostics: list[Diagnostic] = []
     for stack in stacks:
         try:
@@ -174,9 +174,9 @@ def read_states(
         except UserError as problem:
             remarks = [error(f"{stack.name}: its state was not read", cause=problem.cause)]
         else:
-            found.append(state)
+            states.append(state)
         diagnostics += remarks
-    return found, [*diagnostics, *_report_absent(found, whole=whole)]
+    return states, [*diagnostics, *_report_absent(states, whole=whole)]
 
 
 def _read_state(stack: Stack) -> tuple[StackState, list[Diagnostic]]:

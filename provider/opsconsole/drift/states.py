@@ -80,16 +80,16 @@ def stack_names(paths: Sequence[Path]) -> list[str]:
 
 
 def _name(path: Path, depth: int) -> str:
-    folder, own = path.parent, path.name.removesuffix(_SUFFIX)
-    if own == "terraform":
+    folder, stack = path.parent, path.name.removesuffix(_SUFFIX)
+    if stack == "terraform":
         workspace = workspace_of_state(path)
         folder = folder if workspace == DEFAULT_WORKSPACE else folder.parent.parent
-        own = folder.name if workspace == DEFAULT_WORKSPACE else f"{folder.name}/{workspace}"
+        stack = folder.name if workspace == DEFAULT_WORKSPACE else f"{folder.name}/{workspace}"
         folder = folder.parent
     else:
-        own = own.removeprefix("terraform.")
+        stack = stack.removeprefix("terraform.")
     above = folder.parts[max(0, len(folder.parts) - (depth - 1)) :]
-    name = "/".join([*(part for part in above if part != folder.root), own])
+    name = "/".join([*(part for part in above if part != folder.root), stack])
     # On Linux a name may contain bytes that are not text, which a report cannot contain.
     return name.encode("utf-8", "backslashreplace").decode()
 

@@ -33,7 +33,7 @@ async def read_inventory(
 
     Types that the console lists only for one object, such as plugins, are skipped.
     """
-    found: dict[str, Listing] = {}
+    inventory: dict[str, Listing] = {}
     diagnostics: list[Diagnostic] = []
     for type_name, definition in RESOURCES.items():
         searched = definition is SPECIALTY
@@ -49,7 +49,7 @@ async def read_inventory(
             continue
         try:
             listed = session.specialties() if searched else session.console.list_all(endpoint)
-            found[type_name] = await listed
+            inventory[type_name] = await listed
         except ConsoleError as problem:
             what = (
                 "Specialties were not searched, so unmanaged ones are not reported"
@@ -57,7 +57,7 @@ async def read_inventory(
                 else f"{endpoint} was not read, so unmanaged objects are not reported"
             )
             diagnostics.append(error(what, cause=problem.cause))
-    return found, diagnostics
+    return inventory, diagnostics
 
 
 def find_unmanaged(
@@ -84,13 +84,13 @@ def find_unmanaged(
     searched = session.listed_specialties()
     # If specialties count, they are among the inventories below.
     if searched is not None and "specialties" not in counted:
-        known = _ids(managed, SPECIALTY.type_name)
+        managed_ids = _ids(managed, SPECIALTY.type_name)
         yield from _unmanaged_entries(
-            held, SPECIALTY.type_name, known, searched.entries, counted=False
+            held, SPECIALTY.type_name, managed_ids, searched.entries, counted=False
         )
     for type_name, listing in listed.items():
-        known = _ids(managed, type_name)
-        yield from _unmanaged_entries(held, type_name, known, listing.entries, counted=True)
+        managed_ids = _ids(managed, type_name)
+        yield from _unmanaged_entries(held, type_name, managed_ids, listing.entries, counted=True)
 
 
 def report_incomplete_lists(

@@ -106,10 +106,10 @@ class Fields:
 
     def _errors(self, given: Mapping[str, Any], problem: ValidationError) -> dict[str, str]:
         """Return the first problem of each field, in the order of the body."""
-        found: dict[str, str] = {}
+        messages: dict[str, str] = {}
         for item in problem.errors(include_url=False, include_input=False, include_context=False):
-            found.setdefault(str(item["loc"][0]), item["msg"].replace("Input should", "should"))
-        return {name: found[name] for name in given if name in found}
+            messages.setdefault(str(item["loc"][0]), item["msg"].replace("Input should", "should"))
+        return {name: messages[name] for name in given if name in messages}
 
 
 class Bodies:

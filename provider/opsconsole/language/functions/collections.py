@@ -146,10 +146,10 @@ def _index(value: Value, wanted: Value) -> Any:
 @Signature("distinct", (LIST_OF_ANY,), unknowns=Unknowns.ANY)
 def _distinct(value: Value) -> Value:
     element = value.type.element
-    found: dict[str, Any] = {}
+    items: dict[str, Any] = {}
     for item in value.data:
-        found.setdefault(fingerprint(item, element), item)
-    return Value(value.type, [*found.values()])
+        items.setdefault(fingerprint(item, element), item)
+    return Value(value.type, [*items.values()])
 
 
 Signature("compact", (LIST_OF_TEXT,), unknowns=Unknowns.ANY)(

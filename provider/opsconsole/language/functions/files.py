@@ -22,8 +22,8 @@ def _content(context: FunctionContext, name: str) -> bytes:
     try:
         # Opened without blocking, because a pipe without a writer would block the run forever.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-            found = os.fstat(file.fileno())
-            if not S_ISREG(found.st_mode):
+            status = os.fstat(file.fileno())
+            if not S_ISREG(status.st_mode):
                 raise EvaluationError(f"{path} is not a regular file")
             # Reading one byte more shows whether the file is larger.
             content = file.read(MAX_FILE + 1)
@@ -54,12 +54,12 @@ def _text(context: FunctionContext, name: str) -> str:
 def _fileexists(context: FunctionContext, name: str) -> bool:
     path = _path(context, name)
     try:
-        found = path.stat()
+        status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return False
     except (OSError, ValueError) as error:
         raise EvaluationError(f"cannot look at {name!r}: {error}") from error
-    if not S_ISREG(found.st_mode):
+    if not S_ISREG(status.st_mode):
         raise EvaluationError(f"{path} is not a regular file")
     return True
 
