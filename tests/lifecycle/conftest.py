@@ -24,7 +24,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.interface import ReadRequest as Read
 from opsconsole.resources import RESOURCES
-from opsconsole.resources.lifecycles import Lifecycle
+from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.settings import Settings
 
 
@@ -53,11 +53,11 @@ class Steps:
         self.type_name = type_name
         self.definition = RESOURCES[type_name]
         self.settings = settings
-        self.lifecycle: Lifecycle | None = None
+        self.lifecycle: ConfiguredProvider | None = None
 
-    def open(self) -> Lifecycle:
+    def open(self) -> ConfiguredProvider:
         values = {"max_retries": 0} | self.console.provider_settings | self.settings
-        return Lifecycle(Settings.from_values(values, {}))
+        return ConfiguredProvider(Settings.from_values(values, {}))
 
     def config(self, **values: Any) -> dict[str, Any]:
         return self.definition.empty() | values
@@ -125,12 +125,12 @@ def steps_of(console: Emulator) -> Callable[..., Steps]:
 
 
 @pytest.fixture
-async def one_run(console: Emulator) -> AsyncIterator[Callable[..., Lifecycle]]:
-    opened: list[Lifecycle] = []
+async def one_run(console: Emulator) -> AsyncIterator[Callable[..., ConfiguredProvider]]:
+    opened: list[ConfiguredProvider] = []
 
-    def make(**settings: Any) -> Lifecycle:
+    def make(**settings: Any) -> ConfiguredProvider:
         values = {"max_retries": 0} | console.provider_settings | settings
-        opened.append(Lifecycle(Settings.from_values(values, {})))
+        opened.append(ConfiguredProvider(Settings.from_values(values, {})))
         return opened[-1]
 
     yield make

@@ -10,7 +10,7 @@ from opsconsole.errors import AnswerLost
 from opsconsole.lifecycle import session
 from opsconsole.lifecycle.session import SingleFlight
 from opsconsole.lifecycle.uncertain import may_still_arrive
-from opsconsole.resources.lifecycles import Lifecycle
+from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.settings import Settings
 from patience import until
 from virtual_time import VirtualLoop
@@ -77,7 +77,7 @@ def test_a_host_that_nobody_deletes_is_waited_for_three_quiet_seconds(console, m
     loop = VirtualLoop()
 
     async def wait(times: int) -> list[bool]:
-        lifecycle = Lifecycle(Settings.from_values(console.provider_settings, {}))
+        lifecycle = ConfiguredProvider(Settings.from_values(console.provider_settings, {}))
         waiting = [lifecycle.session.wait_for_host_to_leave("hst_1", set()) for _ in range(times)]
         return [await each for each in waiting]
 

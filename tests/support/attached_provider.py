@@ -29,7 +29,7 @@ from h2.settings import SettingCodes
 from engines import Terraform
 from opsconsole.address import DEFAULT_HOSTS, SOURCE
 from opsconsole.redaction import Redaction
-from opsconsole.resources.lifecycles import Lifecycle
+from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.terraform.servicer import Connect, Servicer
 from opsconsole.terraform.serving import plugin_handlers
 from opsconsole.terraform.transport import STREAMS_AT_ONCE, Activity, BoundedCodec, Handlers
@@ -112,8 +112,8 @@ class AttachedProviders:
         return json.dumps({f"{host}/{SOURCE}": facts for host in DEFAULT_HOSTS})
 
     async def _listen(self, path: Path, environment: Mapping[str, str]) -> None:
-        async def connect(config: Attributes) -> Lifecycle:
-            return Lifecycle(Settings.from_values(config, environment))
+        async def connect(config: Attributes) -> ConfiguredProvider:
+            return ConfiguredProvider(Settings.from_values(config, environment))
 
         server = await asyncio.get_running_loop().create_unix_server(
             lambda: Connection(connect, self.end), path

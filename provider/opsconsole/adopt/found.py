@@ -23,7 +23,7 @@ from opsconsole.resources import (
     SPECIALTY,
 )
 from opsconsole.resources.host.file_import import FileImport, ReportedRow, Rows
-from opsconsole.resources.lifecycles import Lifecycle
+from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.operations import OPERATIONS
 from opsconsole.values import Attributes
 
@@ -96,13 +96,13 @@ def parse_object_id(text: str) -> Wanted:
     )
 
 
-async def list_ids(lifecycle: Lifecycle) -> tuple[list[Wanted], list[str]]:
+async def list_ids(provider: ConfiguredProvider) -> tuple[list[Wanted], list[str]]:
     """Return the objects in the console's lists, and remarks on the lists.
 
     Raises:
         UserError: No list endpoint is named, so nothing can be listed.
     """
-    console = lifecycle.session.console
+    console = provider.session.console
     # A specialty is managed only if its id is given, because others use the specialty too.
     endpoints = {
         name: listing
@@ -118,7 +118,7 @@ async def list_ids(lifecycle: Lifecycle) -> tuple[list[Wanted], list[str]]:
             f"list them ({', '.join(endpoints.values())}), name these: export "
             """OPSCONSOLE_EXTRA_ENDPOINTS='{"host_list": "GET /path"}'.""",
         )
-    lists, diagnostics = await read_inventory(lifecycle.session, named)
+    lists, diagnostics = await read_inventory(provider.session, named)
     if diagnostics and not lists:
         raise UserError(
             f"None of the lists could be read: {'; '.join(map(_one_line, diagnostics))}",
@@ -144,7 +144,7 @@ async def list_ids(lifecycle: Lifecycle) -> tuple[list[Wanted], list[str]]:
     return wanted, remarks
 
 
-async def read_objects(lifecycle: Lifecycle, objects: Iterable[Wanted]) -> Findings:
+async def read_objects(provider: ConfiguredProvider, objects: Iterable[Wanted]) -> Findings:
     """Read these objects, and the plugins of the agents among them.
 
     Raises:
@@ -165,10 +165,10 @@ async def read_objects(lifecycle: Lifecycle, objects: Iterable[Wanted]) -> Findi
     remarks: list[str] = []
     for type_name, ids in wanted.items():
         if type_name != AGENT_PLUGIN.type_name:
-            found += await _read(lifecycle, type_name, ids)
+            found += await _read(provider, type_name, ids)
     attachments = wanted[AGENT_PLUGIN.type_name]
     for agent in [item for item in found if item.type_name == AGENT.type_name and not item.reason]:
-        ids, remark = await _list_attachments(lifecycle, agent.import_id)
+        ids, remark = await _list_attachments(provider, agent.import_id)
         attachments += [one for one in ids if one not in attachments]
         remarks += remark
     for import_id in attachments:
@@ -176,13 +176,13 @@ async def read_objects(lifecycle: Lifecycle, objects: Iterable[Wanted]) -> Findi
         agent_id, _, plugin_id = import_id.partition("/")
         values = {"agent_id": agent_id, "plugin_id": plugin_id}
         found.append(FoundObject(AGENT_PLUGIN.type_name, import_id, values))
-    return Findings(found, await _specialties(lifecycle, found), remarks)
+    return Findings(found, await _specialties(provider, found), remarks)
 
 
 async def _read(
-    lifecycle: Lifecycle, type_name: str, import_ids: Sequence[str]
+    provider: ConfiguredProvider, type_name: str, import_ids: Sequence[str]
 ) -> list[FoundObject]:
-    steps = lifecycle.resources[type_name]
+    steps = provider.resources[type_name]
     found: dict[str, FoundObject] = {}
     begun: list[tuple[str, ReadRequest]] = []
     for import_id in import_ids:
@@ -220,9 +220,11 @@ def _unread(type_name: str, import_id: str, outcome: Outcome) -> FoundObject:
     return FoundObject(type_name, import_id, {}, reason=reason or f"it is {outcome.seen.value}")
 
 
-async def _list_attachments(lifecycle: Lifecycle, agent_id: str) -> tuple[list[str], list[str]]:
+async def _list_attachments(
+    provider: ConfiguredProvider, agent_id: str
+) -> tuple[list[str], list[str]]:
     try:
-        listing = await lifecycle.session.plugins(agent_id)
+        listing = await provider.session.plugins(agent_id)
     except ConsoleError as problem:
         return [], [f"The plugins of {agent_id} could not be read: {problem}"]
     ids = [f"{agent_id}/{entry['id']}" for entry in listing.entries]
@@ -231,11 +233,13 @@ async def _list_attachments(lifecycle: Lifecycle, agent_id: str) -> tuple[list[s
     return ids, [f"The list of the plugins of {agent_id} was not read to its end."]
 
 
-async def _specialties(lifecycle: Lifecycle, found: Iterable[FoundObject]) -> dict[str, str]:
+async def _specialties(
+    provider: ConfiguredProvider, found: Iterable[FoundObject]
+) -> dict[str, str]:
     if not any(item.values.get("specialty_id") for item in found):
         return {}
     try:
-        listing = await lifecycle.session.specialties()
+        listing = await provider.session.specialties()
     except ConsoleError:
         return {}  # their ids are written as they are
     # A lookup by a key that several specialties share could find the wrong one.
@@ -251,7 +255,9 @@ def _one_line(diagnostic: Diagnostic) -> str:
     return " ".join(f"{diagnostic.summary}. {diagnostic.text}".split())
 
 
-async def match_inventory(lifecycle: Lifecycle, rows: Rows) -> tuple[list[Wanted], list[str]]:
+async def match_inventory(
+    provider: ConfiguredProvider, rows: Rows
+) -> tuple[list[Wanted], list[str]]:
     """Return the hosts that exist, and remarks on the other rows.
 
     Raises:
@@ -259,7 +265,7 @@ async def match_inventory(lifecycle: Lifecycle, rows: Rows) -> tuple[list[Wanted
         UserError: The console may have imported a row despite the dry run.
     """
     verdicts: list[ReportedRow] = []
-    work = FileImport(lifecycle.session, True, False, verdicts.extend)
+    work = FileImport(provider.session, True, False, verdicts.extend)
     await work.run(rows)
     # This comes before any other problem. The console may have changed, so the user must check it.
     if work.session.dry_runs.ignored:

@@ -32,7 +32,7 @@ from opsconsole.named_files import write_named
 from opsconsole.phrases import plural
 from opsconsole.resources import HOST, RESOURCES
 from opsconsole.resources.host.file_import import Rows
-from opsconsole.resources.lifecycles import Lifecycle
+from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import read_state
 from opsconsole.terraform_binary import engine_of
 from opsconsole.v1.operations import OPERATIONS, documented_for, lifting
@@ -156,8 +156,8 @@ async def _look(
     managed: set[tuple[str, str]],
     interrupts: Interrupts,
 ) -> Findings:
-    lifecycle = Lifecycle(settings)
-    interrupts.on_stop(lifecycle.stop)
+    provider = ConfiguredProvider(settings)
+    interrupts.on_stop(provider.stop)
     try:
         remarks: list[str] = []
         if rows is not None:
@@ -165,26 +165,26 @@ async def _look(
                 f"Asking which of {plural(len(rows.names), 'row')} exist, by dry runs of "
                 f"{OPERATIONS['host_import']}, which import nothing.\n"
             )
-            matched, remarks = await match_inventory(lifecycle, rows)
+            matched, remarks = await match_inventory(provider, rows)
             ids = [*ids, *matched]
         elif not ids:
             sys.stderr.write("Reading the list endpoints that the settings name.\n")
-            ids, remarks = await list_ids(lifecycle)
+            ids, remarks = await list_ids(provider)
         wanted = [one for one in dict.fromkeys(ids) if one not in managed]
-        _announce(lifecycle, wanted)
-        findings = await read_objects(lifecycle, wanted)
+        _announce(provider, wanted)
+        findings = await read_objects(provider, wanted)
         # Reading an agent also finds its plugins, and some of the plugins may be managed.
         objects = [
             item for item in findings.objects if (item.type_name, item.import_id) not in managed
         ]
         return Findings(objects, findings.specialties, [*remarks, *findings.remarks])
     finally:
-        await lifecycle.close()
+        await provider.close()
 
 
-def _announce(lifecycle: Lifecycle, wanted: Iterable[Wanted]) -> None:
+def _announce(provider: ConfiguredProvider, wanted: Iterable[Wanted]) -> None:
     """Announce the calls that follow."""
-    console = lifecycle.session.console
+    console = provider.session.console
     for type_name, count in Counter(one.type_name for one in wanted).items():
         definition = RESOURCES[type_name]
         endpoint = lifting(definition, "read")

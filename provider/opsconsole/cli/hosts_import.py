@@ -34,7 +34,7 @@ from opsconsole.resources.host.file_import import (
     ReportedRow,
     Rows,
 )
-from opsconsole.resources.lifecycles import Lifecycle
+from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.settings import Settings
 
 _ON_ERROR: Final = ("stop", "continue")
@@ -83,14 +83,14 @@ def run(args: argparse.Namespace) -> int:
 async def _import_file(
     args: argparse.Namespace, settings: Settings, rows: Rows, report: Report, interrupts: Interrupts
 ) -> FileImport:
-    lifecycle = Lifecycle(settings)
-    interrupts.on_stop(lifecycle.stop)
+    provider = ConfiguredProvider(settings)
+    interrupts.on_stop(provider.stop)
     try:
-        work = FileImport(lifecycle.session, args.dry_run, rows.on_error == "stop", report)
+        work = FileImport(provider.session, args.dry_run, rows.on_error == "stop", report)
         await work.run(rows)
         return work
     finally:
-        await lifecycle.close()
+        await provider.close()
 
 
 def read_rows(path: Path, on_error: str | None = None, parameter: str | None = None) -> Rows:

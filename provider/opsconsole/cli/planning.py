@@ -28,7 +28,7 @@ from opsconsole.reconcile.planner import Planner, make_plan
 from opsconsole.reconcile.prior import present_addresses
 from opsconsole.reconcile.workspace import Workspace
 from opsconsole.reports import diagnostics_text, plan_text
-from opsconsole.resources.lifecycles import Lifecycle
+from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import State, StateSession, workspace_of
 from opsconsole.v1.settings import Settings
 
@@ -62,8 +62,10 @@ def make_workspace(
     if limit is not None and limit < 1:
         raise UserError("--parallelism must be 1 or more.")
 
-    def make(settings: Settings) -> Lifecycle:
-        return Lifecycle(replace(settings, max_concurrency=limit or settings.max_concurrency))
+    def make(settings: Settings) -> ConfiguredProvider:
+        return ConfiguredProvider(
+            replace(settings, max_concurrency=limit or settings.max_concurrency)
+        )
 
     name = workspace_of(program.root)
     return Workspace(program, variables, session.state, os.environ, name, make)

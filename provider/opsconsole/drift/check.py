@@ -162,10 +162,10 @@ async def _read_objects(states: Iterable[StackState], consoles: Consoles) -> lis
         )
         for item in state.held:
             why = item.unreadable or unopened.get(item.provider, "")
-            # `refresh` finds the lifecycle by this key, and leaves an object without one unread.
+            # `refresh` finds the provider by this key, and leaves an object without one unread.
             slim = item.known.held._replace(provider="" if why else keys[item.provider])
             objects.append((item, replace(item.known, held=slim), why))
-    done = await refresh([known for _, known, _ in objects], consoles.lifecycles)
+    done = await refresh([known for _, known, _ in objects], consoles.providers)
     return [
         ObjectRead(
             item,
@@ -188,7 +188,7 @@ def _explain(item: PriorInstance, address: str, consoles: Consoles) -> Outcome |
         return read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
     if read is None or read.seen is not Seen.UNCHECKED or item.type_name != HOST.type_name:
         return read
-    session = consoles.lifecycles[item.held.provider].session
+    session = consoles.providers[item.held.provider].session
     why = why_unread(session, read_only=consoles.read_only)
     return read._replace(reason=why) if why and read.cause is None else read
 
@@ -201,8 +201,8 @@ async def _read_inventories(
     inventories: dict[str, Inventory] = {}
     diagnostics: list[Diagnostic] = []
     for key in dict.fromkeys(read.console for read in objects):
-        if key in consoles.lifecycles:
-            session = consoles.lifecycles[key].session
+        if key in consoles.providers:
+            session = consoles.providers[key].session
             inventories[key], problems = await read_inventory(session, types)
             diagnostics += problems
     return inventories, diagnostics
@@ -215,7 +215,7 @@ def _classify(objects: Sequence[ObjectRead], consoles: Consoles) -> Iterator[Fin
         of_console[read.item.known.type_name, read.item.id] = read.item.address
     neighbours = {
         key: Neighbours(
-            known, consoles.lifecycles[key].session.gone if key in consoles.lifecycles else {}
+            known, consoles.providers[key].session.gone if key in consoles.providers else {}
         )
         for key, known in addresses.items()
     }
@@ -233,7 +233,7 @@ def _find_unmanaged(
     cut: list[Diagnostic] = []
     sharded = options.shard is not None
     for key, listed in inventories.items():
-        session = consoles.lifecycles[key].session
+        session = consoles.providers[key].session
         # An object whose console is not known may belong to this one.
         there = {*consoles.sharing(key), ""}
         managed = [read.item for read in objects if read.console in there]
@@ -303,10 +303,10 @@ def _share(
 def _describe_host_reads(objects: Iterable[ObjectRead], consoles: Consoles) -> str:
     """Describe how hosts were read, with one sentence for each method."""
     keys = (read.console for read in objects if read.item.known.type_name == HOST.type_name)
-    found = (consoles.lifecycles.get(key) for key in dict.fromkeys(keys))
+    found = (consoles.providers.get(key) for key in dict.fromkeys(keys))
     methods = (
-        describe_reading(lifecycle.session, read_only=consoles.read_only)
-        for lifecycle in found
-        if lifecycle is not None
+        describe_reading(provider.session, read_only=consoles.read_only)
+        for provider in found
+        if provider is not None
     )
     return " ".join(dict.fromkeys(methods))

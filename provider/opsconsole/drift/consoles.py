@@ -1,6 +1,6 @@
-"""The consoles of one check: one lifecycle for each set of settings.
+"""The consoles of one check: one provider for each set of settings.
 
-Stacks of one console share its lifecycle, so that one search serves them all. Only this module
+Stacks of one console share its provider, so that one search serves them all. Only this module
 restricts settings to the rights of a check.
 """
 
@@ -16,26 +16,26 @@ from opsconsole.drift.stack import Stack
 from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import Evaluator
 from opsconsole.reconcile.providers import Providers, provider_key_of
-from opsconsole.resources.lifecycles import Lifecycle
+from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 
 
 @dataclass
 class Consoles:
-    """The lifecycles of one check.
+    """The providers of one check.
 
     Attributes:
         environ: The environment that settings fall back on.
         read_only: Whether only GET requests may be sent.
-        lifecycles: The lifecycles, by a key that is private to this check.
-        settings: The settings of each lifecycle, in the order of those keys.
+        providers: The providers, by a key that is private to this check.
+        settings: The settings of each provider, in the order of those keys.
         stopped: Whether the check was stopped.
     """
 
     environ: Mapping[str, str]
     read_only: bool = False
-    lifecycles: dict[str, Lifecycle] = field(default_factory=dict)
+    providers: dict[str, ConfiguredProvider] = field(default_factory=dict)
     settings: list[Settings] = field(default_factory=list)
     stopped: bool = False
 
@@ -45,23 +45,23 @@ class Consoles:
         if restricted not in self.settings:
             self.settings.append(restricted)
             key = str(len(self.settings) - 1)
-            self.lifecycles[key] = Lifecycle(restricted, read_only=self.read_only)
-            # `stop` reached only the lifecycles that were open when it was called.
+            self.providers[key] = ConfiguredProvider(restricted, read_only=self.read_only)
+            # `stop` reached only the providers that were open when it was called.
             if self.stopped:
-                self.lifecycles[key].stop()
+                self.providers[key].stop()
         return str(self.settings.index(restricted))
 
     def open_stack(
         self, stack: Stack, values: Mapping[str, Attributes], providers: Iterable[str]
     ) -> tuple[dict[str, str], dict[str, str]]:
-        """Open the lifecycles of a stack's provider configurations.
+        """Open the providers of a stack's provider configurations.
 
         Args:
             values: The values in state, by address.
             providers: The configurations, as state writes them.
 
         Returns:
-            For each configuration the key of its lifecycle, or the reason why it has no lifecycle.
+            For each configuration the key of its provider, or the reason why it has none.
         """
         opened: Providers | None = None
         if stack.program is not None:
@@ -99,36 +99,36 @@ class Consoles:
     def calls(self) -> dict[str, int]:
         """How many requests were sent, by operation."""
         total: Counter[str] = Counter()
-        for lifecycle in self.lifecycles.values():
-            total.update(lifecycle.client.calls)
+        for provider in self.providers.values():
+            total.update(provider.client.calls)
         return dict(sorted(total.items()))
 
     def sharing(self, key: str) -> list[str]:
         """Return the keys of the same console, under any settings."""
-        base_url = self.lifecycles[key].session.settings.base_url
+        base_url = self.providers[key].session.settings.base_url
         return [
             other
-            for other, lifecycle in self.lifecycles.items()
-            if lifecycle.session.settings.base_url == base_url
+            for other, provider in self.providers.items()
+            if provider.session.settings.base_url == base_url
         ]
 
     def digest_of(self, key: str) -> str:
         """Return a digest of a console's address, which no report has; empty if not known."""
-        if key not in self.lifecycles:
+        if key not in self.providers:
             return ""
-        base_url = self.lifecycles[key].session.settings.base_url
+        base_url = self.providers[key].session.settings.base_url
         return hashlib.sha256(base_url.encode()).hexdigest()[:16]
 
     def stop(self) -> None:
         """Begin no further request; those in flight are finished."""
         self.stopped = True
-        for lifecycle in self.lifecycles.values():
-            lifecycle.stop()
+        for provider in self.providers.values():
+            provider.stop()
 
     async def close(self) -> None:
         """Close every connection."""
-        for lifecycle in self.lifecycles.values():
-            await lifecycle.close()
+        for provider in self.providers.values():
+            await provider.close()
 
 
 def for_checking(settings: Settings, *, read_only: bool) -> Settings:

@@ -32,7 +32,7 @@ from opsconsole.reconcile.providers import (
 from opsconsole.reconcile.step_worker import StepWorker
 from opsconsole.reconcile.workspace import Workspace
 from opsconsole.resources import DATA_SOURCES, RESOURCES
-from opsconsole.resources.lifecycles import Lifecycle
+from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import Address, InstanceObject, StateSession, config_address, instance_and_key
 from opsconsole.v1.limiter import HeldBack
 from opsconsole.values import Attributes
@@ -78,10 +78,10 @@ class Applier:
                 keep_outputs(self._evaluator, self._session.state, self._outputs)
                 return self._note_unsettled(ApplyResult())
             keys = {change.provider for change in self._plan.acting() if change.provider}
-            lifecycles = {key: self._providers.of(key) for key in keys}
+            providers = {key: self._providers.of(key) for key in keys}
             # This precedes every creation, as no creation may get an object that is in state.
             self._introduce_state()
-            self._executor = self._make_executor(lifecycles)
+            self._executor = self._make_executor(providers)
             # A stop may have come before there was an executor to pass it on to.
             if self._stopping:
                 self._executor.stop()
@@ -117,9 +117,9 @@ class Applier:
         """How long the consoles' limits on requests make the run wait."""
         return self._providers.waiting
 
-    def _make_executor(self, lifecycles: Mapping[str, Lifecycle]) -> Executor:
+    def _make_executor(self, providers: Mapping[str, ConfiguredProvider]) -> Executor:
         worker = StepWorker(
-            lifecycles,
+            providers,
             self._session,
             self._config_of,
             lambda key: provider_in_state(self._workspace.program, key),
@@ -128,11 +128,11 @@ class Applier:
                 (item.summary, item.detail) for item in self._plan.diagnostics
             ),
         )
-        for lifecycle in lifecycles.values():
+        for provider in providers.values():
             # After a crash between a write and its answer, the next run settles the write by its
             # intent.
-            lifecycle.session.before_write = worker.note_intents
-        limit = min((item.session.limit for item in lifecycles.values()), default=1)
+            provider.session.before_write = worker.note_intents
+        limit = min((item.session.limit for item in providers.values()), default=1)
         ordered = order(self._plan.changes, self._providers.console_of)
         return Executor(ordered, worker, self._listener, limit)
 
@@ -161,13 +161,13 @@ class Applier:
         self._session.record()
 
     def _introduce_state(self) -> None:
-        """Tell every lifecycle which objects of its console are in state."""
+        """Tell every provider which objects of its console are in state."""
         console_of = self._providers.console_of
         for item in read_prior(self._session.state).values():
             console = self._providers.console_holding(item)
-            for key, lifecycle in self._providers.opened.items():
+            for key, provider in self._providers.opened.items():
                 if console_of(key) == console:
-                    lifecycle.resources[item.type_name].note_existing(item.before, item.address)
+                    provider.resources[item.type_name].note_existing(item.before, item.address)
 
     def _report_unguarded(self) -> list[Diagnostic]:
         """Fail a run whose dry runs were ignored."""
@@ -207,17 +207,17 @@ class Applier:
     def _take_answers(self) -> None:
         """Keep values of other resources that the answers to writes showed."""
         answers = {
-            (self._providers.console_of(key), *identity): (lifecycle, answer)
-            for key, lifecycle in self._providers.opened.items()
-            for identity, answer in lifecycle.session.answered_beside.items()
+            (self._providers.console_of(key), *identity): (provider, answer)
+            for key, provider in self._providers.opened.items()
+            for identity, answer in provider.session.answered_beside.items()
         }
         for item in read_prior(self._session.state).values() if answers else ():
             identity = self._providers.identity_of(item)
             if identity not in answers:
                 continue
-            lifecycle, answer = answers[identity]
+            provider, answer = answers[identity]
             request = ReadRequest(item.before, item.held.private, item.address)
-            outcome = lifecycle.resources[item.type_name].take_answer(request, answer)
+            outcome = provider.resources[item.type_name].take_answer(request, answer)
             if (outcome.state, outcome.private) != (item.before, item.held.private):
                 kept = item.held._replace(attributes=outcome.state or {}, private=outcome.private)
                 self._put_into_state(item.address, kept)

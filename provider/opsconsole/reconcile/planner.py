@@ -183,8 +183,8 @@ class Planner:
                 continue
             for instance in self.evaluator.instances(blocks[address]).values():
                 values = self.evaluator.config(instance).values
-                lifecycle = self.providers.of(instance.block.provider)
-                outcome = await lifecycle.read_data(instance.block.type_name, values)
+                provider = self.providers.of(instance.block.provider)
+                outcome = await provider.read_data(instance.block.type_name, values)
                 self._diagnostics += (item.about(instance.address) for item in outcome.diagnostics)
                 # The walk uses this value, and does not read the data source again.
                 self._early[instance.address] = outcome.state

@@ -1,4 +1,4 @@
-"""The lifecycles under a program's provider configurations, and reads of instances through them."""
+"""The providers under a program's provider configurations, and reads of instances through them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from opsconsole.language import Evaluator, Program
 from opsconsole.lifecycle.interface import ReadRequest, Seen
 from opsconsole.reconcile.prior import Identity, PriorInstance
 from opsconsole.resources import RESOURCES, owners_above
-from opsconsole.resources.lifecycles import Lifecycle
+from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.limiter import HeldBack
 from opsconsole.v1.settings import Settings
 from opsconsole.values import unknown_names
 
-MakeLifecycle = Callable[[Settings], Lifecycle]
+MakeProvider = Callable[[Settings], ConfiguredProvider]
 OnStop = Callable[[Callable[[], None]], None]
 """Registers a callback for the stop of the run."""
 
@@ -44,28 +44,28 @@ def provider_key_of(address: str) -> str:
 
 @dataclass
 class Providers:
-    """The lifecycles of one run, each made when first asked for.
+    """The providers of one run, each made when first asked for.
 
     Attributes:
         program: The program whose provider blocks configure them.
         evaluator: Evaluates these blocks.
         environ: The environment, which supplies the settings that the blocks leave out.
-        make: Makes a lifecycle of settings.
+        make: Makes a provider of settings.
         stopped: Whether the run was told to stop.
-        opened: The lifecycles made so far, by key.
+        opened: The providers made so far, by key.
     """
 
     program: Program
     evaluator: Evaluator
     environ: Mapping[str, str]
-    make: MakeLifecycle = Lifecycle
+    make: MakeProvider = ConfiguredProvider
     stopped: bool = False
-    opened: dict[str, Lifecycle] = field(default_factory=dict)
+    opened: dict[str, ConfiguredProvider] = field(default_factory=dict)
     _closed: Counter[str] = field(default_factory=Counter)
     _consoles: dict[str, str] = field(default_factory=dict)
 
-    def of(self, key: str) -> Lifecycle:
-        """Return the lifecycle under a provider configuration.
+    def of(self, key: str) -> ConfiguredProvider:
+        """Return the provider under a provider configuration.
 
         Raises:
             UserError, ConfigurationError: its settings are wrong, or not known yet.
@@ -80,7 +80,7 @@ class Providers:
                     session.share(other.session)
                     break
             self.opened[key] = made
-            # The stop reached only the lifecycles that existed then.
+            # The stop reached only the providers that existed then.
             if self.stopped:
                 self.opened[key].stop()
         return self.opened[key]
@@ -119,8 +119,8 @@ class Providers:
         """Return the console, the type and the id of an instance's object."""
         return self.console_holding(item), item.type_name, item.before["id"]
 
-    def by_state_address(self, known: Iterable[PriorInstance]) -> dict[str, Lifecycle]:
-        """Return the lifecycles of instances in state, by the provider's address there."""
+    def by_state_address(self, known: Iterable[PriorInstance]) -> dict[str, ConfiguredProvider]:
+        """Return the providers of instances in state, by the provider's address there."""
         return {
             address: self.of(provider_key_of(address))
             for address in {i.held.provider for i in known}
@@ -129,22 +129,22 @@ class Providers:
     @property
     def waiting(self) -> HeldBack:
         """The longest wait that the consoles' limits on requests impose on the run."""
-        found = [lifecycle.client.waiting for lifecycle in self.opened.values()]
+        found = [provider.client.waiting for provider in self.opened.values()]
         return max(found, key=lambda item: item.seconds, default=HeldBack(0, 0.0))
 
     @property
     def calls(self) -> dict[str, int]:
         """How many requests were sent, by operation."""
         total = Counter(self._closed)
-        for lifecycle in self.opened.values():
-            total.update(lifecycle.client.calls)
+        for provider in self.opened.values():
+            total.update(provider.client.calls)
         return dict(total)
 
     def stop(self) -> None:
         """Begin no further request; those in flight are finished."""
         self.stopped = True
-        for lifecycle in self.opened.values():
-            lifecycle.stop()
+        for provider in self.opened.values():
+            provider.stop()
 
     def check_stopped(self) -> None:
         """Raise if the run was told to stop, as the reads since then are incomplete.
@@ -157,35 +157,35 @@ class Providers:
 
     async def close(self) -> None:
         """Close every connection."""
-        for lifecycle in self.opened.values():
-            await lifecycle.close()
+        for provider in self.opened.values():
+            await provider.close()
             # `calls` counts them after the end, too.
-            self._closed.update(lifecycle.client.calls)
+            self._closed.update(provider.client.calls)
         self.opened.clear()
 
 
 async def refresh(
-    known: Sequence[PriorInstance], lifecycles: Mapping[str, Lifecycle]
+    known: Sequence[PriorInstance], providers: Mapping[str, ConfiguredProvider]
 ) -> dict[str, PriorInstance]:
     """Read instances; return them with the results, by address.
 
     Args:
-        known: The instances; those whose provider has no lifecycle are left unread.
-        lifecycles: A lifecycle by the provider's address as state writes it.
+        known: The instances; those whose provider is not configured are left unread.
+        providers: The configured providers, by their addresses as state writes them.
     """
     found = {item.address: item for item in known}
     # Owners are read in earlier waves: if an owner is gone, its objects are gone too.
     waves: dict[int, dict[tuple[str, str], list[PriorInstance]]] = {}
     depth = {name: len(owners_above(definition)) for name, definition in RESOURCES.items()}
     for item in known:
-        if item.held.provider in lifecycles:
+        if item.held.provider in providers:
             groups = waves.setdefault(depth[item.type_name], {})
             groups.setdefault((item.held.provider, item.type_name), []).append(item)
     for _, groups in sorted(waves.items()):
         done = await asyncio.gather(
             *(
-                _read(lifecycles[provider], type_name, group)
-                for (provider, type_name), group in groups.items()
+                _read(providers[address], type_name, group)
+                for (address, type_name), group in groups.items()
             )
         )
         for group in done:
@@ -194,10 +194,10 @@ async def refresh(
 
 
 async def _read(
-    lifecycle: Lifecycle, type_name: str, group: Sequence[PriorInstance]
+    provider: ConfiguredProvider, type_name: str, group: Sequence[PriorInstance]
 ) -> Iterable[PriorInstance]:
     requests = [ReadRequest(item.before, item.held.private, item.address) for item in group]
-    outcomes = await lifecycle.resources[type_name].read(requests)
+    outcomes = await provider.resources[type_name].read(requests)
     return [replace(item, read=outcome) for item, outcome in zip(group, outcomes, strict=True)]
 
 

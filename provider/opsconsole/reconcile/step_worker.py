@@ -23,7 +23,7 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.reconcile.plan import Change
 from opsconsole.resources import RESOURCES
-from opsconsole.resources.lifecycles import Lifecycle
+from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import InstanceObject, StateSession, instance_and_key, paths_to_state
 from opsconsole.v1.operations import documented_for
 from opsconsole.values import Attributes, holds_unknown, same, unknown_names
@@ -41,7 +41,7 @@ class StepWorker:
     """Carries out the steps of one apply.
 
     Attributes:
-        lifecycles: A lifecycle by the key of its provider configuration.
+        providers: The providers by the keys of their configurations.
         session: The state to record in.
         config_of: Evaluates a change's declaration with the values known by now.
         provider_in_state: Writes the key of a provider configuration as state does.
@@ -55,7 +55,7 @@ class StepWorker:
             are known.
     """
 
-    lifecycles: Mapping[str, Lifecycle]
+    providers: Mapping[str, ConfiguredProvider]
     session: StateSession
     config_of: Callable[[Step], Attributes]
     provider_in_state: Callable[[str], str]
@@ -72,7 +72,7 @@ class StepWorker:
         if step.kind is not StepKind.CREATE:
             return 1
         change = step.change
-        return self.lifecycles[change.provider].resources[change.type_name].creates_together
+        return self.providers[change.provider].resources[change.type_name].creates_together
 
     def carry_out_without_request(self, step: Step) -> Outcome | None:
         """Take a step that needs no request to the console; return None if it needs one.
@@ -103,7 +103,7 @@ class StepWorker:
         if kind is StepKind.READ:
             await self._keep_outcomes([(steps[0], await self._read(steps[0]))], ended)
             return
-        lifecycle = self.lifecycles[change.provider].resources[change.type_name]
+        lifecycle = self.providers[change.provider].resources[change.type_name]
         if kind is StepKind.DELETE:
             request = DeleteRequest(change.before or {}, change.private, change.address)
             await self._keep_outcomes([(steps[0], await lifecycle.delete(request))], ended)
@@ -205,7 +205,7 @@ class StepWorker:
         unknown = unknown_names(config)
         if unknown:
             return Outcome(None, diagnostics=(_still_unknown(change, unknown),))
-        return await self.lifecycles[change.provider].read_data(change.type_name, config)
+        return await self.providers[change.provider].read_data(change.type_name, config)
 
     async def _make_requests(
         self, lifecycle: BaseLifecycle, steps: Sequence[Step]

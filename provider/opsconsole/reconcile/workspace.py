@@ -9,8 +9,8 @@ from typing import Any
 
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.language import Evaluator, Graph, Program, build_graph
-from opsconsole.reconcile.providers import MakeLifecycle, Providers
-from opsconsole.resources.lifecycles import Lifecycle
+from opsconsole.reconcile.providers import MakeProvider, Providers
+from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import State
 
 
@@ -24,7 +24,7 @@ class Workspace:
         state: The state, which planning leaves as it is.
         environ: The environment that provider settings fall back on.
         name: Terraform's workspace.
-        make: Makes a lifecycle of a provider's settings.
+        make: Makes a provider of its settings.
 
     Raises:
         UserError: The program has a reference to nothing, or a cycle of references.
@@ -35,7 +35,7 @@ class Workspace:
     state: State
     environ: Mapping[str, str]
     name: str = "default"
-    make: MakeLifecycle = Lifecycle
+    make: MakeProvider = ConfiguredProvider
     graph: Graph = field(init=False)
 
     def __post_init__(self) -> None:

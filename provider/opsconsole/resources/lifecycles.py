@@ -37,12 +37,12 @@ class _Steps(dict[str, BaseLifecycle]):
         return self.setdefault(type_name, steps)
 
 
-class Lifecycle:
+class ConfiguredProvider:
     """One run against one console, under one provider configuration.
 
     Attributes:
         client: Makes its calls, and counts them.
-        session: The session with the console; to read again, make a new lifecycle.
+        session: The session with the console; to read again, make a new provider.
         resources: The steps of each resource by Terraform type name.
     """
 

@@ -25,7 +25,7 @@ from opsconsole.terraform.handshake import (
 
 if TYPE_CHECKING:
     from opsconsole.redaction import Redaction
-    from opsconsole.resources.lifecycles import Lifecycle
+    from opsconsole.resources.lifecycles import ConfiguredProvider
     from opsconsole.terraform.serving import Service
     from opsconsole.values import Attributes
 
@@ -34,8 +34,8 @@ _STARTED = 19
 """The index of a process's start time, among the fields after the process's name."""
 
 
-async def connect(config: Attributes) -> Lifecycle:
-    """Return the lifecycle for `config`, completed from the environment, without any request yet.
+async def connect(config: Attributes) -> ConfiguredProvider:
+    """Return the provider for `config`, completed from the environment, without any request yet.
 
     Raises:
         ConfigurationError: A setting is missing or wrong.
@@ -45,13 +45,13 @@ async def connect(config: Attributes) -> Lifecycle:
     from opsconsole.v1.settings import Settings
 
     settings = Settings.from_values(config, os.environ)
-    from opsconsole.resources.lifecycles import Lifecycle
+    from opsconsole.resources.lifecycles import ConfiguredProvider
     from opsconsole.terraform_binary import engine_of
 
-    lifecycle = Lifecycle(settings)
-    lifecycle.session.command = engine_of().command
-    lifecycle.session.command_run = _command_run()
-    return lifecycle
+    provider = ConfiguredProvider(settings)
+    provider.session.command = engine_of().command
+    provider.session.command_run = _command_run()
+    return provider
 
 
 def _command_run() -> str:

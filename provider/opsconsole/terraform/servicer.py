@@ -51,10 +51,10 @@ from opsconsole.values import Attributes, holds_unknown, unknown_names
 
 if TYPE_CHECKING:
     from opsconsole.lifecycle.base import BaseLifecycle
-    from opsconsole.resources.lifecycles import Lifecycle
+    from opsconsole.resources.lifecycles import ConfiguredProvider
 
-Connect = Callable[[Attributes], Awaitable["Lifecycle"]]
-"""Makes a lifecycle from the provider's settings; raises OpsconsoleError for wrong settings."""
+Connect = Callable[[Attributes], Awaitable["ConfiguredProvider"]]
+"""Makes a provider of its settings; raises OpsconsoleError for wrong settings."""
 
 SECRET_SETTINGS: Final = tuple(item.name for item in PROVIDER if item.sensitive)
 
@@ -79,7 +79,7 @@ class Servicer:
         for name in SECRET_SETTINGS:
             redaction.learn(os.environ.get(ENVIRONMENT[name]))
         self._connect = connect
-        self._lifecycle: Lifecycle | None = None
+        self._provider: ConfiguredProvider | None = None
         self._why_not = error("The provider is not configured")
         self._batchers: dict[str, Batcher] = {}
         self._stopped = False
@@ -111,13 +111,13 @@ class Servicer:
         if unknown:
             self._why_not = settings_not_known(unknown)
             return diagnostics
-        lifecycle = await self._connect(config)
-        self._lifecycle = lifecycle
+        provider = await self._connect(config)
+        self._provider = provider
         self._claims.clear()
         self._batchers.clear()
         # Terraform may have requested the stop before the provider was configured.
         if self._stopped:
-            lifecycle.stop()
+            provider.stop()
         return diagnostics
 
     def claim(self, doing: str, type_name: str, values: Attributes) -> None:
@@ -144,15 +144,15 @@ class Servicer:
             raise NotServedError(held_twice(type_name, object_id))
         self._claims.add(claim)
 
-    def lifecycle(self) -> Lifecycle:
-        """Return the lifecycle.
+    def provider(self) -> ConfiguredProvider:
+        """Return the configured provider.
 
         Raises:
             NotServedError: The provider is not configured, or not with known settings.
         """
-        if self._lifecycle is None:
+        if self._provider is None:
             raise NotServedError(self._why_not)
-        return self._lifecycle
+        return self._provider
 
     def steps(self, type_name: str) -> BaseLifecycle:
         """Return the steps of a resource.
@@ -161,7 +161,7 @@ class Servicer:
             NotServedError: There is no such resource, or no configuration.
         """
         self.attributes("resource", type_name)  # refuses a resource that does not exist
-        return self.lifecycle().resources[type_name]
+        return self.provider().resources[type_name]
 
     def attributes(self, kind: str, type_name: str = "") -> Mapping[str, Attribute]:
         """Return the attributes of a `resource`, a `data source` or the `provider`.
@@ -194,10 +194,10 @@ class Servicer:
         return render_diagnostics(diagnostics, self.attributes(kind, type_name), self.redaction)
 
     async def close(self) -> None:
-        """Let go of the lifecycle, if there is one."""
-        lifecycle, self._lifecycle = self._lifecycle, None
-        if lifecycle is not None:
-            await lifecycle.close()
+        """Let go of the provider, if there is one."""
+        provider, self._provider = self._provider, None
+        if provider is not None:
+            await provider.close()
 
     def handlers(self, activity: Activity) -> dict[str, Handler]:
         """Return the handlers of the service's calls."""
@@ -305,7 +305,7 @@ class Servicer:
         name = request.type_name
         codec = self.codec("data source", name)
         config = codec.decode(request.config) or DATA_SOURCES[name].empty()
-        outcome = await self.lifecycle().read_data(name, config)
+        outcome = await self.provider().read_data(name, config)
         return pb.ReadDataSource.Response(
             state=codec.encode(outcome.state),
             diagnostics=self.render(diagnostics_of(outcome), "data source", name),
@@ -315,8 +315,8 @@ class Servicer:
         """Begin no further request; finish requests in flight, so that state records them."""
         log.info("asked to stop; what is in flight is finished")
         self._stopped = True
-        if self._lifecycle is not None:
-            self._lifecycle.stop()
+        if self._provider is not None:
+            self._provider.stop()
         return pb.StopProvider.Response()
 
     async def upgrade_resource_state(
