@@ -12,7 +12,7 @@ import pytest
 
 from opsconsole.drift.check import CheckOptions, check
 from opsconsole.drift.report import Bucket
-from opsconsole.drift.stack import Stack
+from opsconsole.drift.stack import Stack, read_states
 from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.reports.drift_report import CheckOutcome, judge
 from opsconsole.reports.formats import FORMATS
@@ -247,7 +247,8 @@ def test_a_state_written_meanwhile_is_no_drift(ground, again, told):
 
     ground.console.change("hosts", ground.id_of("opsconsole_host.web"), knowledge="new")
     stack = Stack("fleet", Moving(ground.folder / "terraform.tfstate"))
-    report = asyncio.run(check([stack], CheckOptions(), os.environ | ground.console.environment))
+    states, environ = read_states([stack], whole=True), os.environ | ground.console.environment
+    report = asyncio.run(check(states, CheckOptions(), environ))
     assert [item.bucket for item in report.drifted_findings] == [Bucket.CHANGED]
     assert judge(report).outcome is CheckOutcome.UNTOLD
     assert told in report.diagnostics[0].summary

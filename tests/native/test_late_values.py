@@ -1,4 +1,4 @@
-"""What a declaration comes to only while it is applied is judged by the same rules."""
+"""Values that are known only during an apply obey the same rules."""
 
 from typing import Any
 
@@ -36,8 +36,10 @@ def test_rules_hold_for_values_that_are_known_only_after_apply(native, type_name
 
 def test_a_value_that_is_known_late_may_be_doubtful_without_being_wrong(native):
     late = '${opsconsole_host.a.id == "" ? "" : "nowhere"}'
-    hosts = {"a": {"name": "a"}, "b": {"name": "b", "private_ip": late}}
-    assert native.apply({"opsconsole_host": hosts}).text.count("nowhere") == 1
+    known = {"name": "c", "private_ip": "somewhere", "knowledge": "${opsconsole_host.a.id}"}
+    hosts = {"a": {"name": "a"}, "b": {"name": "b", "private_ip": late}, "c": known}
+    told = native.apply({"opsconsole_host": hosts}).text
+    assert told.count("'nowhere' is not") == told.count("'somewhere' is not") == 1
 
 
 def test_a_row_whose_id_is_known_late_is_adopted_with_the_warning(native):

@@ -143,7 +143,7 @@ class ApplyUI:
             events.emit_plan(plan)
         else:
             planning.show(self.args, plan)
-        return replace(plan, diagnostics=()) if not has_error(plan.diagnostics) else plan
+        return plan
 
     def begin(self, plan: Plan) -> None:
         """Print the changes of a saved plan for programs."""

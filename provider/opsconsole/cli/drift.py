@@ -20,7 +20,7 @@ from opsconsole.drift import BASELINE_FILE
 from opsconsole.drift.baseline import Baseline, read_baseline
 from opsconsole.drift.check import CheckOptions, check
 from opsconsole.drift.report import DriftReport
-from opsconsole.drift.stack import Stack
+from opsconsole.drift.stack import Stack, read_states
 from opsconsole.drift.states import stack_names, state_files, workspace_of_state
 from opsconsole.errors import UserError
 from opsconsole.language import (
@@ -32,7 +32,6 @@ from opsconsole.language import (
     stacks_of,
 )
 from opsconsole.phrases import plural
-from opsconsole.reconcile.providers import OnStop
 from opsconsole.reports.drift_report import several_stacks
 from opsconsole.state import Backend, LocalBackend, Locking, Unreadable, backend_for, workspace_of
 
@@ -51,10 +50,22 @@ def run(args: argparse.Namespace) -> int:
             "Give --since to `opsconsole drift merge`.",
         )
     output = read_output(args)
+    options = CheckOptions(
+        read_only=args.read_only,
+        min_coverage=args.min_coverage,
+        baseline=_baseline(args.baseline),
+        counted=args.count_unmanaged,
+        shard=args.shard,
+    )
+    stacks, diagnostics = _stacks_to_check(args)
+    stacks = [item for item in stacks if args.shard is None or args.shard.takes(item.name)]
+    # Before the event loop, which would take an interrupt only after a read that hangs.
+    states = read_states(stacks, whole=args.shard is None)
     with make_runner() as runner:
         report = run_stoppable(
-            runner, lambda interrupts: check_once(args, on_stop=interrupts.on_stop)
+            runner, lambda interrupts: check(states, options, os.environ, interrupts.on_stop)
         )
+    report = replace(report, diagnostics=(*diagnostics, *report.diagnostics))
     if args.accept is not None:
         report = accept(args, report)
     return output.write(report)
@@ -71,31 +82,6 @@ def run_merge(args: argparse.Namespace) -> int:
 
     output = read_output(args)
     return output.write(merge_reports([read_report(file) for file in args.reports]))
-
-
-async def check_once(
-    args: argparse.Namespace, *, on_stop: OnStop = lambda stop: None
-) -> DriftReport:
-    """Find the states, check them once, and return the report.
-
-    Args:
-        on_stop: Takes what stops the check.
-
-    Raises:
-        UserError: A state, program or baseline cannot be found or read.
-        Stopped: The check was stopped.
-    """
-    options = CheckOptions(
-        read_only=args.read_only,
-        min_coverage=args.min_coverage,
-        baseline=_baseline(args.baseline),
-        counted=args.count_unmanaged,
-        shard=args.shard,
-    )
-    stacks, diagnostics = _stacks_to_check(args)
-    stacks = [item for item in stacks if args.shard is None or args.shard.takes(item.name)]
-    report = await check(stacks, options, os.environ, on_stop)
-    return replace(report, diagnostics=(*diagnostics, *report.diagnostics))
 
 
 def _baseline(path: Path | None) -> Baseline:

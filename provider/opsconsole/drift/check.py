@@ -32,8 +32,8 @@ from opsconsole.drift.stack import (
     Stack,
     StackState,
     StateObject,
+    StatesRead,
     has_no_state,
-    read_states,
     report_rewritten,
 )
 from opsconsole.drift.unmanaged import (
@@ -78,12 +78,12 @@ class CheckOptions:
 
 
 async def check(
-    stacks: Sequence[Stack],
+    read: StatesRead,
     options: CheckOptions,
     environ: Mapping[str, str],
     on_stop: OnStop = lambda stop: None,
 ) -> DriftReport:
-    """Check the states of `stacks` against their consoles.
+    """Check states against their consoles.
 
     Anything that cannot be read appears in the report and never raises an exception.
 
@@ -97,14 +97,13 @@ async def check(
     consoles = Consoles(environ, options.read_only)
     on_stop(consoles.stop)
     try:
-        return await _check(stacks, options, consoles)
+        return await _check(read, options, consoles)
     finally:
         await consoles.close()
 
 
-async def _check(stacks: Sequence[Stack], options: CheckOptions, consoles: Consoles) -> DriftReport:
-    started = time.monotonic()
-    states, diagnostics = read_states(stacks, whole=options.shard is None)
+async def _check(read: StatesRead, options: CheckOptions, consoles: Consoles) -> DriftReport:
+    states = read.states
     objects = await _read_objects(states, consoles)
     inventories, unlisted = await _read_inventories(objects, consoles, options.counted)
     # Otherwise the report would call everything unchecked that was not read before the stop.
@@ -115,7 +114,7 @@ async def _check(stacks: Sequence[Stack], options: CheckOptions, consoles: Conso
     findings, undetermined = _add_declarations(findings, states, options.root)
     listed = not unlisted and not cut and _lists_were_read(objects)
     now = utc_now()
-    certain = len(states) == len(stacks)
+    certain = len(states) == len(read.stacks)
     findings, baseline, unused = _accept(
         findings, options, now.date(), certain=certain, listed=listed
     )
@@ -128,22 +127,22 @@ async def _check(stacks: Sequence[Stack], options: CheckOptions, consoles: Conso
         read_only=options.read_only,
         method=_describe_host_reads(objects, consoles),
         diagnostics=(
-            *diagnostics,
+            *read.diagnostics,
             *unlisted,
             *cut,
             *undetermined,
             # Only drift can come from a run that wrote a state meanwhile, and reading states again
             # is slow.
             *(item for state in states if drifted for item in report_rewritten(state)),
-            *(item for read in seen for item in read.outcome.diagnostics),
+            *(item for reading in seen for item in reading.outcome.diagnostics),
             *explain_unread(objects, tolerant=options.min_coverage < 100.0),
         ),
         baseline=baseline,
         calls=consoles.calls,
-        seconds=time.monotonic() - started,
+        seconds=time.monotonic() - read.began,
         required=required_types(),
         min_coverage=options.min_coverage,
-        share=_share(options.shard, objects, consoles, unused, stacks, states),
+        share=_share(options.shard, objects, consoles, unused, read.stacks, states),
         scope=Scope(
             tuple(state.stack.name for state in states if not state.absent),
             tuple(counted) if listed else (),

@@ -7,10 +7,10 @@ reads without a lock and writes nothing. It waits for a write in progress, or re
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from opsconsole.address import LOCAL_NAME
 from opsconsole.diagnostics import Diagnostic, error, leading_names, warning
@@ -158,14 +158,29 @@ class StackState:
     absent: bool
 
 
-def read_states(
-    stacks: Iterable[Stack], *, whole: bool
-) -> tuple[list[StackState], list[Diagnostic]]:
-    """Return the readable states, and diagnostics about all states.
+class StatesRead(NamedTuple):
+    """The states of one check.
+
+    Attributes:
+        stacks: All stacks, also those whose state is unreadable.
+        states: The readable states.
+        diagnostics: About all states.
+        began: The start of the check, on the monotonic clock.
+    """
+
+    stacks: Sequence[Stack]
+    states: Sequence[StackState]
+    diagnostics: Sequence[Diagnostic]
+    began: float
+
+
+def read_states(stacks: Sequence[Stack], *, whole: bool) -> StatesRead:
+    """Read the states of stacks.
 
     Args:
         whole: Whether these are all stacks, not just the stacks of one shard.
     """
+    began = time.monotonic()
     states: list[StackState] = []
     diagnostics: list[Diagnostic] = []
     for stack in stacks:
@@ -176,7 +191,8 @@ def read_states(
         else:
             states.append(state)
         diagnostics += remarks
-    return states, [*diagnostics, *_report_absent(states, whole=whole)]
+    diagnostics += _report_absent(states, whole=whole)
+    return StatesRead(stacks, states, diagnostics, began)
 
 
 def _read_state(stack: Stack) -> tuple[StackState, list[Diagnostic]]:
