@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from opsconsole.emulator.document import EXTRA
+from opsconsole.emulator.document import DOCUMENTED, EXTRA
 
 
 def _no_boolean(value: Any) -> Any:
@@ -23,7 +23,7 @@ def _no_boolean(value: Any) -> Any:
 
 
 class Profile(BaseModel):
-    """One console that the document allows. Every attribute but the first two is a switch.
+    """One console that the document allows. Every attribute outside of `FIXED` is a switch.
 
     Attributes are explained in groups; `docs/guides/emulator.md` lists them with their meaning.
     """
@@ -138,7 +138,7 @@ class Profile(BaseModel):
     def hosts_readable(self) -> bool:
         """Whether the provider can read a host with the settings of `provider_settings`."""
         extra = self.provider_settings.get("extra_endpoints", {})
-        return self.empty_update == "accepted" or "host_get" in extra
+        return self.empty_update == "accepted" or "host_get" in {*DOCUMENTED, *extra}
 
     @property
     def keeps_values_as_sent(self) -> bool:

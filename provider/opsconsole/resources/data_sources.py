@@ -76,6 +76,9 @@ def _by_id(what: str, attributes: Iterable[Attribute]) -> tuple[Attribute, ...]:
     )
 
 
+_ONE_HOST = "One host, such as a jump host that somebody else manages."
+
+
 def _define(
     name: str,
     resource: ResourceDefinition,
@@ -134,7 +137,7 @@ DATA_SOURCES: Final[Mapping[str, DataSourceDefinition]] = {
             "host",
             HOST,
             ("host_get", "host_update"),
-            f"One host, such as a jump host that somebody else manages. {HOW_HOSTS_ARE_READ}",
+            " ".join(filter(None, (_ONE_HOST, HOW_HOSTS_ARE_READ))),
             _by_id("host", HOST.answer_fields),
         ),
         _define_list(HOST, "host_list", HOST.answer_fields),
