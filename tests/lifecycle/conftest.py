@@ -53,7 +53,7 @@ class Steps:
         self.type_name = type_name
         self.definition = RESOURCES[type_name]
         self.settings = settings
-        self.lifecycle: ConfiguredProvider | None = None
+        self.provider: ConfiguredProvider | None = None
 
     def open(self) -> ConfiguredProvider:
         values = {"max_retries": 0} | self.console.provider_settings | self.settings
@@ -63,12 +63,12 @@ class Steps:
         return self.definition.empty() | values
 
     async def _run(self, step: Callable[[Any], Awaitable[Any]]) -> Any:
-        lifecycle = self.lifecycle or self.open()
+        provider = self.provider or self.open()
         try:
-            return await step(lifecycle.resources[self.type_name])
+            return await step(provider.resources[self.type_name])
         finally:
-            if self.lifecycle is None:
-                await lifecycle.close()
+            if self.provider is None:
+                await provider.close()
 
     async def plan(
         self,
@@ -83,7 +83,7 @@ class Steps:
             request = PlanRemoval(prior.state, prior.private, removal)
         else:
             request = PlanChange(prior.state, config, prior.private, removal)
-        return (await self._run(lambda steps: steps.plan([request])))[0]
+        return (await self._run(lambda lifecycle: lifecycle.plan([request])))[0]
 
     async def create_all(self, *configs: dict[str, Any]) -> list[Outcome]:
         requests = []
@@ -91,7 +91,7 @@ class Steps:
             plan = await self.plan(None, config)
             assert not plan.failed, plan.diagnostics
             requests.append(CreateRequest(config, plan.planned, plan.private))
-        return await self._run(lambda steps: created(steps, requests))
+        return await self._run(lambda lifecycle: created(lifecycle, requests))
 
     async def create(self, **values: Any) -> Outcome:
         return (await self.create_all(self.config(**values)))[0]
@@ -102,18 +102,18 @@ class Steps:
         assert not plan.failed, plan.diagnostics
         assert not plan.replace, plan.replace
         request = UpdateRequest(prior.state, config, plan.planned, plan.private)
-        return await self._run(lambda steps: steps.update(request))
+        return await self._run(lambda lifecycle: lifecycle.update(request))
 
     async def read(self, prior: Outcome) -> Outcome:
         assert prior.state is not None
         request = Read(prior.state, prior.private)
-        return (await self._run(lambda steps: steps.read([request])))[0]
+        return (await self._run(lambda lifecycle: lifecycle.read([request])))[0]
 
     async def delete(self, prior: Outcome, removal: Removal = Removal.UNEXPLAINED) -> Outcome:
         plan = await self.plan(prior, None, removal)
         assert not plan.failed, plan.diagnostics
         request = DeleteRequest(prior.state, plan.private)
-        return await self._run(lambda steps: steps.delete(request))
+        return await self._run(lambda lifecycle: lifecycle.delete(request))
 
 
 @pytest.fixture
@@ -134,5 +134,5 @@ async def one_run(console: Emulator) -> AsyncIterator[Callable[..., ConfiguredPr
         return opened[-1]
 
     yield make
-    for lifecycle in opened:
-        await lifecycle.close()
+    for provider in opened:
+        await provider.close()

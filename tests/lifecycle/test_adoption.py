@@ -69,14 +69,14 @@ async def test_rows_that_stand_for_one_host_are_refused_both(steps_of, console):
 @pytest.mark.parametrize("profile", [BY_ADDRESS], indirect=True)
 async def test_an_id_that_this_run_holds_is_not_adopted(steps_of, console):
     hosts = steps_of("host", on_existing_host="adopt")
-    hosts.lifecycle = hosts.open()
+    hosts.provider = hosts.open()
     held = await hosts.create(name="a", public_ip="192.0.2.1")
 
     second = await hosts.create(name="b", public_ip="192.0.2.1")
     deleted = await hosts.delete(held)
     console.create("hosts", **held.state | {"tenant_id": None})
     third = await hosts.create(name="b", public_ip="192.0.2.1")
-    await hosts.lifecycle.close()
+    await hosts.provider.close()
 
     assert "an id that another host holds" in errors(second)[0]
     assert deleted.state is None

@@ -123,12 +123,12 @@ async def test_nothing_is_detached_from_an_agent_that_is_gone(steps_of, console,
     agent = await agents.create(**declared)
     made = await attachments.create(agent_id=agent.state["id"], plugin_id="plg_disk")
     console.delete("agents", agent.state["id"])
-    agents.lifecycle = attachments.lifecycle = agents.open()
+    agents.provider = attachments.provider = agents.open()
     assert (await agents.read(agent)).state is None
     console.reset_log()
 
     removed = await attachments.delete(made)
-    await agents.lifecycle.close()
+    await agents.provider.close()
 
     assert (removed.state, removed.diagnostics) == (None, ())
     assert console.traffic()["total"] == 0

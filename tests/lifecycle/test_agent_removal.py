@@ -18,18 +18,18 @@ async def test_prevent_refuses_a_replacement_nobody_planned_with_it(console, ste
     agents = steps_of("agent")
     prior = await made(console, agents, deletion_policy="prevent")
     assert prior.state is not None
-    steps = one_run().resources[AGENT.type_name]
+    lifecycle = one_run().resources[AGENT.type_name]
     config = agents.config(
         **{name: prior.state[name] for name in ("name", "host_id", "specialty_id", "main_engine")},
         deletion_policy="prevent",
     )
 
-    [plan] = await steps.plan([PlanCreation(config, prior.private)])
+    [plan] = await lifecycle.plan([PlanCreation(config, prior.private)])
     assert [item.summary for item in plan.diagnostics] == ['The agent "keeper" must not be removed']
-    outcome = await steps.delete(DeleteRequest(prior.state, prior.private))
+    outcome = await lifecycle.delete(DeleteRequest(prior.state, prior.private))
     assert outcome.failed and outcome.state == prior.state
 
-    [fresh] = await steps.plan([PlanCreation(config)])
+    [fresh] = await lifecycle.plan([PlanCreation(config)])
     assert fresh.diagnostics == ()
 
 

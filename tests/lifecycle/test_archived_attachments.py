@@ -67,8 +67,8 @@ async def test_a_host_found_gone_in_this_run_spares_the_list(
 ):
     host_id = delete_host(console)
     attachments = steps_of("agent_plugin")
-    attachments.lifecycle = one_run()
-    attachments.lifecycle.session.gone_hosts.add(host_id)
+    attachments.provider = one_run()
+    attachments.provider.session.gone_hosts.add(host_id)
     console.reset_log()
 
     read = await attachments.read(attachment)

@@ -36,11 +36,11 @@ async def test_a_row_that_cannot_even_be_written_fails_alone(steps_of, console):
 )
 async def test_a_size_that_was_refused_is_not_tried_again(steps_of, console):
     hosts = steps_of("host", import_chunk_size=4)
-    hosts.lifecycle = hosts.open()
+    hosts.provider = hosts.open()
     await hosts.create_all(*(hosts.config(name=f"a{number}") for number in range(4)))
     console.reset_log()
 
     await hosts.create_all(*(hosts.config(name=f"b{number}") for number in range(4)))
-    await hosts.lifecycle.close()
+    await hosts.provider.close()
 
     assert console.request_counts()["host_import"] == 2 * 2

@@ -62,7 +62,7 @@ async def test_an_agent_that_was_there_before_is_not_the_created_one(
     console, one_run, steps_of, host_id
 ):
     agents = steps_of("agent")
-    agents.lifecycle = one_run()
+    agents.provider = one_run()
     body = {"name": "twin", "host_id": host_id, "specialty_id": "spc_linux"}
     first = await agents.create(**body)
     twin = json.dumps(console.row("agents", first.state["id"]))
@@ -128,9 +128,9 @@ async def test_a_delete_answered_404_of_what_cannot_be_read(console, steps_of, c
 async def test_what_is_said_of_agents_whose_host_was_perhaps_not_deleted(
     console, one_run, steps_of, kind, read, said
 ):
-    lifecycle = one_run()
+    provider = one_run()
     hosts, agents = steps_of("host"), steps_of("agent")
-    hosts.lifecycle = agents.lifecycle = lifecycle
+    hosts.provider = agents.provider = provider
     made = await hosts.create(name="web")
     agent = await agents.create(name="a", host_id=made.state["id"], specialty_id="spc_linux")
     await agents.delete(agent)
@@ -152,18 +152,18 @@ async def test_a_specialty_that_a_refresh_found_gone_forbids_no_destroy(console,
     held = await before.create(key="linux-server")
     console.delete("specialties", "spc_linux")
     specialties = steps_of("specialty")
-    specialties.lifecycle = one_run()
+    specialties.provider = one_run()
     assert (await specialties.read(held)).state is None
     plan = await specialties.plan(None, specialties.config(key="linux-server"))
     assert not plan.failed
     assert plan.planned["id"] == "spc_linux"
     assert "There is no specialty" in plan.diagnostics[0].summary
     request = CreateRequest(specialties.config(key="linux-server"), plan.planned, plan.private)
-    [made] = await created(specialties.lifecycle.resources["opsconsole_specialty"], [request])
+    [made] = await created(specialties.provider.resources["opsconsole_specialty"], [request])
     assert made.failed and made.state is None
     other = await specialties.plan(None, specialties.config(key="never-there"))
     assert other.failed
-    specialties.lifecycle.session.command = "opsconsole"
+    specialties.provider.session.command = "opsconsole"
     assert (await specialties.plan(None, specialties.config(key="linux-server"))).failed
 
 

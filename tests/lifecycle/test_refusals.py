@@ -11,10 +11,10 @@ from outcomes import errors
 )
 async def test_what_a_key_may_not_read_is_not_imported(type_name, import_id, console, one_run):
     console.fault(operation="plugin_list", status=403, code="FORBIDDEN", times=None)
-    steps = one_run().resources[type_name]
-    taken = await steps.import_state(import_id)
+    lifecycle = one_run().resources[type_name]
+    taken = await lifecycle.import_state(import_id)
 
-    [read] = await steps.read([ReadRequest(taken.state, taken.private)])
+    [read] = await lifecycle.read([ReadRequest(taken.state, taken.private)])
 
     assert read.failed
     assert read.seen is Seen.UNCHECKED
@@ -43,11 +43,11 @@ async def test_each_documented_403_has_its_own_sentence(steps_of, console, code,
 
 async def test_one_401_is_explained_once_though_it_answers_for_several(console, one_run):
     console.fault(operation="specialty_search", kind="unauthorized", times=None)
-    steps = one_run().resources["opsconsole_specialty"]
-    config = steps.definition.empty()
+    lifecycle = one_run().resources["opsconsole_specialty"]
+    config = lifecycle.definition.empty()
     keys = ("identity", "linux-server")
 
-    plans = await steps.plan([PlanCreation(config | {"key": key}) for key in keys])
+    plans = await lifecycle.plan([PlanCreation(config | {"key": key}) for key in keys])
 
     told = [item.text for plan in plans for item in plan.diagnostics]
     assert sum("API Keys settings" in text for text in told) == 1
@@ -57,9 +57,9 @@ async def test_one_401_is_explained_once_though_it_answers_for_several(console, 
 async def test_details_of_an_error_are_shown_and_the_agent_they_name_too(
     steps_of, console, one_run
 ):
-    lifecycle = one_run()
+    provider = one_run()
     specialties, agents = steps_of("specialty"), steps_of("agent")
-    specialties.lifecycle = agents.lifecycle = lifecycle
+    specialties.provider = agents.provider = provider
     host = console.create("hosts", name="web")
     agent = await agents.create(name="carrier", host_id=host["id"], specialty_id="spc_network")
     kept = await specialties.create(key="network", deletion_policy="delete")

@@ -40,13 +40,13 @@ async def test_an_error_that_nobody_waits_for_any_more_is_not_printed() -> None:
 
 async def test_nothing_is_sent_once_a_run_has_ended(steps_of, console):
     hosts = steps_of("host", max_retries=3)
-    hosts.lifecycle = hosts.open()
+    hosts.provider = hosts.open()
     console.fault(method="POST", path="/hosts/batch$", delay=2)
     creating = asyncio.create_task(hosts.create(name="web"))
     while not console.traffic()["in_flight"]:  # noqa: ASYNC110  # no event of the console
         await asyncio.sleep(0.01)
 
-    await hosts.lifecycle.close()
+    await hosts.provider.close()
     outcome = await creating
 
     assert outcome.state is None
@@ -77,8 +77,8 @@ def test_a_host_that_nobody_deletes_is_waited_for_three_quiet_seconds(console, m
     loop = VirtualLoop()
 
     async def wait(times: int) -> list[bool]:
-        lifecycle = ConfiguredProvider(Settings.from_values(console.provider_settings, {}))
-        waiting = [lifecycle.session.wait_for_host_to_leave("hst_1", set()) for _ in range(times)]
+        provider = ConfiguredProvider(Settings.from_values(console.provider_settings, {}))
+        waiting = [provider.session.wait_for_host_to_leave("hst_1", set()) for _ in range(times)]
         return [await each for each in waiting]
 
     assert loop.run_until_complete(wait(5)) == [False] * 5

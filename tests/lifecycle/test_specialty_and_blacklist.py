@@ -24,7 +24,7 @@ async def test_another_specialty_than_was_planned_is_not_adopted(steps_of, conso
     other = console.create("specialties", key="identity", name="Other")
     request = CreateRequest(config, plan.planned, plan.private)
 
-    [refused] = await specialties._run(lambda steps: created(steps, [request]))
+    [refused] = await specialties._run(lambda lifecycle: created(lifecycle, [request]))
 
     assert refused.state is None
     assert plan.planned["id"] in refused.diagnostics[0].detail

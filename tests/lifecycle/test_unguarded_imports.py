@@ -21,7 +21,7 @@ def answer(*results: tuple[str, str | None], dry_run: bool, **counts: int) -> st
 
 async def test_a_settling_dry_run_that_is_not_heeded_leaves_no_host_behind(steps_of, console):
     hosts = steps_of("host")
-    hosts.lifecycle = hosts.open()
+    hosts.provider = hosts.open()
     made = console.create("hosts", name="a")
     console.fault(
         method="POST",
@@ -39,7 +39,7 @@ async def test_a_settling_dry_run_that_is_not_heeded_leaves_no_host_behind(steps
 
     one, two = await hosts.create_all(hosts.config(name="a"), hosts.config(name="b"))
     later = await hosts.create(name="later")
-    await hosts.lifecycle.close()
+    await hosts.provider.close()
 
     assert one.state["id"] == made["id"]
     assert errors(one) == []

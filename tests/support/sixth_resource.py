@@ -155,8 +155,8 @@ class Schedules:
 def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Schedules]:
     """Register the resource until the block ends; yields what the console holds of it."""
     monkeypatch.setitem(cast(dict[str, Any], RESOURCES), SCHEDULE.type_name, SCHEDULE)
-    steps = f"{__name__}:{ScheduleLifecycle.__name__}"
-    monkeypatch.setitem(cast(dict[str, Any], LIFECYCLES), SCHEDULE.type_name, steps)
+    lifecycle = f"{__name__}:{ScheduleLifecycle.__name__}"
+    monkeypatch.setitem(cast(dict[str, Any], LIFECYCLES), SCHEDULE.type_name, lifecycle)
     held = Schedules()
     rules = {_CREATE: held.create, _READ: held.get, _UPDATE: held.update, _DELETE: held.delete}
     rules[_LIST] = held.list

@@ -33,7 +33,7 @@ from opsconsole.values import UNKNOWN, Attributes
 SECRET = "svc_ak_script"
 
 
-class Steps:
+class Lifecycle:
     """Keeps what it is told; a name that begins with `raise` raises, in every step."""
 
     def __init__(self, definition: ResourceDefinition, meeting: asyncio.Barrier) -> None:
@@ -107,12 +107,12 @@ def _maybe_raise(values: Attributes) -> None:
         raise RuntimeError(f"scripted, with {SECRET}")
 
 
-class Lifecycle:
+class Provider:
     """Every resource, scripted."""
 
     def __init__(self) -> None:
         meeting = asyncio.Barrier(int(os.environ.get("SCRIPTED_PARTIES", "1")))
-        self.resources = {name: Steps(item, meeting) for name, item in RESOURCES.items()}
+        self.resources = {name: Lifecycle(item, meeting) for name, item in RESOURCES.items()}
         self.data_sources: dict[str, DataSourceDefinition] = dict(DATA_SOURCES)
 
     async def read_data(self, type_name: str, config: Attributes) -> Outcome:
@@ -130,7 +130,7 @@ async def connect(config: Attributes) -> Any:
     print("stray print")
     if config["base_url"] == "wrong":
         raise ConfigurationError("base_url is wrong.", "Mend it.", "base_url")
-    return Lifecycle()
+    return Provider()
 
 
 if __name__ == "__main__":

@@ -40,65 +40,65 @@ def created(outcomes: Sequence[Outcome]) -> list[int]:
 
 
 async def test_what_comes_at_once_goes_at_once() -> None:
-    steps = Lifecycle()
-    batcher = Batcher(steps)
+    lifecycle = Lifecycle()
+    batcher = Batcher(lifecycle)
     found = await asyncio.gather(*(batcher.create(request(number)) for number in range(50)))
     assert created(found) == list(range(0, 100, 2))
-    assert steps.batches == [list(range(50))]
+    assert lifecycle.batches == [list(range(50))]
 
 
 async def test_a_batch_holds_no_more_than_the_console_takes() -> None:
-    steps = Lifecycle(creates_together=20)
-    batcher = Batcher(steps)
+    lifecycle = Lifecycle(creates_together=20)
+    batcher = Batcher(lifecycle)
     await asyncio.gather(*(batcher.create(request(number)) for number in range(50)))
-    assert [len(batch) for batch in steps.batches] == [20, 20, 10]
+    assert [len(batch) for batch in lifecycle.batches] == [20, 20, 10]
 
 
 async def test_what_the_console_takes_singly_never_waits() -> None:
-    steps = Lifecycle(creates_together=1)
-    batcher = Batcher(steps, at_once=2)
-    steps.go.clear()
+    lifecycle = Lifecycle(creates_together=1)
+    batcher = Batcher(lifecycle, at_once=2)
+    lifecycle.go.clear()
     tasks = [asyncio.create_task(batcher.create(request(number))) for number in range(10)]
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    assert steps.batches == [[number] for number in range(10)]
-    steps.go.set()
+    assert lifecycle.batches == [[number] for number in range(10)]
+    lifecycle.go.set()
     await asyncio.gather(*tasks)
 
 
 async def test_what_comes_meanwhile_goes_next() -> None:
-    steps = Lifecycle()
-    batcher = Batcher(steps, at_once=1)
-    steps.go.clear()
+    lifecycle = Lifecycle()
+    batcher = Batcher(lifecycle, at_once=1)
+    lifecycle.go.clear()
     first = asyncio.create_task(batcher.create(request(0)))
-    await steps.begun.wait()
+    await lifecycle.begun.wait()
     late = [asyncio.create_task(batcher.create(request(number))) for number in (1, 2, 3)]
     await asyncio.sleep(0)
-    steps.go.set()
+    lifecycle.go.set()
     assert created(await asyncio.gather(first, *late)) == [0, 2, 4, 6]
-    assert steps.batches == [[0], [1, 2, 3]]
+    assert lifecycle.batches == [[0], [1, 2, 3]]
 
 
 async def test_a_few_batches_are_in_flight() -> None:
-    steps = Lifecycle()
-    batcher = Batcher(steps, at_once=2)
-    steps.go.clear()
+    lifecycle = Lifecycle()
+    batcher = Batcher(lifecycle, at_once=2)
+    lifecycle.go.clear()
     tasks = []
     for number in range(2):
-        steps.begun.clear()
+        lifecycle.begun.clear()
         tasks.append(asyncio.create_task(batcher.create(request(number))))
-        await steps.begun.wait()
+        await lifecycle.begun.wait()
     tasks += [asyncio.create_task(batcher.create(request(number))) for number in (2, 3)]
     await asyncio.sleep(0)
-    assert steps.batches == [[0], [1]]
-    steps.go.set()
+    assert lifecycle.batches == [[0], [1]]
+    lifecycle.go.set()
     assert created(await asyncio.gather(*tasks)) == [0, 2, 4, 6]
-    assert steps.batches == [[0], [1], [2, 3]]
+    assert lifecycle.batches == [[0], [1], [2, 3]]
 
 
 async def test_what_fails_fails_for_all_of_its_batch_and_for_no_other() -> None:
-    steps = Lifecycle()
-    batcher = Batcher(steps)
+    lifecycle = Lifecycle()
+    batcher = Batcher(lifecycle)
     both = [batcher.create(request(number)) for number in (1, -13)]
     found = await asyncio.gather(*both, return_exceptions=True)
     assert [type(item) for item in found] == [LookupError, LookupError]
@@ -106,15 +106,15 @@ async def test_what_fails_fails_for_all_of_its_batch_and_for_no_other() -> None:
 
 
 async def test_a_caller_that_is_cancelled_leaves_its_request_in_the_batch() -> None:
-    steps = Lifecycle()
-    batcher = Batcher(steps)
-    steps.go.clear()
+    lifecycle = Lifecycle()
+    batcher = Batcher(lifecycle)
+    lifecycle.go.clear()
     gone = asyncio.create_task(batcher.create(request(1)))
     stays = asyncio.create_task(batcher.create(request(2)))
-    await steps.begun.wait()
+    await lifecycle.begun.wait()
     gone.cancel()
-    steps.go.set()
+    lifecycle.go.set()
     with pytest.raises(asyncio.CancelledError):
         await gone
     assert created([await stays]) == [4]
-    assert steps.batches == [[1, 2]]
+    assert lifecycle.batches == [[1, 2]]

@@ -182,16 +182,16 @@ async def read_objects(provider: ConfiguredProvider, objects: Iterable[Wanted]) 
 async def _read(
     provider: ConfiguredProvider, type_name: str, import_ids: Sequence[str]
 ) -> list[FoundObject]:
-    steps = provider.resources[type_name]
+    lifecycle = provider.resources[type_name]
     found: dict[str, FoundObject] = {}
     begun: list[tuple[str, ReadRequest]] = []
     for import_id in import_ids:
-        outcome = await steps.import_state(import_id)
+        outcome = await lifecycle.import_state(import_id)
         if outcome.state is None:
             found[import_id] = _unread(type_name, import_id, outcome)
         else:
             begun.append((import_id, ReadRequest(outcome.state, outcome.private)))
-    outcomes = await steps.read([request for _, request in begun])
+    outcomes = await lifecycle.read([request for _, request in begun])
     for (import_id, _), outcome in zip(begun, outcomes, strict=True):
         found[import_id] = _of(type_name, import_id, outcome)
     # Keep the order of the request. Objects that cannot be looked up are found before the others.

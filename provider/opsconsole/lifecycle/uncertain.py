@@ -106,46 +106,50 @@ def remedy(definition: ResourceDefinition, address: str, command: str) -> str:
     )
 
 
-def still_unsettled(steps: BaseLifecycle, request: ReadRequest) -> Diagnostic:
+def still_unsettled(lifecycle: BaseLifecycle, request: ReadRequest) -> Diagnostic:
     """Warn at plan time that the outcome of an earlier create is still not known."""
     return warning(
-        f"It is not known whether the {steps.name(request.prior)} was created",
+        f"It is not known whether the {lifecycle.name(request.prior)} was created",
         "An earlier run ended before it knew; applying does not touch it. "
-        + remedy(steps.definition, request.address, steps.session.command),
+        + remedy(lifecycle.definition, request.address, lifecycle.session.command),
     )
 
 
-def replacement_refused(steps: BaseLifecycle, request: DeleteRequest) -> Diagnostic:
+def replacement_refused(lifecycle: BaseLifecycle, request: DeleteRequest) -> Diagnostic:
     """Refuse to replace an object that may exist already."""
     return error(
-        f"The {steps.name(request.prior)} may exist already",
+        f"The {lifecycle.name(request.prior)} may exist already",
         "An earlier run ended before it knew, so applying might create a second one. "
-        + remedy(steps.definition, request.address, steps.session.command),
+        + remedy(lifecycle.definition, request.address, lifecycle.session.command),
     )
 
 
 def outcome_lost(
-    steps: BaseLifecycle, request: CreateRequest, problem: OpsconsoleError, dry_run_status: str = ""
+    lifecycle: BaseLifecycle,
+    request: CreateRequest,
+    problem: OpsconsoleError,
+    dry_run_status: str = "",
 ) -> Outcome:
     """Return the outcome of a create that was sent and whose answer was lost.
 
     `dry_run_status` is the status that a dry run gave its row before it was sent. A later run
     settles the create by this status.
     """
+    name = lifecycle.name(request.config, request.address)
     diagnostic = error(
-        f"It is not known whether the {steps.name(request.config, request.address)} was created",
+        f"It is not known whether the {name} was created",
         "The create was sent, and no answer shows whether it took place. It is not sent again, so "
         "that nothing is created twice. "
-        + remedy(steps.definition, request.address, steps.session.command),
+        + remedy(lifecycle.definition, request.address, lifecycle.session.command),
         cause=problem.cause,
     )
-    state = fill_unknown(steps.definition, request.planned, {"id": new_sentinel()})
+    state = fill_unknown(lifecycle.definition, request.planned, {"id": new_sentinel()})
     private = PrivateState(extra=sent_now(dry_run_status)).encode()
     return Outcome(state, private, (diagnostic,), uncertain=True)
 
 
 async def create_once(
-    steps: BaseLifecycle,
+    lifecycle: BaseLifecycle,
     request: CreateRequest,
     operation: str,
     body: dict[str, Any],
@@ -162,22 +166,22 @@ async def create_once(
     Raises:
         OpsconsoleError: nothing was created.
     """
-    await steps.session.before_write("create", [request])
+    await lifecycle.session.before_write("create", [request])
     try:
-        answer = await steps.session.console.call(operation, body=body)
+        answer = await lifecycle.session.console.call(operation, body=body)
     except ConsoleError as problem:
         if problem.safe_to_repeat:
             raise
-        return outcome_lost(steps, request, problem)
-    if other := judge(answer) or explain_mismatch(steps.definition, body, answer):
-        return outcome_lost(steps, request, other)
+        return outcome_lost(lifecycle, request, problem)
+    if other := judge(answer) or explain_mismatch(lifecycle.definition, body, answer):
+        return outcome_lost(lifecycle, request, other)
     try:
         return outcome_of(answer)
     except Exception as problem:
         # The object exists: an error would leave it out of state, or taint it, and the next apply
         # would create a second one.
-        state = fill_unknown(steps.definition, request.planned, {"id": answer["id"]})
-        name = steps.name(state, request.address)
+        state = fill_unknown(lifecycle.definition, request.planned, {"id": answer["id"]})
+        name = lifecycle.name(state, request.address)
         why = diagnose(problem, "read the answer")[0]
         diagnostic = warning(
             f"The {name} was created, but the console's answer cannot be read",
@@ -189,7 +193,7 @@ async def create_once(
 
 
 async def update_once(
-    steps: BaseLifecycle,
+    lifecycle: BaseLifecycle,
     request: CreateRequest | UpdateRequest,
     operation: str,
     object_id: str,
@@ -209,16 +213,18 @@ async def update_once(
     Raises:
         ConsoleError: The update had no effect, or nothing shows that it had.
     """
-    await steps.session.before_write("update", [request])
+    await lifecycle.session.before_write("update", [request])
     try:
-        return check(await steps.session.console.call(operation, object_id, body=changes))
+        return check(await lifecycle.session.console.call(operation, object_id, body=changes))
     except ConsoleError as caught:
         if caught.safe_to_repeat:
             raise
         problem = caught
     try:
-        answer = await steps.fetch(object_id)
-        differing = unsatisfied_fields(changes, values_shown(steps.answer_fields, answer), changes)
+        answer = await lifecycle.fetch(object_id)
+        differing = unsatisfied_fields(
+            changes, values_shown(lifecycle.answer_fields, answer), changes
+        )
     except (ConsoleError, ConfigurationError):
         # A success without a body still says that the update was made.
         if isinstance(problem, UnexpectedAnswer) and problem.without_body:
@@ -238,21 +244,21 @@ class EndedDeletion:
 
 
 async def delete_once(
-    steps: BaseLifecycle, request: DeleteRequest, operation: str
+    lifecycle: BaseLifecycle, request: DeleteRequest, operation: str
 ) -> EndedDeletion:
     """Delete one object; return how that ended, even if its answer does not settle it."""
-    await steps.session.before_write("delete", [request])
+    await lifecycle.session.before_write("delete", [request])
     try:
-        answer = await steps.session.console.call(operation, request.prior["id"])
+        answer = await lifecycle.session.console.call(operation, request.prior["id"])
     except ConsoleError as problem:
-        return await settle_deletion(steps, request, problem)
+        return await settle_deletion(lifecycle, request, problem)
     except OpsconsoleError as problem:  # It was not sent.
-        return EndedDeletion(steps.failed_outcome("delete", request, problem), exists=True)
-    name = steps.name(request.prior)
+        return EndedDeletion(lifecycle.failed_outcome("delete", request, problem), exists=True)
+    name = lifecycle.name(request.prior)
     try:
-        result = confirm_deleted(steps.definition, name, answer)
+        result = confirm_deleted(lifecycle.definition, name, answer)
     except ConsoleError as problem:
-        return EndedDeletion(steps.failed_outcome("delete", request, problem), exists=None)
+        return EndedDeletion(lifecycle.failed_outcome("delete", request, problem), exists=None)
     rerouted = tuple(result.rerouted_hosts)
     if not rerouted:
         return EndedDeletion(Outcome(None), exists=False)
@@ -265,22 +271,22 @@ async def delete_once(
 
 
 async def settle_deletion(
-    steps: BaseLifecycle, request: DeleteRequest, problem: ConsoleError
+    lifecycle: BaseLifecycle, request: DeleteRequest, problem: ConsoleError
 ) -> EndedDeletion:
     """Return how a deletion ended whose answer was `problem`.
 
     An object that answers 404 and cannot be read stays in state if `on_missing` says so.
     """
     prior = request.prior
-    name = steps.name(prior, request.address)
-    failed = steps.failed_outcome("delete", request, problem)
+    name = lifecycle.name(prior, request.address)
+    failed = lifecycle.failed_outcome("delete", request, problem)
     if problem.safe_to_repeat and not isinstance(problem, NotFound):
         return EndedDeletion(failed, exists=True)
     exists: bool | None
     # A deletion may have taken place though its answer was lost, and a 404 may mean that this key
     # may read the object and not delete it. One read settles both.
     try:
-        exists = await steps.is_there(prior["id"])
+        exists = await lifecycle.is_there(prior["id"])
     except NotFound:
         exists = False
     except ConsoleError:
@@ -307,7 +313,7 @@ async def settle_deletion(
         )
     else:
         summary = f"The {name} was deleted already, or is not visible to this key"
-        kept = steps.keep_if_missing(summary, BY_404, problem.cause)
+        kept = lifecycle.keep_if_missing(summary, BY_404, problem.cause)
         if kept is None:
             detail = f"{BY_404.removesuffix('.')}, and it cannot be read. It is removed from state."
             leaves = warning(summary, detail)

@@ -424,7 +424,7 @@ async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
         else:
             groups.setdefault((change.provider, change.type_name), []).append(change)
     for (provider, type_name), changes in groups.items():
-        steps = providers.of(provider).resources[type_name]
+        lifecycle = providers.of(provider).resources[type_name]
         requests = [
             CreateRequest(
                 {n: None if holds_unknown(v) else v for n, v in (change.config or {}).items()},
@@ -433,7 +433,7 @@ async def _with_preflight(plan: Plan, providers: Providers) -> Plan:
             )
             for change in changes
         ]
-        outcomes = await steps.preflight(requests)
+        outcomes = await lifecycle.preflight(requests)
         if outcomes is None:
             continue
         for change, outcome in zip(changes, outcomes, strict=True):

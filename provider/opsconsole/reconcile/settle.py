@@ -165,10 +165,10 @@ async def _ask_console(
     for item in creates:
         groups.setdefault(item.kind, []).append(item)
     for (provider, type_name), group in groups.items():
-        steps = providers.of(provider_key_of(provider)).resources[type_name]
+        lifecycle = providers.of(provider_key_of(provider)).resources[type_name]
         existing = _existing(session, providers, provider, type_name)
         try:
-            outcomes = await steps.settle_creates([item.create for item in group], existing)
+            outcomes = await lifecycle.settle_creates([item.create for item in group], existing)
         except Stopped:
             # A stop is a ConsoleError too, and says nothing about the console.
             raise

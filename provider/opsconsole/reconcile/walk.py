@@ -147,13 +147,13 @@ class Walk:
         )
 
     async def _decide(self, provider: str, type_name: str, inputs: list[PlanInput]) -> None:
-        steps = self.providers.of(provider).resources[type_name]
+        lifecycle = self.providers.of(provider).resources[type_name]
         cascade = self.cascade()
         inputs = [
             replace(item, owner_first=True) if self._goes_first(item, cascade) else item
             for item in inputs
         ]
-        for decision in await decide(steps, inputs, cascade.removal_of):
+        for decision in await decide(lifecycle, inputs, cascade.removal_of):
             self.take(decision)
 
     def _goes_first(self, wanted: PlanInput, cascade: Cascade) -> bool:
@@ -209,8 +209,8 @@ class Walk:
                 )
         cascade = self.cascade(item for items in groups.values() for item in items)
         for (provider, type_name), items in groups.items():
-            steps = self.providers.of(provider).resources[type_name]
-            for decision in await decide_removals(steps, items, cascade.removal_of, reasons):
+            lifecycle = self.providers.of(provider).resources[type_name]
+            for decision in await decide_removals(lifecycle, items, cascade.removal_of, reasons):
                 self.take(decision)
                 address, deposed = instance_and_key(decision.change.address)
                 block = self.evaluator.program.blocks.get(config_address(address))

@@ -23,15 +23,15 @@ _Reader = Callable[[BaseLifecycle, DataSourceDefinition, Attributes], Awaitable[
 
 
 async def read_data(
-    steps: BaseLifecycle, source: DataSourceDefinition, config: Attributes
+    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Attributes
 ) -> Outcome:
     """Return the value of one data source, or why it has none.
 
     Args:
-        steps: The lifecycle of the resource that it shows.
+        lifecycle: That of the resource that it shows.
     """
     try:
-        return await _READERS.get(source.name, _all)(steps, source, config)
+        return await _READERS.get(source.name, _all)(lifecycle, source, config)
     except Stopped:
         return Outcome(None, begun=False)
     except Exception as problem:
@@ -39,7 +39,7 @@ async def read_data(
 
 
 async def _specialty(
-    steps: BaseLifecycle, source: DataSourceDefinition, config: Attributes
+    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Attributes
 ) -> Outcome:
     wanted = {name: config[name] for name in SELECTORS if config.get(name) is not None}
     if len(wanted) != 1:
@@ -48,24 +48,24 @@ async def _specialty(
             f"The declaration sets {', '.join(wanted) or 'none of them'}.",
         )
     advice = "Check the value, and the key's org."
-    found = await find_specialty(steps.session, wanted, wanted, advice)
+    found = await find_specialty(lifecycle.session, wanted, wanted, advice)
     if isinstance(found, Diagnostic):
         return Outcome(None, diagnostics=(found,))
     return Outcome(source.empty() | found)
 
 
 async def _specialties(
-    steps: BaseLifecycle, source: DataSourceDefinition, config: Attributes
+    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Attributes
 ) -> Outcome:
-    return _list(source, "specialties", await steps.session.specialties())
+    return _list(source, "specialties", await lifecycle.session.specialties())
 
 
 async def _agent_plugins(
-    steps: BaseLifecycle, source: DataSourceDefinition, config: Attributes
+    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Attributes
 ) -> Outcome:
     agent_id = config["agent_id"]
     try:
-        listing = await steps.session.plugins(agent_id)
+        listing = await lifecycle.session.plugins(agent_id)
     except NotFound as problem:
         return _nothing(
             f"There is no agent {agent_id} that this key can see", str(problem), ("agent_id",)
@@ -73,30 +73,36 @@ async def _agent_plugins(
     return _list(source, "the agent's plugins", listing, agent_id=agent_id)
 
 
-async def _host(steps: BaseLifecycle, source: DataSourceDefinition, config: Attributes) -> Outcome:
-    if not reading_operation(steps.session):
+async def _host(
+    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Attributes
+) -> Outcome:
+    if not reading_operation(lifecycle.session):
         return _nothing(
             "Hosts cannot be read under these settings",
             f'host_read = "empty_update" reads one by an update without a field.{HOST_GET}',
         )
-    return await _one(steps, source, config)
+    return await _one(lifecycle, source, config)
 
 
-async def _one(steps: BaseLifecycle, source: DataSourceDefinition, config: Attributes) -> Outcome:
+async def _one(
+    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Attributes
+) -> Outcome:
     try:
-        answer = await steps.fetch(config["id"])
+        answer = await lifecycle.fetch(config["id"])
     except NotFound as problem:
         return _nothing(
-            f"There is no {steps.definition.title} {config['id']} that this key can see",
+            f"There is no {lifecycle.definition.title} {config['id']} that this key can see",
             path=("id",),
             cause=problem.cause,
         )
     return Outcome(source.empty() | values_shown(source, _with_scope(answer)))
 
 
-async def _all(steps: BaseLifecycle, source: DataSourceDefinition, config: Attributes) -> Outcome:
-    listing = await steps.session.console.list_all(source.operations[0])
-    return _list(source, steps.definition.plural, listing)
+async def _all(
+    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Attributes
+) -> Outcome:
+    listing = await lifecycle.session.console.list_all(source.operations[0])
+    return _list(source, lifecycle.definition.plural, listing)
 
 
 _READERS: Mapping[str, _Reader] = {

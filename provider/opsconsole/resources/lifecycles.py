@@ -27,14 +27,14 @@ LIFECYCLES: Final[Mapping[str, str]] = {
 """The lifecycle of each resource by Terraform type name, imported when it is first asked for."""
 
 
-class _Steps(dict[str, BaseLifecycle]):
+class _Lifecycles(dict[str, BaseLifecycle]):
     def __init__(self, session: ConsoleSession) -> None:
         super().__init__()
         self._session = session
 
     def __missing__(self, type_name: str) -> BaseLifecycle:
-        steps: BaseLifecycle = resolve_name(LIFECYCLES[type_name])(self._session)
-        return self.setdefault(type_name, steps)
+        lifecycle: BaseLifecycle = resolve_name(LIFECYCLES[type_name])(self._session)
+        return self.setdefault(type_name, lifecycle)
 
 
 class ConfiguredProvider:
@@ -43,22 +43,22 @@ class ConfiguredProvider:
     Attributes:
         client: Makes its calls, and counts them.
         session: The session with the console; to read again, make a new provider.
-        resources: The steps of each resource by Terraform type name.
+        resources: The lifecycle of each resource by Terraform type name.
     """
 
     def __init__(self, settings: Settings, *, read_only: bool = False) -> None:
         """Make no connection yet; `read_only` lets nothing but GET leave this process."""
         self.client = Client(settings, read_only=read_only)
         self.session = ConsoleSession(Console(self.client, settings), settings)
-        self.resources: Mapping[str, BaseLifecycle] = _Steps(self.session)
+        self.resources: Mapping[str, BaseLifecycle] = _Lifecycles(self.session)
 
     async def read_data(self, type_name: str, config: Attributes) -> Outcome:
         """Read one data source; `config` is all known."""
         from opsconsole.resources.data_reading import read_data
 
         definition = DATA_SOURCES[type_name]
-        steps = self.resources[f"opsconsole_{definition.resource}"]
-        return await read_data(steps, definition, config)
+        lifecycle = self.resources[f"opsconsole_{definition.resource}"]
+        return await read_data(lifecycle, definition, config)
 
     def stop(self) -> None:
         """Begin no further request; those in flight are finished."""

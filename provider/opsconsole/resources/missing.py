@@ -36,7 +36,7 @@ _UNSEEN = "deleted, or not visible to this key"
 
 
 def missing(
-    steps: BaseLifecycle,
+    lifecycle: BaseLifecycle,
     request: ReadRequest,
     how: str = BY_404,
     problem: NotFound | None = None,
@@ -49,10 +49,10 @@ def missing(
         how: What showed that it is missing.
         problem: The answer that showed it, if it had one of its own.
     """
-    definition = steps.definition
-    summary = f"The {steps.name(request.prior)} is {_UNSEEN}"
+    definition = lifecycle.definition
+    summary = f"The {lifecycle.name(request.prior)} is {_UNSEEN}"
     cause = None if problem is None else problem.cause
-    kept = steps.keep_if_missing(summary, how, cause)
+    kept = lifecycle.keep_if_missing(summary, how, cause)
     if kept is not None:
         return request.leave_unchecked(_UNSEEN, kept, cause=cause)
     # The other objects that leave state, without a read and a warning of their own.
@@ -62,7 +62,7 @@ def missing(
     if documented_for(definition, "create") is None:
         # A declaration names the object by one of the two.
         keys = (request.prior.get(name) for name in ("key", "id"))
-        steps.session.gone_adopted |= dict.fromkeys(map(str, filter(None, keys)), request.prior)
+        lifecycle.session.gone_adopted |= dict.fromkeys(map(str, filter(None, keys)), request.prior)
     else:
         detail += (
             " If it is only hidden from this key, the next apply creates it again: "
@@ -103,7 +103,7 @@ def plan_gone(
 
 
 def unchecked_by_list(
-    steps: BaseLifecycle, request: ReadRequest, listed: str, listing: Listing
+    lifecycle: BaseLifecycle, request: ReadRequest, listed: str, listing: Listing
 ) -> Outcome:
     """Return the outcome of an object that an incomplete list does not show: state keeps it.
 
@@ -112,16 +112,18 @@ def unchecked_by_list(
     """
     reason, detail = explain_gap(listed, listing)
     return request.leave_unchecked(
-        reason, warning(f"The {steps.name(request.prior)} was not checked", detail)
+        reason, warning(f"The {lifecycle.name(request.prior)} was not checked", detail)
     )
 
 
 def refused_read(
-    steps: BaseLifecycle, request: ReadRequest, reason: str, problem: ApiError
+    lifecycle: BaseLifecycle, request: ReadRequest, reason: str, problem: ApiError
 ) -> Outcome:
     """Return the outcome of a refused read: state keeps the object."""
     return request.leave_unchecked(
-        reason, refusal(f"The {steps.name(request.prior)}", reason, problem), cause=problem.cause
+        reason,
+        refusal(f"The {lifecycle.name(request.prior)}", reason, problem),
+        cause=problem.cause,
     )
 
 
@@ -133,7 +135,7 @@ def refusal(what: str, reason: str, problem: ApiError) -> Diagnostic:
 
 
 def not_permitted(
-    steps: BaseLifecycle, request: ReadRequest, problem: Forbidden, reason: str
+    lifecycle: BaseLifecycle, request: ReadRequest, problem: Forbidden, reason: str
 ) -> Outcome:
     """Return the outcome of reading an agent or an attachment that this key may not read.
 
@@ -144,7 +146,7 @@ def not_permitted(
     # An object that is being imported has no more than its ids.
     if not request.private and {"id", "agent_id", "plugin_id"}.issuperset(known):
         raise problem
-    return refused_read(steps, request, reason, problem)
+    return refused_read(lifecycle, request, reason, problem)
 
 
 def explain_gap(listed: str, listing: Listing) -> tuple[str, str]:

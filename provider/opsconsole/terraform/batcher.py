@@ -25,8 +25,8 @@ class Batcher:
     that stays alone waits for half a millisecond.
     """
 
-    def __init__(self, steps: BaseLifecycle, at_once: int = 4) -> None:
-        self._steps = steps
+    def __init__(self, lifecycle: BaseLifecycle, at_once: int = 4) -> None:
+        self._lifecycle = lifecycle
         self._at_once = at_once
         self._waiting: list[tuple[CreateRequest, asyncio.Future[Outcome]]] = []
         self._running: set[asyncio.Task[None]] = set()
@@ -41,7 +41,7 @@ class Batcher:
             Exception: The exception of the call for the whole batch.
         """
         result: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        if self._steps.creates_together == 1:
+        if self._lifecycle.creates_together == 1:
             await self._answer([(request, result)])
         else:
             self._waiting.append((request, result))
@@ -64,7 +64,7 @@ class Batcher:
     async def _run(self) -> None:
         await self._wait_for_others()
         self._collecting = False
-        size = self._steps.creates_together
+        size = self._lifecycle.creates_together
         batch, self._waiting = self._waiting[:size], self._waiting[size:]
         self._start()
         await self._answer(batch)
@@ -90,7 +90,7 @@ class Batcher:
                     waiting[id(request)].set_result(outcome)
 
         try:
-            await self._steps.create([request for request, _ in batch], report)
+            await self._lifecycle.create([request for request, _ in batch], report)
         except Exception as problem:
             for result in waiting.values():
                 if not result.done():

@@ -154,8 +154,8 @@ class Servicer:
             raise NotServedError(self._why_not)
         return self._provider
 
-    def steps(self, type_name: str) -> BaseLifecycle:
-        """Return the steps of a resource.
+    def lifecycle(self, type_name: str) -> BaseLifecycle:
+        """Return the lifecycle of a resource.
 
         Raises:
             NotServedError: There is no such resource, or no configuration.
@@ -342,7 +342,7 @@ class Servicer:
         if prior is None:
             return pb.ReadResource.Response(new_state=request.current_state)
         self.claim("read", name, prior)
-        [outcome] = await self.steps(name).read([ReadRequest(prior, request.private)])
+        [outcome] = await self.lifecycle(name).read([ReadRequest(prior, request.private)])
         return pb.ReadResource.Response(
             new_state=codec.encode(outcome.state),
             private=outcome.private,
@@ -354,7 +354,7 @@ class Servicer:
     ) -> pb.PlanResourceChange.Response:
         """Say what would be done."""
         name = request.type_name
-        steps = self.steps(name)
+        lifecycle = self.lifecycle(name)
         codec = self.codec("resource", name)
         prior, private = codec.decode(request.prior_state), request.prior_private
         config = codec.decode(request.config) or {}
@@ -365,7 +365,7 @@ class Servicer:
             asked = PlanCreation(config, private)
         else:
             asked = PlanChange(prior, config, private)
-        [outcome] = await steps.plan([asked])
+        [outcome] = await lifecycle.plan([asked])
         attributes = self.attributes("resource", name)
         return pb.PlanResourceChange.Response(
             planned_state=codec.encode(outcome.planned),
@@ -384,15 +384,15 @@ class Servicer:
         config, private = codec.decode(request.config) or {}, request.planned_private
         if prior is None:
             creation = CreateRequest(config, planned or {}, private)
-            batcher = self._batchers.setdefault(name, Batcher(self.steps(name)))
+            batcher = self._batchers.setdefault(name, Batcher(self.lifecycle(name)))
             outcome = await batcher.create(creation)
         elif planned is None:
             self.claim("delete", name, prior)
-            outcome = await self.steps(name).delete(DeleteRequest(prior, private))
+            outcome = await self.lifecycle(name).delete(DeleteRequest(prior, private))
         else:
             self.claim("change", name, prior)
             change = UpdateRequest(prior, config, planned, private)
-            outcome = await self.steps(name).update(change)
+            outcome = await self.lifecycle(name).update(change)
         return pb.ApplyResourceChange.Response(
             new_state=codec.encode(outcome.state),
             private=outcome.private,
@@ -404,7 +404,7 @@ class Servicer:
     ) -> pb.ImportResourceState.Response:
         """Read the resource that an import id names."""
         name = request.type_name
-        outcome = await self.steps(name).import_state(request.id)
+        outcome = await self.lifecycle(name).import_state(request.id)
         response = pb.ImportResourceState.Response(
             diagnostics=self.render(outcome.diagnostics, "resource", name)
         )

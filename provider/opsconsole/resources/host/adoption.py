@@ -19,18 +19,18 @@ from opsconsole.resources.host.rows import CREATION_ONLY, UPDATABLE, HostRow, ou
 from opsconsole.values import changed_fields
 
 
-async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
+async def adopt(lifecycle: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
     """Read the host, update the fields that differ, and take it into state.
 
     A difference that only a new host could remove is refused. If hosts cannot be read, all declared
     values are sent, and the answer is compared.
     """
-    name = steps.name(row.request.config | {"id": host_id}, row.request.address)
+    name = lifecycle.name(row.request.config | {"id": host_id}, row.request.address)
     declared = [
         item for item in (*UPDATABLE, *CREATION_ONLY) if row.request.config.get(item) is not None
     ]
     try:
-        answer, diagnostics = await _read_held(steps.session, host_id)
+        answer, diagnostics = await _read_held(lifecycle.session, host_id)
         held = values_shown(HOST.answer_fields, answer)
         differing = changed_fields(held, row.request.planned, declared)
         fixed = [item for item in differing if item in CREATION_ONLY and item in held]
@@ -39,13 +39,13 @@ async def adopt(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
             return Outcome(None, diagnostics=(_cannot_adopt(name, fixed, row, held),))
         changes = {item: row.request.planned[item] for item in differing if item in UPDATABLE}
         if changes:
-            answer = await update_once(steps, row.request, "host_update", host_id, changes)
+            answer = await update_once(lifecycle, row.request, "host_update", host_id, changes)
         diagnostics = (*diagnostics, _warn_adopted(name, list(changes), known=bool(held)))
         # The deletion of a former declaration of this host must not delete it any more.
-        steps.session.adopted_hosts.add(host_id)
-        return outcome_of_answer(steps, row, host_id, answer, diagnostics)
+        lifecycle.session.adopted_hosts.add(host_id)
+        return outcome_of_answer(lifecycle, row, host_id, answer, diagnostics)
     except Stopped as problem:
-        return steps.failed_outcome("adopt", row.request, problem)
+        return lifecycle.failed_outcome("adopt", row.request, problem)
     except OpsconsoleError as problem:
         return Outcome(None, diagnostics=diagnose(problem, f"adopt the {name}", HOST))
 

@@ -49,17 +49,19 @@ if TYPE_CHECKING:
 class BulkCreate:
     """The guarded imports of one creation.
 
-    `steps` are the host's steps, whose names and messages it shares.
+    `lifecycle` is that of hosts, whose names and messages it shares.
 
     Each row is reported once its outcome is known. A rehearsal ends where the real import would
     begin, and reports only rows that would not be created.
     """
 
-    def __init__(self, steps: BaseLifecycle, report: Report, *, rehearsal: bool = False) -> None:
-        self._steps = steps
+    def __init__(
+        self, lifecycle: BaseLifecycle, report: Report, *, rehearsal: bool = False
+    ) -> None:
+        self._lifecycle = lifecycle
         self._report = report
         self._rehearsal = rehearsal
-        self._session = steps.session
+        self._session = lifecycle.session
         self._named: dict[str, list[str]] = {}
 
     async def run(self, requests: Sequence[CreateRequest]) -> None:
@@ -137,7 +139,7 @@ class BulkCreate:
         if not half:
             for row in rows:
                 await self._report_row(
-                    row, self._steps.failed_outcome("create", row.request, problem)
+                    row, self._lifecycle.failed_outcome("create", row.request, problem)
                 )
             return
         await step(rows[:half])
@@ -194,7 +196,7 @@ class BulkCreate:
         elif refusal := self._claim(row, verdict.id, ids):
             await self._report_reason([row], refusal)
         elif not self._rehearsal:
-            await self._report_row(row, await adopt(self._steps, row, verdict.id))
+            await self._report_row(row, await adopt(self._lifecycle, row, verdict.id))
         else:
             would_adopt = warning(
                 f"The {self._name(row)} exists already and would be adopted",
@@ -245,9 +247,9 @@ class BulkCreate:
 
         async def read_one(row: HostRow) -> None:
             try:
-                outcome = await read_back(self._steps, row, created[row])
+                outcome = await read_back(self._lifecycle, row, created[row])
             except OtherHost as problem:
-                self._steps.log(problem, f"take {created[row]} for {self._name(row)}")
+                self._lifecycle.log(problem, f"take {created[row]} for {self._name(row)}")
                 # The id was claimed for this row, and belongs to another host.
                 self._session.release_host(created[row])
                 others.append(row)
@@ -263,7 +265,7 @@ class BulkCreate:
         try:
             result = await dry_run(self._session, [row.fields for row in rows])
         except ConsoleError as unsettled:
-            self._steps.log(unsettled, "settle an import whose answer was lost")
+            self._lifecycle.log(unsettled, "settle an import whose answer was lost")
         else:
             judged, imported = verdicts(result, len(rows)), not result.dry_run
         ids = Counter(verdict.id for verdict in judged)
@@ -285,7 +287,7 @@ class BulkCreate:
             await self._report_row(row, self._outcome_lost(row, problem))
 
     def _outcome_lost(self, row: HostRow, problem: ConsoleError) -> Outcome:
-        return outcome_lost(self._steps, row.request, problem, row.dry_run_status)
+        return outcome_lost(self._lifecycle, row.request, problem, row.dry_run_status)
 
     def _not_created(self, row: HostRow, verdict: RowVerdict, *, rehearsed: bool) -> Diagnostic:
         holder = self._session.holders.get((HOST.type_name, verdict.id or ""))
@@ -318,7 +320,7 @@ class BulkCreate:
         )
 
     def _name(self, row: HostRow) -> str:
-        return self._steps.name(row.request.config, row.request.address)
+        return self._lifecycle.name(row.request.config, row.request.address)
 
     async def _report_reason(self, rows: Sequence[HostRow], diagnostic: Diagnostic) -> None:
         for row in rows:

@@ -57,7 +57,7 @@ class OtherHost(ConsoleError):
     """Reading a host shows that it is not the one of a row."""
 
 
-async def read_back(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
+async def read_back(lifecycle: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
     """Return the outcome of a host that the console has created.
 
     Nothing is an error here. Planned values go into state, and unread ones are null. A field that
@@ -66,15 +66,15 @@ async def read_back(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome
     Raises:
         OtherHost: The host is not the one of this row.
     """
-    if not reading_operation(steps.session):
+    if not reading_operation(lifecycle.session):
         return unread_outcome(row, host_id)
     try:
-        answer = await read_host(steps.session, host_id)
+        answer = await read_host(lifecycle.session, host_id)
         # The import's verdict gave the id: another org means that the console did not keep it.
         sent = {name: value for name, value in row.fields.items() if name != "org_id"}
         if other := explain_mismatch(HOST, sent, answer):
             raise OtherHost(other.message, other.remedy)
-        return outcome_of_answer(steps, row, host_id, answer)
+        return outcome_of_answer(lifecycle, row, host_id, answer)
     except OtherHost:
         raise
     except Stopped:
@@ -83,13 +83,13 @@ async def read_back(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome
         # The host exists: an error would taint it, and the next apply would destroy it with its
         # agents.
         bare = unread_outcome(row, host_id)
-        if isinstance(problem, BadRequest) and not steps.session.console.has("host_get"):
-            found = note_refused_read(steps.session, host_id, problem)
-            if steps.session.host_reading_refused:
+        if isinstance(problem, BadRequest) and not lifecycle.session.console.has("host_get"):
+            found = note_refused_read(lifecycle.session, host_id, problem)
+            if lifecycle.session.host_reading_refused:
                 return bare.with_diagnostics(*found)
         why = diagnose(problem, "read it", HOST)[0]
         not_read = warning(
-            f"The {steps.name(bare.state)} was created, but could not be read back",
+            f"The {lifecycle.name(bare.state)} was created, but could not be read back",
             f"State holds what was declared; a later refresh shows the rest. {why.detail}".strip(),
             cause=why.cause,
         )
@@ -97,7 +97,7 @@ async def read_back(steps: BaseLifecycle, row: HostRow, host_id: str) -> Outcome
 
 
 def outcome_of_answer(
-    steps: BaseLifecycle,
+    lifecycle: BaseLifecycle,
     row: HostRow,
     host_id: str,
     answer: Mapping[str, Any],
@@ -110,7 +110,9 @@ def outcome_of_answer(
     """
     values, config = values_shown(HOST.answer_fields, answer), row.request.config
     declared = [name for name in HOST.names if config.get(name) is not None]
-    outcome = steps.outcome_of_write(row.request, answer, declared, {"id": host_id}, CREATION_ONLY)
+    outcome = lifecycle.outcome_of_write(
+        row.request, answer, declared, {"id": host_id}, CREATION_ONLY
+    )
     state = outcome.state or {}
     fixed = [name for name in CREATION_ONLY if name in declared]
     differing = changed_fields(state, values, [name for name in fixed if name in values])
@@ -119,7 +121,7 @@ def outcome_of_answer(
     unshown = [name for name in fixed if name not in values]
     if unshown:
         not_verified = warning(
-            f"Not verified: {', '.join(unshown)} of the {steps.name(state)}",
+            f"Not verified: {', '.join(unshown)} of the {lifecycle.name(state)}",
             "The console does not show these values, and no update changes them: state holds what "
             "is declared.",
             (unshown[0],),

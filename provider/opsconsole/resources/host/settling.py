@@ -29,7 +29,7 @@ _Fields = frozenset[str]
 
 
 async def settle_host_creates(
-    steps: BaseLifecycle, lost: Sequence[LostCreate], existing: Sequence[Attributes]
+    lifecycle: BaseLifecycle, lost: Sequence[LostCreate], existing: Sequence[Attributes]
 ) -> list[SettledCreate]:
     """Return the outcomes of creations, in order; they fit into one dry run with as many witnesses.
 
@@ -39,15 +39,15 @@ async def settle_host_creates(
     Raises:
         ConsoleError: The console could not be asked.
     """
-    org_id = steps.session.settings.org_id
+    org_id = lifecycle.session.settings.org_id
     requests = [item.request(HOST) for item in lost]
     rows = [HostRow(item, creation_fields(HOST, item.config, org_id)) for item in requests]
     witnesses = _witnesses(rows, existing)
     sent = [row.fields for row in rows] + [witness for _, witness in witnesses.values()]
     try:
-        result = await dry_run(steps.session, sent)
+        result = await dry_run(lifecycle.session, sent)
     except (BadRequest, TooLarge, DryRunIgnored) as problem:
-        steps.log(problem, "settle what an earlier run may have created")
+        lifecycle.log(problem, "settle what an earlier run may have created")
         return [_UNKNOWN] * len(rows)
     judged = verdicts(result, len(sent))
     exist = _which_exist(lost, judged, existing, imported=not result.dry_run)
@@ -60,7 +60,7 @@ async def settle_host_creates(
         recognised.update(fields for (fields, (host_id, _)), it in vouched if it.id == host_id)
     return [
         await _settle(
-            steps, row, verdict, yes, frozenset(row.fields) in recognised, item.dry_run_status
+            lifecycle, row, verdict, yes, frozenset(row.fields) in recognised, item.dry_run_status
         )
         for item, row, verdict, yes in zip(lost, rows, judged, exist, strict=False)
     ]
@@ -104,7 +104,7 @@ def _witnesses(
 
 
 async def _settle(
-    steps: BaseLifecycle,
+    lifecycle: BaseLifecycle,
     row: HostRow,
     verdict: RowVerdict,
     exists: bool,
@@ -116,7 +116,7 @@ async def _settle(
         return SettledCreate(CreateOutcome.NEVER) if new and recognisable else _UNKNOWN
     assert verdict.id is not None
     try:
-        return SettledCreate(CreateOutcome.CREATED, await read_back(steps, row, verdict.id))
+        return SettledCreate(CreateOutcome.CREATED, await read_back(lifecycle, row, verdict.id))
     except OtherHost as problem:
-        steps.log(problem, f"settle the creation of {row.fields['name']}")
+        lifecycle.log(problem, f"settle the creation of {row.fields['name']}")
         return _UNKNOWN
