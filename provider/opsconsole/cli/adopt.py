@@ -230,4 +230,4 @@ def _managed_objects(args: argparse.Namespace) -> set[tuple[str, str]]:
     if not place:
         return set()
     objects, _ = state_objects("", read_state(opening.state_backend(args, "adopt")))
-    return {(item.known.type_name, str(item.known.before.get("id"))) for item in objects}
+    return {(item.instance.type_name, str(item.instance.before.get("id"))) for item in objects}

@@ -66,42 +66,42 @@ class Neighbours:
 
 def classify(read: ObjectRead, neighbours: Neighbours) -> Finding:
     """Return the verdict on one resource in state."""
-    held, outcome = read.item, read.outcome
+    item, outcome = read.item, read.outcome
     if outcome.seen is Seen.UNCHECKED:
         reason = outcome.why_unchecked or _NEVER_READ
-        return _finding(held, Bucket.UNCHECKED, reason=reason, cause=outcome.cause)
+        return _finding(item, Bucket.UNCHECKED, reason=reason, cause=outcome.cause)
     if outcome.seen is Seen.ARCHIVED:
-        reason = _with_owner(held, neighbours) or "the console says that it is archived"
-        return _finding(held, Bucket.ARCHIVED, reason=reason)
+        reason = _with_owner(item, neighbours) or "the console says that it is archived"
+        return _finding(item, Bucket.ARCHIVED, reason=reason)
     if outcome.seen is Seen.GONE or outcome.state is None:
-        reason = _with_owner(held, neighbours) or RESOURCES[held.known.type_name].gone
-        return _finding(held, Bucket.MISSING, reason=reason)
-    return _classify_present(held, outcome, outcome.state)
+        reason = _with_owner(item, neighbours) or RESOURCES[item.instance.type_name].gone
+        return _finding(item, Bucket.MISSING, reason=reason)
+    return _classify_present(item, outcome, outcome.state)
 
 
-def _classify_present(held: StateObject, outcome: Outcome, state: Attributes) -> Finding:
-    definition = RESOURCES[held.known.type_name]
-    before = held.known.before
-    differences, first = _compare(definition, held, state)
+def _classify_present(item: StateObject, outcome: Outcome, state: Attributes) -> Finding:
+    definition = RESOURCES[item.instance.type_name]
+    before = item.instance.before
+    differences, first = _compare(definition, item, state)
     unseen = tuple(
         name for name in outcome.unobserved if not definition[name].volatile and name in before
     )
     # Drift that was seen counts, even if a part of the resource could not be read.
     if differences:
-        return _finding(held, Bucket.CHANGED, differences=differences, unobserved=unseen)
+        return _finding(item, Bucket.CHANGED, differences=differences, unobserved=unseen)
     reason = outcome.why_unchecked or _unseen_reason(definition, before, unseen)
     if reason:
         cause = outcome.cause
-        return _finding(held, Bucket.UNCHECKED, reason=reason, unobserved=unseen, cause=cause)
+        return _finding(item, Bucket.UNCHECKED, reason=reason, unobserved=unseen, cause=cause)
     reason = f"seen for the first time, so not compared: {', '.join(first)}" if first else ""
-    return _finding(held, Bucket.IN_SYNC, reason=reason, unobserved=unseen)
+    return _finding(item, Bucket.IN_SYNC, reason=reason, unobserved=unseen)
 
 
 def _compare(
-    definition: ResourceDefinition, held: StateObject, state: Attributes
+    definition: ResourceDefinition, item: StateObject, state: Attributes
 ) -> tuple[tuple[Difference, ...], list[str]]:
     """Return the differences, and the names of the attributes seen for the first time."""
-    before = held.known.before
+    before = item.instance.before
     if state is before:
         return (), []
     observed: frozenset[str] | None = None
@@ -117,14 +117,14 @@ def _compare(
         is_unkept = attribute.change is ChangeRule.REPLACE and state.get(name) is None
         if before.get(name) is None or is_unkept:
             if observed is None:
-                observed = PrivateState.decode(held.known.held.private).observed
+                observed = PrivateState.decode(item.instance.stored.private).observed
             # A field missing from a complete answer was unset.
             was_unset = before.get(name) is None and definition.label in observed
             # The release that wrote the state may not have known the attribute yet.
-            if name in held.absent or (name not in observed and not was_unset):
+            if name in item.absent or (name not in observed and not was_unset):
                 first.append(name)
                 continue
-        hidden = attribute.sensitive or name in held.sensitive
+        hidden = attribute.sensitive or name in item.sensitive
         differences.append(Difference(name, before.get(name), state.get(name), hidden))
     return tuple(differences), first
 
@@ -149,29 +149,29 @@ def _unseen_reason(
     return f"the console did not show {', '.join(held)}, which state holds"
 
 
-def _with_owner(held: StateObject, neighbours: Neighbours) -> str:
-    definition = RESOURCES[held.known.type_name]
+def _with_owner(item: StateObject, neighbours: Neighbours) -> str:
+    definition = RESOURCES[item.instance.type_name]
     owner = owner_of(definition)
-    owner_id = held.known.before.get(definition.owner) or ""
+    owner_id = item.instance.before.get(definition.owner) or ""
     if owner is None or owner_id not in neighbours.gone.get(owner.type_name, ()):
         return ""
     address = neighbours.addresses.get((owner.type_name, owner_id), owner_id)
     return f"its {owner.title} {address} is gone: {definition.plural} go with their {owner.title}"
 
 
-def _finding(held: StateObject, bucket: Bucket, **facts: object) -> Finding:
-    known = held.known
-    shown = known.before
-    if held.sensitive:
+def _finding(item: StateObject, bucket: Bucket, **facts: object) -> Finding:
+    instance = item.instance
+    shown = instance.before
+    if item.sensitive:
         # The label comes from these values, and a sensitive name must not become a label.
-        shown = {name: value for name, value in shown.items() if name not in held.sensitive}
+        shown = {name: value for name, value in shown.items() if name not in item.sensitive}
     return Finding(
-        stack=held.stack,
-        address=held.address,
-        type_name=known.type_name,
+        stack=item.stack,
+        address=item.address,
+        type_name=instance.type_name,
         bucket=bucket,
-        id=text_of(known.before, "id"),
-        label=_label_of(known.type_name, shown),
+        id=text_of(instance.before, "id"),
+        label=_label_of(instance.type_name, shown),
         values=shown,
         **facts,  # type: ignore[arg-type]  # facts are Finding's own
     )
@@ -209,7 +209,7 @@ def explain_unread(objects: Iterable[ObjectRead], *, tolerant: bool) -> tuple[Di
     for read in objects:
         if not read.is_unread:
             continue
-        outcome, cause, known = read.outcome, read.outcome.cause, read.item.known
+        outcome, cause, instance = read.outcome, read.outcome.cause, read.item.instance
         group = groups.setdefault((outcome.reason, cause and cause.gist), _Group())
         refused = cause is not None and cause.kind is ProblemKind.FORBIDDEN
         failed = has_error(outcome.diagnostics) or refused
@@ -222,8 +222,8 @@ def explain_unread(objects: Iterable[ObjectRead], *, tolerant: bool) -> tuple[Di
             for item in outcome.diagnostics
             if cause is None or item.cause != cause
         )
-        group.addresses.append(known.address)
-        group.types[known.type_name] += 1
+        group.addresses.append(instance.address)
+        group.types[instance.type_name] += 1
     return tuple(map(_diagnostic, groups.values()))
 
 

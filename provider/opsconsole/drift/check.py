@@ -156,22 +156,22 @@ async def _read_objects(states: Iterable[StackState], consoles: Consoles) -> lis
     for state in states:
         keys, unopened = consoles.open_stack(
             state.stack,
-            {item.address: item.known.before for item in state.held},
-            {item.provider for item in state.held},
+            {item.address: item.instance.before for item in state.objects},
+            {item.provider for item in state.objects},
         )
-        for item in state.held:
+        for item in state.objects:
             why = item.unreadable or unopened.get(item.provider, "")
             # `refresh` finds the provider by this key, and leaves an object without one unread.
-            slim = item.known.held._replace(provider="" if why else keys[item.provider])
-            objects.append((item, replace(item.known, held=slim), why))
-    done = await refresh([known for _, known, _ in objects], consoles.providers)
+            slim = item.instance.stored._replace(provider="" if why else keys[item.provider])
+            objects.append((item, replace(item.instance, stored=slim), why))
+    done = await refresh([instance for _, instance, _ in objects], consoles.providers)
     return [
         ObjectRead(
             item,
-            known.held.provider,
-            _explain(done[known.address], item.address, consoles) or not_read(why),
+            instance.stored.provider,
+            _explain(done[instance.address], item.address, consoles) or not_read(why),
         )
-        for item, known, why in objects
+        for item, instance, why in objects
     ]
 
 
@@ -187,7 +187,7 @@ def _explain(item: PriorInstance, address: str, consoles: Consoles) -> Outcome |
         return read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
     if read is None or read.seen is not Seen.UNCHECKED or item.type_name != HOST.type_name:
         return read
-    session = consoles.providers[item.held.provider].session
+    session = consoles.providers[item.stored.provider].session
     why = why_unread(session, read_only=consoles.read_only)
     return read._replace(reason=why) if why and read.cause is None else read
 
@@ -211,7 +211,7 @@ def _classify(objects: Sequence[ObjectRead], consoles: Consoles) -> Iterator[Fin
     addresses: dict[str, dict[tuple[str, str], str]] = {}
     for read in objects:
         of_console = addresses.setdefault(read.console, {})
-        of_console[read.item.known.type_name, read.item.id] = read.item.address
+        of_console[read.item.instance.type_name, read.item.id] = read.item.address
     neighbours = {
         key: Neighbours(
             known, consoles.providers[key].session.gone if key in consoles.providers else {}
@@ -250,7 +250,7 @@ def _lists_were_read(objects: Iterable[ObjectRead]) -> bool:
     """Return whether every list that shows both managed and unmanaged objects was read."""
     lists = {documented_for(item, "list") for item in RESOURCES.values()} - {None}
     types = {name for name, item in RESOURCES.items() if documented_for(item, "read") in lists}
-    return not any(read.is_unread and read.item.known.type_name in types for read in objects)
+    return not any(read.is_unread and read.item.instance.type_name in types for read in objects)
 
 
 def _add_declarations(
@@ -260,7 +260,7 @@ def _add_declarations(
     pending: list[Finding] = []
     diagnostics: list[Diagnostic] = []
     for state in states:
-        values = {item.address: item.known.before for item in state.held}
+        values = {item.address: item.instance.before for item in state.objects}
         more, undetermined = declared[state.stack.name].pending(values)
         pending += more
         diagnostics += undetermined
@@ -293,7 +293,7 @@ def _share(
     if shard is None:
         return None
     managed = tuple(
-        Managed(consoles.digest_of(read.console), read.item.known.type_name, read.item.id)
+        Managed(consoles.digest_of(read.console), read.item.instance.type_name, read.item.id)
         for read in objects
     )
     return Share(shard, managed, unused, len(stacks), sum(map(has_no_state, states)))
@@ -301,7 +301,7 @@ def _share(
 
 def _describe_host_reads(objects: Iterable[ObjectRead], consoles: Consoles) -> str:
     """Describe how hosts were read, with one sentence for each method."""
-    keys = (read.console for read in objects if read.item.known.type_name == HOST.type_name)
+    keys = (read.console for read in objects if read.item.instance.type_name == HOST.type_name)
     found = (consoles.providers.get(key) for key in dict.fromkeys(keys))
     methods = (
         describe_reading(provider.session, read_only=consoles.read_only)

@@ -69,7 +69,7 @@ class StateObject:
     Attributes:
         stack: The stack's name.
         address: Its address in that state; the address of a deposed object says so.
-        known: The object as the reconciler reads it, under an address that is unique in a check.
+        instance: The object as the reconciler reads it, under an address that is unique in a check.
         provider: The provider configuration, as state writes it.
         sensitive: Names of attributes that must not be shown.
         absent: Names of attributes that are absent from state, not even present as null.
@@ -78,7 +78,7 @@ class StateObject:
 
     stack: str
     address: str
-    known: PriorInstance
+    instance: PriorInstance
     provider: str
     sensitive: frozenset[str] = frozenset()
     absent: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class StateObject:
     @property
     def id(self) -> str:
         """The console's id, in the form in which unmanaged objects are reported."""
-        return str(self.known.before["id"])
+        return str(self.instance.before["id"])
 
 
 def state_objects(stack: str, state: State) -> tuple[list[StateObject], list[Diagnostic]]:
@@ -128,11 +128,11 @@ def _state_object(stack: str, address: Address, deposed: str, item: InstanceObje
     value = from_state(definition, named if newer else item.attributes)
     # Only `value` keeps the decoded attributes, because there may be tens of thousands.
     slim = InstanceObject(item.provider, {}, private=item.private)
-    known = PriorInstance(f"{stack}: {text}", address.type, slim, value)
+    instance = PriorInstance(f"{stack}: {text}", address.type, slim, value)
     return StateObject(
         stack,
         text,
-        known,
+        instance,
         item.provider,
         sensitive=leading_names(item.sensitive_paths),
         absent=tuple(name for name in definition.names if name not in item.attributes),
@@ -147,14 +147,14 @@ class StackState:
     Attributes:
         digest: A digest of the state, to detect changes.
         stored: A digest of the bytes from which the state was read.
-        held: The objects in the state.
+        objects: The objects in the state.
         absent: Whether there is no state.
     """
 
     stack: Stack
     digest: str
     stored: bytes
-    held: list[StateObject]
+    objects: list[StateObject]
     absent: bool
 
 
@@ -208,9 +208,9 @@ def _read_state(stack: Stack) -> tuple[StackState, list[Diagnostic]]:
             break
         time.sleep(0.05)
         state, stored = read_stored(stack.backend)
-    held, diagnostics = state_objects(stack.name, state)
+    objects, diagnostics = state_objects(stack.name, state)
     digest = state.digest()
-    return StackState(stack, digest, stored, held, _is_absent(state)), diagnostics
+    return StackState(stack, digest, stored, objects, _is_absent(state)), diagnostics
 
 
 def _empty_file(stack: Stack) -> Path | None:

@@ -61,7 +61,7 @@ async def read_inventory(
 
 
 def find_unmanaged(
-    held: Sequence[StateObject],
+    objects: Sequence[StateObject],
     managed: Sequence[StateObject],
     session: ConsoleSession,
     counted: Collection[str],
@@ -70,27 +70,29 @@ def find_unmanaged(
     """Yield the objects that one console shows and none of these resources manages.
 
     Args:
-        held: All objects in state that were read in this session.
+        objects: All objects in state that were read in this session.
         managed: All objects in state that may be on its console, under any settings.
         session: The session of the check.
         counted: Kinds that count as drift.
         listed: The console's whole lists of the kinds that count.
     """
     attached = {
-        (item.known.before["agent_id"], item.known.before["plugin_id"])
+        (item.instance.before["agent_id"], item.instance.before["plugin_id"])
         for item in _of_type(managed, AGENT_PLUGIN.type_name)
     }
-    yield from _plugins(held, attached, session, "plugins" in counted)
+    yield from _plugins(objects, attached, session, "plugins" in counted)
     searched = session.listed_specialties()
     # If specialties count, they are among the inventories below.
     if searched is not None and "specialties" not in counted:
         managed_ids = _ids(managed, SPECIALTY.type_name)
         yield from _unmanaged_entries(
-            held, SPECIALTY.type_name, managed_ids, searched.entries, counted=False
+            objects, SPECIALTY.type_name, managed_ids, searched.entries, counted=False
         )
     for type_name, listing in listed.items():
         managed_ids = _ids(managed, type_name)
-        yield from _unmanaged_entries(held, type_name, managed_ids, listing.entries, counted=True)
+        yield from _unmanaged_entries(
+            objects, type_name, managed_ids, listing.entries, counted=True
+        )
 
 
 def report_incomplete_lists(
@@ -120,20 +122,20 @@ def report_incomplete_lists(
 
 
 def _plugins(
-    held: Sequence[StateObject],
+    objects: Sequence[StateObject],
     attached: Collection[tuple[str, str]],
     session: ConsoleSession,
     counted: bool,
 ) -> Iterator[Finding]:
     lists = dict(session.listed_plugins())
-    for agent in _of_type(held, AGENT.type_name):
-        agent_id = agent.known.before["id"]
+    for agent in _of_type(objects, AGENT.type_name):
+        agent_id = agent.instance.before["id"]
         # An agent in two states is handled once.
         listing = lists.pop(agent_id, None)
         if listing is None or agent_id in session.gone_agents:
             continue
         # A managed set of plugins is compared as an attribute of the agent.
-        if agent.known.before.get("plugin_ids") is not None:
+        if agent.instance.before.get("plugin_ids") is not None:
             continue
         for entry in listing.entries:
             if (agent_id, entry["id"]) not in attached:
@@ -156,11 +158,11 @@ def _plugins(
 
 
 def _ids(managed: Sequence[StateObject], type_name: str) -> set[str]:
-    return {item.known.before["id"] for item in _of_type(managed, type_name)}
+    return {item.instance.before["id"] for item in _of_type(managed, type_name)}
 
 
 def _unmanaged_entries(
-    held: Sequence[StateObject],
+    objects: Sequence[StateObject],
     type_name: str,
     ids: Collection[str],
     entries: Iterable[Mapping[str, Any]],
@@ -168,7 +170,7 @@ def _unmanaged_entries(
 ) -> Iterator[Finding]:
     """Yield the entries of one type that no state manages, except archived entries."""
     # An unmanaged object is in no stack, but reports are by stack. A stack with its type fits best.
-    stack = next(_of_type(held, type_name), held[0]).stack
+    stack = next(_of_type(objects, type_name), objects[0]).stack
     for entry in entries:
         if entry["id"] in ids or entry.get("status") == "archived":
             continue
@@ -185,5 +187,5 @@ def _unmanaged_entries(
         )
 
 
-def _of_type(held: Iterable[StateObject], type_name: str) -> Iterator[StateObject]:
-    return (item for item in held if item.known.type_name == type_name)
+def _of_type(objects: Iterable[StateObject], type_name: str) -> Iterator[StateObject]:
+    return (item for item in objects if item.instance.type_name == type_name)

@@ -216,10 +216,10 @@ class Applier:
             if identity not in answers:
                 continue
             provider, answer = answers[identity]
-            request = ReadRequest(item.before, item.held.private, item.address)
+            request = ReadRequest(item.before, item.stored.private, item.address)
             outcome = provider.resources[item.type_name].take_answer(request, answer)
-            if (outcome.state, outcome.private) != (item.before, item.held.private):
-                kept = item.held._replace(attributes=outcome.state or {}, private=outcome.private)
+            if (outcome.state, outcome.private) != (item.before, item.stored.private):
+                kept = item.stored._replace(attributes=outcome.state or {}, private=outcome.private)
                 self._put_into_state(item.address, kept)
 
     def _put_into_state(self, address: str, held: InstanceObject) -> None:
@@ -238,7 +238,7 @@ class Applier:
         for item in refreshed.values():
             if item.value is None or item.value == item.before:
                 continue
-            kept = item.held._replace(attributes=item.value, private=item.private)
+            kept = item.stored._replace(attributes=item.value, private=item.private)
             self._put_into_state(item.address, kept)
             names = [name for name in item.value if item.value[name] != item.before[name]]
             changed = warning(

@@ -125,7 +125,7 @@ async def _plan_removals(
 def _first_request(wanted: PlanInput, removal_of: RemovalOf) -> PlanRequest:
     prior = wanted.prior
     # As in core, a tainted object counts as no prior value.
-    if prior is None or prior.value is None or prior.held.tainted:
+    if prior is None or prior.value is None or prior.stored.tainted:
         return PlanCreation(wanted.config, address=wanted.address)
     return PlanChange(
         prior.value,
@@ -140,7 +140,7 @@ def _first_request(wanted: PlanInput, removal_of: RemovalOf) -> PlanRequest:
 def _replacement(wanted: PlanInput, plan: PlanOutcome) -> str:
     if wanted.prior is None or plan.failed:
         return ""
-    if wanted.prior.held.tainted:
+    if wanted.prior.stored.tainted:
         return "replace_because_tainted"
     return _CANNOT_UPDATE if plan.replace else wanted.reason
 
@@ -159,7 +159,7 @@ def _decision(
         # The creation of a replacement ignores nothing: the object that it replaces is gone.
         if not reason:
             config = without_ignored(block, config, prior.value or {})
-        released = [name for name in prior.held.dependencies if name not in wanted.dependencies]
+        released = [name for name in prior.stored.dependencies if name not in wanted.dependencies]
     change = Change(
         wanted.address,
         block.type_name,
@@ -201,7 +201,7 @@ def _action(wanted: PlanInput, plan: PlanOutcome, reason: str) -> Action:
     if reason:
         return Action.REPLACE
     # As in core, a value that becomes or stops being sensitive is a change, though no call is made.
-    stays = same(prior.value, plan.planned) and wanted.sensitive == prior.held.sensitive_paths
+    stays = same(prior.value, plan.planned) and wanted.sensitive == prior.stored.sensitive_paths
     return Action.NO_OP if stays else Action.UPDATE
 
 
@@ -257,9 +257,9 @@ def removal(item: PriorInstance, action: Action, reason: str, private: bytes = b
         reason=reason,
         private=private,
         sensitive=item.sensitive,
-        provider=provider_key_of(item.held.provider),
+        provider=provider_key_of(item.stored.provider),
         previous_address=item.previous_address,
-        depends_on=tuple(item.held.dependencies),
+        depends_on=tuple(item.stored.dependencies),
     )
 
 

@@ -70,8 +70,8 @@ async def named_by_import(
     if outcome.state is None:
         return None, outcome.diagnostics
     written = provider_in_state(providers.program, provider)
-    held = InstanceObject(written, outcome.state, private=outcome.private)
-    return PriorInstance(address, type_name, held, outcome.state), outcome.diagnostics
+    stored = InstanceObject(written, outcome.state, private=outcome.private)
+    return PriorInstance(address, type_name, stored, outcome.state), outcome.diagnostics
 
 
 def not_there(type_name: str, import_id: str) -> Diagnostic:
@@ -135,7 +135,7 @@ async def import_instance(
             )
             return [taken]
     kept = InstanceObject(
-        item.held.provider,
+        item.stored.provider,
         item.before,
         private=item.private,
         dependencies=workspace.graph.ancestors(block.address),

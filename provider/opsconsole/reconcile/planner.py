@@ -222,7 +222,7 @@ class Planner:
         definition = RESOURCES[item.type_name]
         if documented_for(definition, "delete") is not None:
             return True
-        opened = self.providers.opened.get(provider_key_of(item.held.provider))
+        opened = self.providers.opened.get(provider_key_of(item.stored.provider))
         return opened is not None and opened.session.console.has(lifting(definition, "delete"))
 
     def _find_dropped(self, walk: Walk) -> tuple[str, ...]:
@@ -359,12 +359,12 @@ def _keep_refreshed(
         # No step writes an instance without a change. Its dependencies, and the order of a
         # replacement, reach state only here.
         dependencies, first = None, None
-        if change is not None and set(change.depends_on) != set(item.held.dependencies):
+        if change is not None and set(change.depends_on) != set(item.stored.dependencies):
             dependencies = change.depends_on
-        if change is not None and change.create_before_destroy != item.held.create_before_destroy:
+        if change is not None and change.create_before_destroy != item.stored.create_before_destroy:
             first = change.create_before_destroy
         read = item.read is not None and (
-            item.value != item.before or item.private != item.held.private
+            item.value != item.before or item.private != item.stored.private
         )
         if read or dependencies is not None or first is not None:
             found.append(Refreshed(item.address, item.value, item.private, dependencies, first))

@@ -45,7 +45,7 @@ class PriorInstance:
     Attributes:
         address: Full address.
         type_name: Terraform type name.
-        held: The object as state holds it, or as an import names it.
+        stored: The object as state holds it, or as an import names it.
         before: Its value before the refresh.
         read: The result of the refresh; None: it was not refreshed.
         previous_address: Its address before a `moved` block, or empty.
@@ -53,7 +53,7 @@ class PriorInstance:
 
     address: str
     type_name: str
-    held: InstanceObject
+    stored: InstanceObject
     before: Attributes
     read: Outcome | None = None
     previous_address: str = ""
@@ -71,12 +71,12 @@ class PriorInstance:
     @property
     def sensitive(self) -> frozenset[str]:
         """The attributes that were sensitive when state was written."""
-        return leading_names(self.held.sensitive_paths)
+        return leading_names(self.stored.sensitive_paths)
 
     @property
     def private(self) -> bytes:
         """The private bytes beside `value`."""
-        return self.held.private if self.read is None else self.read.private
+        return self.stored.private if self.read is None else self.read.private
 
 
 @dataclass
@@ -99,7 +99,7 @@ class Prior:
         """Return, by configuration address, which resources depend on it in state."""
         found: dict[str, set[str]] = {}
         for address, item in self.known.items():
-            for dependency in item.held.dependencies:
+            for dependency in item.stored.dependencies:
                 found.setdefault(dependency, set()).add(config_address(address))
         return found
 
@@ -114,9 +114,9 @@ def read_prior(state: State) -> dict[str, PriorInstance]:
     for address in state.addresses():
         if address.mode != "managed":
             continue
-        held = state.get(address)
+        stored = state.get(address)
         # An address may hold only deposed objects, which `read_deposed` takes.
-        if held is None:
+        if stored is None:
             continue
         definition = RESOURCES.get(address.type)
         if definition is None or address.module:
@@ -125,14 +125,14 @@ def read_prior(state: State) -> dict[str, PriorInstance]:
                 "The native engine works on states of this provider alone; "
                 f"{engine_of().name} can run it.",
             )
-        if held.schema_version > 0:
+        if stored.schema_version > 0:
             raise UserError(
-                f"State holds {address} in schema version {held.schema_version}.",
+                f"State holds {address} in schema version {stored.schema_version}.",
                 "A newer release of opsconsole wrote it: use that release.",
             )
         text = str(address)
         found[text] = PriorInstance(
-            text, address.type, held, from_state(definition, held.attributes)
+            text, address.type, stored, from_state(definition, stored.attributes)
         )
     return found
 
@@ -147,14 +147,14 @@ def read_deposed(state: State, known: Mapping[str, PriorInstance]) -> dict[str, 
     found = {}
     for address in state.addresses():
         for key in state.deposed_keys(address):
-            held = state.get(address, key)
+            stored = state.get(address, key)
             definition = RESOURCES.get(address.type)
-            if held is None or definition is None or address.mode != "managed":
+            if stored is None or definition is None or address.mode != "managed":
                 continue
             text = str(address)
             name = deposed_name(moved.get(text, text), key)
-            value = from_state(definition, held.attributes)
-            found[name] = PriorInstance(name, address.type, held, value)
+            value = from_state(definition, stored.attributes)
+            found[name] = PriorInstance(name, address.type, stored, value)
     return found
 
 

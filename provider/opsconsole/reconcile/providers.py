@@ -113,7 +113,7 @@ class Providers:
 
     def console_holding(self, item: PriorInstance) -> str:
         """Return the key of the console that holds an instance in state."""
-        return self.console_of(provider_key_of(item.held.provider))
+        return self.console_of(provider_key_of(item.stored.provider))
 
     def identity_of(self, item: PriorInstance) -> Identity:
         """Return the console, the type and the id of an instance's object."""
@@ -123,7 +123,7 @@ class Providers:
         """Return the providers of instances in state, by the provider's address there."""
         return {
             address: self.of(provider_key_of(address))
-            for address in {i.held.provider for i in known}
+            for address in {i.stored.provider for i in known}
         }
 
     @property
@@ -178,9 +178,9 @@ async def refresh(
     waves: dict[int, dict[tuple[str, str], list[PriorInstance]]] = {}
     depth = {name: len(owners_above(definition)) for name, definition in RESOURCES.items()}
     for item in known:
-        if item.held.provider in providers:
+        if item.stored.provider in providers:
             groups = waves.setdefault(depth[item.type_name], {})
-            groups.setdefault((item.held.provider, item.type_name), []).append(item)
+            groups.setdefault((item.stored.provider, item.type_name), []).append(item)
     for _, groups in sorted(waves.items()):
         done = await asyncio.gather(
             *(
@@ -196,7 +196,7 @@ async def refresh(
 async def _read(
     provider: ConfiguredProvider, type_name: str, group: Sequence[PriorInstance]
 ) -> Iterable[PriorInstance]:
-    requests = [ReadRequest(item.before, item.held.private, item.address) for item in group]
+    requests = [ReadRequest(item.before, item.stored.private, item.address) for item in group]
     outcomes = await provider.resources[type_name].read(requests)
     return [replace(item, read=outcome) for item, outcome in zip(group, outcomes, strict=True)]
 

@@ -420,8 +420,8 @@ async def _compare(
     instances = []
     for change in touched:
         assert change.before is not None
-        held = workspace.state.get(*instance_and_key(change.previous_address or change.address))
-        remembered = private.get(change.address, held.private if held else b"")
+        stored = workspace.state.get(*instance_and_key(change.previous_address or change.address))
+        remembered = private.get(change.address, stored.private if stored else b"")
         item = InstanceObject(
             provider_in_state(workspace.program, change.provider), change.before, 0, remembered
         )

@@ -87,7 +87,7 @@ async def _settle_sentinels(session: StateSession, providers: Providers) -> list
     """Settle the instances in state that have a sentinel id."""
     known = read_prior(session.state).values()
     items = [item for item in known if item.unsettled]
-    items.sort(key=lambda item: (item.held.provider, item.type_name))
+    items.sort(key=lambda item: (item.stored.provider, item.type_name))
     diagnostics: list[Diagnostic] = []
     async for create, found in _ask_console(
         session, providers, [_of_state(item) for item in items]
@@ -135,12 +135,12 @@ def _of_call(call: Intent) -> _Lost:
 
 
 def _of_state(item: PriorInstance) -> _Lost:
-    remembered = PrivateState.decode(item.held.private).extra
+    remembered = PrivateState.decode(item.stored.private).extra
     # The id is a sentinel, which no console knows.
     planned = {name: value for name, value in item.before.items() if name != "id"}
     may_arrive = may_still_arrive(remembered.get(SENT))
     create = LostCreate(planned, item.address, dry_run_status_of(remembered), may_arrive)
-    return _Lost(create, item.held, None)
+    return _Lost(create, item.stored, None)
 
 
 def _verb(call: Intent) -> str:
@@ -199,7 +199,9 @@ def _existing(
         and not item.unsettled
         and providers.console_holding(item) == console
     ]
-    return [item.before for item in sorted(found, key=lambda item: item.held.provider != provider)]
+    return [
+        item.before for item in sorted(found, key=lambda item: item.stored.provider != provider)
+    ]
 
 
 def _stands_aside(session: StateSession, call: Intent) -> bool:

@@ -191,11 +191,11 @@ class Walk:
                 # Even a destroy only forgets an instance that is no longer declared, if state says
                 # so.
                 own = config_address(instance_and_key(item.address)[0])
-                is_kept = item.held.skip_destroy and own not in self.evaluator.program.blocks
+                is_kept = item.stored.skip_destroy and own not in self.evaluator.program.blocks
             if is_kept:
                 reason = reasons.get(item.address, "")
                 self.changes[item.address] = removal(item, Action.FORGET, reason)
-                if item.held.skip_destroy:
+                if item.stored.skip_destroy:
                     forgotten = warning(
                         f"{item.address} leaves management and is not deleted",
                         "Its state says `skip_destroy`: OpenTofu noted "
@@ -204,9 +204,9 @@ class Walk:
                     )
                     self.diagnostics.append(forgotten.about(item.address))
             else:
-                groups.setdefault((provider_key_of(item.held.provider), item.type_name), []).append(
-                    item
-                )
+                groups.setdefault(
+                    (provider_key_of(item.stored.provider), item.type_name), []
+                ).append(item)
         cascade = self.cascade(item for items in groups.values() for item in items)
         for (provider, type_name), items in groups.items():
             lifecycle = self.providers.of(provider).resources[type_name]
@@ -263,11 +263,11 @@ class Walk:
         noted it in state.
         """
         # This runs for every owner in state, and most programs need no address parsed.
-        if not self._destroys and not item.held.skip_destroy:
+        if not self._destroys and not item.stored.skip_destroy:
             return False
         own = instance_of(item.address)
         destroys = self._destroys.get(own, self._destroys.get(own.resource))
-        return item.held.skip_destroy if destroys is None else not destroys
+        return item.stored.skip_destroy if destroys is None else not destroys
 
     @cached_property
     def _destroys(self) -> dict[Address, bool]:
@@ -354,5 +354,5 @@ def left_alone(item: PriorInstance) -> Change:
         item.before,
         sensitive=item.sensitive,
         notes=("left alone until it is settled whether it was created",),
-        depends_on=tuple(item.held.dependencies),
+        depends_on=tuple(item.stored.dependencies),
     )
