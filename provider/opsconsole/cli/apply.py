@@ -75,7 +75,7 @@ def _apply_program(args: argparse.Namespace) -> int:
 
 def _apply_saved(args: argparse.Namespace) -> int:
     """Carry out a saved plan, unless something changed since the plan was made."""
-    from opsconsole.reconcile.saved_plan import check_state, console_moved, read_plan, reopen
+    from opsconsole.reconcile.saved_plan import check_state, compare_with_console, read_plan, reopen
 
     given = [name for name in _FIXED if getattr(args, name)]
     if not args.refresh:
@@ -101,7 +101,8 @@ def _apply_saved(args: argparse.Namespace) -> int:
             diagnostics = [objection]
         else:
             diagnostics = run_stoppable(
-                runner, lambda interrupts: console_moved(workspace, saved.plan, interrupts.on_stop)
+                runner,
+                lambda interrupts: compare_with_console(workspace, saved.plan, interrupts.on_stop),
             )
         if diagnostics:
             ui.refuse(diagnostics)

@@ -44,7 +44,7 @@ from opsconsole.drift.unmanaged import (
 )
 from opsconsole.errors import Stopped
 from opsconsole.lifecycle.interface import Outcome, Seen
-from opsconsole.reconcile.prior import PriorInstance, unsettled_warning
+from opsconsole.reconcile.prior import PriorInstance, warn_unsettled
 from opsconsole.reconcile.providers import OnStop, refresh
 from opsconsole.resources import HOST, RESOURCES
 from opsconsole.resources.host.reading import describe_reading, why_unread
@@ -183,7 +183,7 @@ def _explain(item: PriorInstance, address: str, consoles: Consoles) -> Outcome |
     """
     read = item.read
     if read is not None and item.unsettled:
-        unsettled = unsettled_warning(address)
+        unsettled = warn_unsettled(address)
         return read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
     if read is None or read.seen is not Seen.UNCHECKED or item.type_name != HOST.type_name:
         return read

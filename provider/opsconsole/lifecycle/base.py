@@ -53,7 +53,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.session import ConsoleSession, map_limited
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.lifecycle.uncertain import replacement_refused, still_unsettled
+from opsconsole.lifecycle.uncertain import refuse_replacement, warn_unsettled
 from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Attributes, changed_fields, unsatisfied_fields
 
@@ -114,7 +114,7 @@ class BaseLifecycle(ABC):
         if is_sentinel(prior["id"]):
             if PrivateState.decode(request.private).removal_planned:
                 return Outcome(None)
-            return Outcome(prior, request.private, (replacement_refused(self, request),))
+            return Outcome(prior, request.private, (refuse_replacement(self, request),))
         # Terraform replaces a tainted object by itself, and no plan of this was judged.
         if not self.session.plans_whole:
             name = self.name(prior, request.address)
@@ -229,7 +229,7 @@ class BaseLifecycle(ABC):
 
     async def _try_read(self, request: ReadRequest) -> Outcome:
         if is_sentinel(request.prior["id"]):
-            diagnostic = still_unsettled(self, request)
+            diagnostic = warn_unsettled(self, request)
             return request.leave_unchecked(diagnostic.summary, diagnostic)
         try:
             return await self._read(request)

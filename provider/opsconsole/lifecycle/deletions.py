@@ -26,7 +26,7 @@ def is_counted(definition: ResourceDefinition, values: Attributes) -> bool:
     return definition.deletion_policy(values) == "delete" and not is_sentinel(values.get("id"))
 
 
-def too_many(names: Collection[str], most: int | None) -> Diagnostic | None:
+def refuse_too_many(names: Collection[str], most: int | None) -> Diagnostic | None:
     """Return the error for deletions beyond `max_deletions`; None where they are within it."""
     if most is None or len(names) <= most:
         return None
@@ -74,7 +74,7 @@ class DeletionCount:
         else:
             return None
         self._planned[key] = name
-        return too_many(self._planned.values(), self._most)
+        return refuse_too_many(self._planned.values(), self._most)
 
     def judge_deletion(
         self, definition: ResourceDefinition, prior: Attributes, name: str
@@ -83,4 +83,4 @@ class DeletionCount:
         if not is_counted(definition, prior):
             return None
         self._begun[f"{definition.type_name} {prior['id']}"] = name
-        return too_many(self._begun.values(), self._most)
+        return refuse_too_many(self._begun.values(), self._most)

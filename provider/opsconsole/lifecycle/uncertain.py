@@ -106,7 +106,7 @@ def remedy(definition: ResourceDefinition, address: str, command: str) -> str:
     )
 
 
-def still_unsettled(lifecycle: BaseLifecycle, request: ReadRequest) -> Diagnostic:
+def warn_unsettled(lifecycle: BaseLifecycle, request: ReadRequest) -> Diagnostic:
     """Warn at plan time that the outcome of an earlier create is still not known."""
     return warning(
         f"It is not known whether the {lifecycle.name(request.prior)} was created",
@@ -115,7 +115,7 @@ def still_unsettled(lifecycle: BaseLifecycle, request: ReadRequest) -> Diagnosti
     )
 
 
-def replacement_refused(lifecycle: BaseLifecycle, request: DeleteRequest) -> Diagnostic:
+def refuse_replacement(lifecycle: BaseLifecycle, request: DeleteRequest) -> Diagnostic:
     """Refuse to replace an object that may exist already."""
     return error(
         f"The {lifecycle.name(request.prior)} may exist already",

@@ -23,7 +23,7 @@ from opsconsole.reconcile.prior import (
     carry_out_moves,
     from_state,
     read_prior,
-    still_unknown,
+    report_unsettled,
 )
 from opsconsole.reconcile.providers import (
     provider_in_state,
@@ -109,7 +109,7 @@ class Applier:
     def _note_unsettled(self, applied: ApplyResult) -> ApplyResult:
         """Note the creations whose outcome stays unknown; with one of them, no run is complete."""
         applied.unsettled = self._plan.unsettled
-        applied.diagnostics += (still_unknown(item).about(item) for item in applied.unsettled)
+        applied.diagnostics += (report_unsettled(item).about(item) for item in applied.unsettled)
         return applied
 
     @property

@@ -101,7 +101,9 @@ class Targets:
         )
 
 
-def replacing_nothing(requested: Iterable[str], declared: Collection[str]) -> Iterator[Diagnostic]:
+def warn_undeclared_replacements(
+    requested: Iterable[str], declared: Collection[str]
+) -> Iterator[Diagnostic]:
     """Warn of each `-replace` that names no declared instance."""
     for address in requested:
         if address in declared:
@@ -207,7 +209,7 @@ def note_cascades(
     return found
 
 
-def taken_along(
+def refuse_taking_along(
     changes: Iterable[Change], cascade: Cascade, known: Iterable[PriorInstance]
 ) -> list[Diagnostic]:
     """Return an error for each owner whose deletion would archive a kept instance."""
@@ -246,7 +248,7 @@ def moves_away(change: Change) -> bool:
     return bool(change.after.get(owner) != change.before.get(owner))
 
 
-def still_needed(
+def refuse_carried(
     changes: Sequence[Change],
     known: Collection[PriorInstance],
     can_delete: Callable[[PriorInstance], bool],
@@ -279,14 +281,14 @@ def still_needed(
                     key = (consoles[item.address], carried)
                     staying.setdefault(key, []).append(item.address)
             found += [
-                _refuse_needed(change.address, definition, key[1], blocker, staying[key])
+                _refuse_deletion(change.address, definition, key[1], blocker, staying[key])
                 for change, key in leaving
                 if key in staying
             ]
     return found
 
 
-def _refuse_needed(
+def _refuse_deletion(
     address: str,
     definition: ResourceDefinition,
     object_id: str,

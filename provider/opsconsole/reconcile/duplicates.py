@@ -34,7 +34,9 @@ def name_of(console: str, type_name: str, values: Attributes | None) -> Name | N
     return (console, type_name, name) if isinstance(name, str) else None
 
 
-def move_notes(changes: Iterable[Change], console_of: Callable[[str], str]) -> Iterator[Diagnostic]:
+def warn_apparent_moves(
+    changes: Iterable[Change], console_of: Callable[[str], str]
+) -> Iterator[Diagnostic]:
     """Yield a warning where objects of one name are deleted and created, as if they had moved.
 
     Args:
@@ -74,7 +76,7 @@ def move_notes(changes: Iterable[Change], console_of: Callable[[str], str]) -> I
     )
 
 
-def declared_twice(
+def warn_shared_names(
     changes: Iterable[Change], console_of: Callable[[str], str]
 ) -> Iterator[Diagnostic]:
     """Yield a warning for each name that an object to be created shares with another that stays."""
@@ -132,7 +134,7 @@ def adopted_by_identity(
     return found
 
 
-def held_twice(by_identity: Mapping[Identity, list[str]]) -> Iterator[Diagnostic]:
+def refuse_shared_objects(by_identity: Mapping[Identity, list[str]]) -> Iterator[Diagnostic]:
     """Yield an error for each object that has several addresses."""
     for (_, type_name, object_id), several in by_identity.items():
         # An object that was gone and is created again under its id has the same address twice.

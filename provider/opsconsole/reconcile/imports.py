@@ -74,7 +74,7 @@ async def named_by_import(
     return PriorInstance(address, type_name, stored, outcome.state), outcome.diagnostics
 
 
-def not_there(type_name: str, import_id: str) -> Diagnostic:
+def refuse_missing_object(type_name: str, import_id: str) -> Diagnostic:
     """Report that an object to import does not exist; it is never created instead."""
     return error(
         f"There is no {RESOURCES[type_name].title} {import_id} that this key can see",
@@ -82,7 +82,7 @@ def not_there(type_name: str, import_id: str) -> Diagnostic:
     )
 
 
-def undeclared_imports(
+def refuse_undeclared_imports(
     prior: Prior, targets: Targets, declared: Container[str]
 ) -> Iterator[Diagnostic]:
     """Yield an error for each import that no instance of the program takes."""
@@ -179,6 +179,6 @@ async def _read_import(
         return None, list(diagnostics)
     item = (await refresh([known], providers.by_state_address([known])))[known.address]
     if item.value is None:
-        return None, [not_there(block.type_name, import_id)]
+        return None, [refuse_missing_object(block.type_name, import_id)]
     said = item.read.diagnostics if item.read is not None else ()
     return replace(item, before=item.value), [*diagnostics, *said]

@@ -9,24 +9,28 @@ from dataclasses import replace
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.language import Evaluator
-from opsconsole.lifecycle.deletions import is_counted, too_many
+from opsconsole.lifecycle.deletions import is_counted, refuse_too_many
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, Seen
 from opsconsole.reconcile.cascade import (
     Targets,
     note_cascades,
-    replacing_nothing,
-    still_needed,
-    taken_along,
+    refuse_carried,
+    refuse_taking_along,
+    warn_undeclared_replacements,
 )
 from opsconsole.reconcile.decisions import output_changes
 from opsconsole.reconcile.duplicates import (
     addresses_by_identity,
     adopted_by_identity,
-    declared_twice,
-    held_twice,
-    move_notes,
+    refuse_shared_objects,
+    warn_apparent_moves,
+    warn_shared_names,
 )
-from opsconsole.reconcile.imports import not_there, take_imports, undeclared_imports
+from opsconsole.reconcile.imports import (
+    refuse_missing_object,
+    refuse_undeclared_imports,
+    take_imports,
+)
 from opsconsole.reconcile.order import order
 from opsconsole.reconcile.plan import (
     Action,
@@ -42,11 +46,11 @@ from opsconsole.reconcile.prior import (
     apply_moves,
     from_state,
     holds_unsettled,
-    left_out,
     read_deposed,
     read_prior,
-    still_declared,
-    unsettled_warning,
+    refuse_declared_sources,
+    refuse_split_moves,
+    warn_unsettled,
 )
 from opsconsole.reconcile.providers import (
     Providers,
@@ -94,7 +98,7 @@ class Planner:
         prior = await self._read_prior()
         console_of = self.providers.console_of
         by_identity = addresses_by_identity(prior.known.values(), self.providers)
-        self._diagnostics += held_twice(by_identity)
+        self._diagnostics += refuse_shared_objects(by_identity)
         targets = self._select_targets(prior)
         known = await self._refresh_instances(prior, targets)
         self.providers.check_stopped()
@@ -102,7 +106,7 @@ class Planner:
         if self._refuse_missing(prior, known):
             return self._result((), known, prior.imports, None)
         unsettled = [item.address for item in known.values() if item.unsettled]
-        self._diagnostics += (unsettled_warning(item).about(item) for item in unsettled)
+        self._diagnostics += (warn_unsettled(item).about(item) for item in unsettled)
         if options.mode == "refresh-only":
             return self._result(tuple(_leave_unsettled(known, ())), known, prior.imports, None)
         walk = Walk(
@@ -120,20 +124,20 @@ class Planner:
         changes = self._explain_changes(walk)
         changes += _leave_unsettled(known, walk.changes)
         if known and options.mode == "normal":
-            self._diagnostics += move_notes(changes, console_of)
-        self._diagnostics += declared_twice(changes, console_of)
-        self._diagnostics += self._too_many(changes)
+            self._diagnostics += warn_apparent_moves(changes, console_of)
+        self._diagnostics += warn_shared_names(changes, console_of)
+        self._diagnostics += self._refuse_too_many(changes)
         adopted = adopted_by_identity(changes, self.providers)
         for identity, addresses in adopted.items():
             addresses[:0] = by_identity.get(identity, ())
-        self._diagnostics += held_twice(adopted)
+        self._diagnostics += refuse_shared_objects(adopted)
         return self._result(tuple(_in_order(changes, console_of)), known, prior.imports, walk)
 
     def _select_targets(self, prior: Prior) -> Targets:
         """Return the targets; report moves that they leave out."""
         options, graph = self._options, self._workspace.graph
         destroy = options.mode == "destroy"
-        # `left_out` asks for both addresses of a move, so that a target may name the former one.
+        # A target may name the former address of a move: `refuse_split_moves` asks for both.
         targets = Targets(
             options.targets,
             graph,
@@ -141,7 +145,7 @@ class Planner:
             destroy=destroy,
             held_by=prior.depended_on(),
         )
-        self._diagnostics += left_out(prior.moved_instances(), options.targets)
+        self._diagnostics += refuse_split_moves(prior.moved_instances(), options.targets)
         self._wanted_outputs = targets.outputs(graph, destroy=destroy)
         return targets
 
@@ -150,9 +154,9 @@ class Planner:
         options = self._options
         if options.mode == "normal":
             await walk.run()
-            self._diagnostics += replacing_nothing(options.replace, walk.declared)
-            self._diagnostics += undeclared_imports(prior, walk.targets, walk.declared)
-        self._diagnostics += still_declared(self._workspace.program, walk.declared)
+            self._diagnostics += warn_undeclared_replacements(options.replace, walk.declared)
+            self._diagnostics += refuse_undeclared_imports(prior, walk.targets, walk.declared)
+        self._diagnostics += refuse_declared_sources(self._workspace.program, walk.declared)
         await walk.remove(destroy=options.mode == "destroy")
         self._diagnostics += walk.diagnostics
 
@@ -198,14 +202,14 @@ class Planner:
         """Return the changes of a walk with notes on deletions; report refused deletions."""
         cascade = walk.cascade()
         changes = note_cascades(list(walk.changes.values()), cascade, walk.known)
-        self._diagnostics += taken_along(changes, cascade, walk.known.values())
-        carried = still_needed(
+        self._diagnostics += refuse_taking_along(changes, cascade, walk.known.values())
+        carried = refuse_carried(
             changes, walk.known.values(), self._can_delete, self.providers.console_holding
         )
         self._diagnostics += carried
         return changes
 
-    def _too_many(self, changes: Iterable[Change]) -> Iterator[Diagnostic]:
+    def _refuse_too_many(self, changes: Iterable[Change]) -> Iterator[Diagnostic]:
         """Yield an error for each provider whose `max_deletions` the plan goes beyond."""
         going: dict[str, list[str]] = {}
         for change in changes:
@@ -214,7 +218,7 @@ class Planner:
                 going.setdefault(change.provider, []).append(change.address)
         for provider, addresses in going.items():
             settings = self.providers.of(provider).session.settings
-            refusal = too_many(addresses, settings.max_deletions)
+            refusal = refuse_too_many(addresses, settings.max_deletions)
             if refusal is not None:
                 yield refusal
 
@@ -258,7 +262,7 @@ class Planner:
         read = [item for item in self._diagnostics if not {*missing}.intersection(item.addresses)]
         self._diagnostics = read
         for address in missing:
-            refused = not_there(known[address].type_name, prior.imports[address])
+            refused = refuse_missing_object(known[address].type_name, prior.imports[address])
             self._diagnostics.append(refused.about(address))
         return bool(missing)
 

@@ -166,12 +166,12 @@ def holds_unsettled(state: State) -> bool:
     )
 
 
-def unsettled_warning(address: str) -> Diagnostic:
+def warn_unsettled(address: str) -> Diagnostic:
     """Warn about a creation that is not settled, with the remedy."""
     return warning(*_describe_unsettled(address, "no apply is complete until this is settled."))
 
 
-def still_unknown(address: str) -> Diagnostic:
+def report_unsettled(address: str) -> Diagnostic:
     """Report a creation whose outcome stays unknown, which makes an apply incomplete."""
     return error(*_describe_unsettled(address, "nothing was done with it."))
 
@@ -399,7 +399,7 @@ def carry_out_moves(state: State, moved: Iterable[tuple[str, str]]) -> None:
             state.move(source, pending.pop(source))
 
 
-def still_declared(program: Program, declared: Collection[str]) -> Iterator[Diagnostic]:
+def refuse_declared_sources(program: Program, declared: Collection[str]) -> Iterator[Diagnostic]:
     """Yield an error for each block that moves or removes a declared resource.
 
     Args:
@@ -421,7 +421,9 @@ def still_declared(program: Program, declared: Collection[str]) -> Iterator[Diag
             )
 
 
-def left_out(moving: Sequence[PriorInstance], targets: Sequence[str]) -> Iterator[Diagnostic]:
+def refuse_split_moves(
+    moving: Sequence[PriorInstance], targets: Sequence[str]
+) -> Iterator[Diagnostic]:
     """Yield an error where `-target` names one end of a move and not the other."""
     wanted = {str(Address.parse(text)) for text in targets}
     if not wanted:

@@ -380,7 +380,9 @@ def check_state(saved: SavedPlan, state: State) -> None:
         )
 
 
-async def console_moved(workspace: Workspace, plan: Plan, on_stop: OnStop) -> list[Diagnostic]:
+async def compare_with_console(
+    workspace: Workspace, plan: Plan, on_stop: OnStop
+) -> list[Diagnostic]:
     """Read the plan's instances again; return differences from the plan's view.
 
     Values that the console may change on any write are ignored.

@@ -37,7 +37,7 @@ from opsconsole.reconcile.prior import (
     PriorInstance,
     read_deposed,
     read_prior,
-    unsettled_warning,
+    warn_unsettled,
 )
 from opsconsole.reconcile.providers import OnStop, Providers, provider_key_of, refresh
 from opsconsole.reconcile.workspace import Workspace
@@ -363,4 +363,4 @@ async def settle_all(
     finally:
         await providers.close()
     known = read_prior(session.state).values()
-    return [*diagnostics, *(unsettled_warning(item.address) for item in known if item.unsettled)]
+    return [*diagnostics, *(warn_unsettled(item.address) for item in known if item.unsettled)]

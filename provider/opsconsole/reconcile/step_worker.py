@@ -204,7 +204,7 @@ class StepWorker:
         change, config = step.change, self.config_of(step)
         unknown = unknown_names(config)
         if unknown:
-            return Outcome(None, diagnostics=(_still_unknown(change, unknown),))
+            return Outcome(None, diagnostics=(_refuse_unknown(change, unknown),))
         return await self.providers[change.provider].read_data(change.type_name, config)
 
     async def _make_requests(
@@ -321,7 +321,7 @@ def _request_late(
     unknown = unknown_names(config)
     wrong = RESOURCES[change.type_name].problems(config)
     if unknown:
-        diagnostics: tuple[Diagnostic, ...] = (_still_unknown(change, unknown),)
+        diagnostics: tuple[Diagnostic, ...] = (_refuse_unknown(change, unknown),)
     elif has_error(wrong):
         diagnostics = tuple(wrong)
     elif plan.replace and step.kind is StepKind.UPDATE:
@@ -340,7 +340,7 @@ def _request_late(
     return Outcome(prior, change.private if prior else b"", diagnostics)
 
 
-def _still_unknown(change: Change, names: Sequence[str]) -> Diagnostic:
+def _refuse_unknown(change: Change, names: Sequence[str]) -> Diagnostic:
     return error(
         f"{change.address} needs values that are not known",
         f"{', '.join(names)} refers to a resource that was not applied, or whose outcome is not "
