@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from opsconsole.resources.host.verdicts import all_created, verdicts
+from opsconsole.resources.host.verdicts import all_created, match_verdicts
 from opsconsole.v1.bodies import ImportResult
 
 
 def told(rows: int, *entries: tuple[Any, str]) -> list[str | None]:
     """Return what each row is told: the status that stands for it, None where there is none."""
     results = [{"index": index, "status": status} for index, status in entries]
-    found = verdicts(ImportResult.read({"results": results}), rows)
+    found = match_verdicts(ImportResult.read({"results": results}), rows)
     return [item.status if item.matched else None for item in found]
 
 

@@ -13,7 +13,7 @@ from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import ReadRequest
 from opsconsole.reconcile.decisions import keep_known_outputs, keep_outputs, without_ignored
 from opsconsole.reconcile.executor import ApplyListener, ApplyResult, Executor
-from opsconsole.reconcile.order import Step, StepKind, order
+from opsconsole.reconcile.order import Step, StepKind, order_steps
 from opsconsole.reconcile.plan import (
     Action,
     Plan,
@@ -133,7 +133,7 @@ class Applier:
             # intent.
             provider.session.before_write = worker.note_intents
         limit = min((item.session.limit for item in providers.values()), default=1)
-        ordered = order(self._plan.changes, self._providers.console_of)
+        ordered = order_steps(self._plan.changes, self._providers.console_of)
         return Executor(ordered, worker, self._listener, limit)
 
     def _catch_up(self) -> None:

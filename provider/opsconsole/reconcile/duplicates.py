@@ -1,7 +1,7 @@
 """One object at two addresses, and one name at two addresses of a plan.
 
 A console may take a new object for an old object of the same name. If the plan deletes the old
-object, the deletion comes first (`order`), and the plan says that the two look like one moved
+object, the deletion comes first (`order_steps`), and the plan says that the two look like one moved
 object.
 """
 

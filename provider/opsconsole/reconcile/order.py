@@ -69,7 +69,7 @@ class Order:
     graph: dict[Node, set[Node]]
 
 
-def order(changes: Iterable[Change], console_of: Callable[[str], str]) -> Order:
+def order_steps(changes: Iterable[Change], console_of: Callable[[str], str]) -> Order:
     """Return the steps that apply `changes`, with what each waits for.
 
     Args:

@@ -31,7 +31,7 @@ from opsconsole.reconcile.imports import (
     refuse_undeclared_imports,
     take_imports,
 )
-from opsconsole.reconcile.order import order
+from opsconsole.reconcile.order import order_steps
 from opsconsole.reconcile.plan import (
     Action,
     Change,
@@ -319,7 +319,7 @@ def _leave_unsettled(
 
 def _in_order(changes: list[Change], console_of: Callable[[str], str]) -> list[Change]:
     rank: dict[str, int] = {}
-    ordered = order(changes, console_of)
+    ordered = order_steps(changes, console_of)
     for number in ordered.sequence:
         # Of the two steps of a replacement, the first one counts.
         rank.setdefault(ordered.steps[number].change.address, len(rank))

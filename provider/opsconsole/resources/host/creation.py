@@ -37,8 +37,8 @@ from opsconsole.resources.host.verdicts import (
     created_by_dry_run,
     dry_run,
     half_of_refused,
+    match_verdicts,
     not_created,
-    verdicts,
     was_created,
 )
 
@@ -154,7 +154,7 @@ class BulkCreate:
             The rows that may conflict with a host whose deletion is planned, and how many rows have
             each id.
         """
-        judged = verdicts(result, len(rows))
+        judged = match_verdicts(result, len(rows))
         passed = all_created(result, len(rows))
         passing = {
             row for row, verdict in zip(rows, judged, strict=True) if passed or verdict.created
@@ -212,7 +212,7 @@ class BulkCreate:
 
     async def _report_imported(self, rows: Sequence[HostRow], result: ImportResult) -> None:
         """Report rows by the verdicts of a real import."""
-        judged = verdicts(result, len(rows))
+        judged = match_verdicts(result, len(rows))
         passed = all_created(result, len(rows))
         ids = Counter(verdict.id for verdict in judged)
         created: dict[HostRow, str] = {}
@@ -267,7 +267,7 @@ class BulkCreate:
         except ConsoleError as unsettled:
             self._lifecycle.log(unsettled, "settle an import whose answer was lost")
         else:
-            judged, imported = verdicts(result, len(rows)), not result.dry_run
+            judged, imported = match_verdicts(result, len(rows)), not result.dry_run
         ids = Counter(verdict.id for verdict in judged)
         created: dict[HostRow, str] = {}
         for row, verdict in zip(rows, judged, strict=True):

@@ -21,8 +21,8 @@ from opsconsole.resources.host.verdicts import (
     answered_as_dry_run,
     blames_the_rows,
     half_of_refused,
+    match_verdicts,
     send_guarded,
-    verdicts,
     was_created,
 )
 from opsconsole.v1.console import Console
@@ -197,7 +197,7 @@ class FileImport:
                 self._take(rows, start, judged)
                 return
             # If the answer of the import is lost, a later dry run is compared with these.
-            before = verdicts(judged, len(rows.names))
+            before = match_verdicts(judged, len(rows.names))
             done = await rows.send(console, dry_run=False)
             if done.dry_run:
                 raise answered_as_dry_run()
@@ -248,7 +248,9 @@ class FileImport:
             )
         except ConsoleError:
             return created  # nothing is known beyond the import's answer
-        for index, (earlier, now) in enumerate(zip(before, verdicts(again, count), strict=True)):
+        for index, (earlier, now) in enumerate(
+            zip(before, match_verdicts(again, count), strict=True)
+        ):
             if was_created(now, earlier.status):
                 created[index] = now._replace(created=True, status="created", error=None)
         return created
@@ -260,7 +262,7 @@ class FileImport:
         # A row without a verdict may have been created too; after a stop the console left it out.
         without = {
             index
-            for index, item in enumerate(verdicts(result, len(rows.names)))
+            for index, item in enumerate(match_verdicts(result, len(rows.names)))
             if item.id is None and (item.created or not (result.stopped or item.matched))
         }
         found = await self._find_created(rows, before) if without else {}
@@ -277,7 +279,7 @@ class FileImport:
         self.counts.update(result.counts)
         self.stopped = self.stopped or result.stopped
         self.failed = self.failed or result.stopped or result.counts.get("failed", 0) > 0
-        found = verdicts(result, len(rows.names))
+        found = match_verdicts(result, len(rows.names))
         passed = all_created(result, len(rows.names))
         found = [better.get(index, item) for index, item in enumerate(found)]
         self._report(rows, start, found, passed=passed)

@@ -19,7 +19,7 @@ from opsconsole.resources.host.verdicts import (
     DryRunIgnored,
     RowVerdict,
     dry_run,
-    verdicts,
+    match_verdicts,
     was_created,
 )
 from opsconsole.values import Attributes
@@ -49,7 +49,7 @@ async def settle_host_creates(
     except (BadRequest, TooLarge, DryRunIgnored) as problem:
         lifecycle.log(problem, "settle what an earlier run may have created")
         return [_UNKNOWN] * len(rows)
-    judged = verdicts(result, len(sent))
+    judged = match_verdicts(result, len(sent))
     exist = _which_exist(lost, judged, existing, imported=not result.dry_run)
     recognised: set[_Fields] = set()
     if result.dry_run:

@@ -48,7 +48,7 @@ class RowVerdict(NamedTuple):
 UNMATCHED = RowVerdict(matched=False, created=False)
 
 
-def verdicts(result: ImportResult, rows: int) -> list[RowVerdict]:
+def match_verdicts(result: ImportResult, rows: int) -> list[RowVerdict]:
     """Return the verdict of each of `rows` rows, in the order in which they were sent."""
     base = _index_base(result.results, rows)
     if base is None:
