@@ -27,7 +27,7 @@ from opsconsole.phrases import plural
 from opsconsole.quoting import printable
 from opsconsole.reports.text import Pen, wrap_lines
 from opsconsole.resources import HOST
-from opsconsole.resources.host.reading import HOST_GET, read_host, reading_operation
+from opsconsole.resources.host.reading import HOST_GET_HINT, read_host, reading_operation
 from opsconsole.terraform_binary import real_terraform
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
@@ -41,7 +41,7 @@ WRONG: Final = "wrong"
 _SIGNS = {OK: ("✓", "green"), NOTE: ("!", "yellow"), WRONG: ("✗", "red")}
 _CLOCK = 60
 """Seconds by which the clocks may differ. Locks and certificates depend on the clocks."""
-_NAME_HOST_GET: Final = f"A host that cannot be read is unchecked.{HOST_GET}"
+_NAME_HOST_GET: Final = f"A host that cannot be read is unchecked.{HOST_GET_HINT}"
 
 
 class CheckResult(NamedTuple):

@@ -14,7 +14,7 @@ from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.v1.exchange import Operation
 from opsconsole.v1.operations import naming_hint
 
-HOST_GET = naming_hint("host_get", "an operation that reads a host")
+HOST_GET_HINT = naming_hint("host_get", "an operation that reads a host")
 _REFUSALS = 2
 """After so many hosts refused an empty update, reading by it counts as impossible."""
 
@@ -43,7 +43,7 @@ async def read_host(session: ConsoleSession, host_id: str) -> Mapping[str, Any]:
         raise UnexpectedAnswer(
             "the console answers the empty update, by which hosts are read, with an empty body "
             f"(status {problem.status}).",
-            f'Set host_read = "none".{HOST_GET}',
+            f'Set host_read = "none".{HOST_GET_HINT}',
             operation=problem.operation,
             status=problem.status,
         ) from None
@@ -70,7 +70,7 @@ def note_refused_read(
         warning(
             "Hosts cannot be read: the console refuses an empty update",
             f"Their state is kept as it was, and nothing is reported about them. "
-            f'host_read = "none" says so without a request.{HOST_GET}',
+            f'host_read = "none" says so without a request.{HOST_GET_HINT}',
             cause=problem.cause,
         ),
     )
