@@ -108,7 +108,7 @@ def _apply_saved(args: argparse.Namespace) -> int:
             ui.refuse(diagnostics)
             return planning.failure_code(diagnostics)
         plan = replace(saved.plan, diagnostics=())
-        ui.begin(plan)
+        ui.show_saved_plan(plan)
         return _apply_and_report(runner, ui, workspace, plan, session)
 
 
@@ -146,8 +146,8 @@ class ApplyUI:
             planning.show(self.args, plan)
         return plan
 
-    def begin(self, plan: Plan) -> None:
-        """Print the changes of a saved plan for programs."""
+    def show_saved_plan(self, plan: Plan) -> None:
+        """Write the reports of a saved plan, and with `--json` its changes as messages."""
         planning.write_reports(self.args, plan, "")
         if self.args.json:
             events.emit_plan(plan)

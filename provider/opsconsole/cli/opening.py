@@ -84,7 +84,7 @@ def each_stack(args: argparse.Namespace) -> list[argparse.Namespace]:
         UserError: The program cannot be read.
     """
     here = Path.cwd()
-    if args.stack or args.environment or _files_of(args) or not _has_app(args):
+    if args.stack or args.environment or _files_of(args) or not _has_app_or_dir(args):
         return [args]
     names = stacks_of(find_output(here, run_app=not is_synthesised(here)))
     return [argparse.Namespace(**{**vars(args), "stack": name}) for name in names] or [args]
@@ -129,11 +129,11 @@ def open_checked(args: argparse.Namespace) -> Program:
 
 def has_program(args: argparse.Namespace) -> bool:
     """Return whether there is a program here, or the command line names one."""
-    return args.stack is not None or _has_app(args) or _has_files(Path.cwd())
+    return args.stack is not None or _has_app_or_dir(args) or _has_files(Path.cwd())
 
 
-def _has_app(args: argparse.Namespace) -> bool:
-    """Return whether an app is or was here, or the command line names a folder of files."""
+def _has_app_or_dir(args: argparse.Namespace) -> bool:
+    """Return whether an app is or was here, or `--dir` names a directory."""
     here = Path.cwd()
     # Like Terraform, the stand-in knows only files.
     if args.dir is not None or stands_in(args):
@@ -267,7 +267,7 @@ def report_folded(session: StateSession) -> None:
 
 def program_directory(args: argparse.Namespace) -> Path:
     """Return the working directory of the program or the state that the command line names."""
-    program = _written_program(args) if _has_app(args) else None
+    program = _written_program(args) if _has_app_or_dir(args) else None
     return Path.cwd() if program is None else program.root
 
 
@@ -290,7 +290,7 @@ def state_backend(
     here = Path.cwd()
     if args.state is not None:
         return _open_backend_at(args, here, None, operation, workspace)
-    program = _written_program(args) if _has_app(args) or _has_files(here) else None
+    program = _written_program(args) if _has_app_or_dir(args) or _has_files(here) else None
     if program is not None:
         return open_backend(args, program, operation, workspace)
     noted = noted_backend(here)
