@@ -22,7 +22,7 @@ from opsconsole.definition import (
     ResourceDefinition,
 )
 from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
-from opsconsole.v1.operations import NAMEABLE, OPERATIONS, documented_for, lifting
+from opsconsole.v1.operations import NAMEABLE, OPERATIONS, documented_for, operation_to_name
 from opsconsole.v1.settings import ENVIRONMENT
 
 _TYPES = {
@@ -95,7 +95,7 @@ def _page(
             if way.operation in NAMEABLE
         ],
         documented_for=documented_for,
-        lifting=lifting,
+        operation_to_name=operation_to_name,
         rests_on=_rests_on,
         TYPES=_TYPES,
         STEPS=STEPS,

@@ -9,7 +9,7 @@ from engines import Run
 from opsconsole.definition import STEPS
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.capabilities import Reach, capabilities
-from opsconsole.v1.operations import lifting
+from opsconsole.v1.operations import operation_to_name
 from opsconsole.v1.settings import Settings
 
 ROWS = [{"name": "one", "tags": ["a:b"]}, {"name": "two", "target_port": 0}, {"name": "three"}]
@@ -233,7 +233,7 @@ def test_capabilities_follow_the_definitions() -> None:
     items = capabilities(Settings.from_values(plain, {}))
     assert len(items) == len(RESOURCES) * len(STEPS)
     for item in items:
-        lift = lifting(RESOURCES[item.type_name], item.step)
+        lift = operation_to_name(RESOURCES[item.type_name], item.step)
         if not lift:
             continue
         assert f"extra_endpoints.{lift}" in item.lifted_by

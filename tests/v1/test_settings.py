@@ -9,10 +9,10 @@ import pytest
 from opsconsole.errors import ConfigurationError
 from opsconsole.redaction import Redaction
 from opsconsole.resources import PROVIDER
-from opsconsole.v1.addresses import proxy_for
 from opsconsole.v1.client import Client
 from opsconsole.v1.operations import NAMEABLE
 from opsconsole.v1.settings import Settings
+from opsconsole.v1.urls import proxy_for
 from opsconsole.values import UNKNOWN
 
 URL = "https://console.example.com"

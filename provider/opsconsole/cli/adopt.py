@@ -35,7 +35,7 @@ from opsconsole.resources.host.file_import import Rows
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import read_state
 from opsconsole.terraform_binary import engine_of
-from opsconsole.v1.operations import OPERATIONS, documented_for, lifting
+from opsconsole.v1.operations import OPERATIONS, documented_for, operation_to_name
 from opsconsole.v1.settings import Settings
 
 
@@ -187,7 +187,7 @@ def _announce(provider: ConfiguredProvider, wanted: Iterable[Wanted]) -> None:
     console = provider.session.console
     for type_name, count in Counter(one.type_name for one in wanted).items():
         definition = RESOURCES[type_name]
-        endpoint = lifting(definition, "read")
+        endpoint = operation_to_name(definition, "read")
         call = endpoint if console.has(endpoint) else str(documented_for(definition, "read"))
         empty = ", with an empty body, which changes nothing" if type_name == HOST.type_name else ""
         note = empty if call.startswith("POST") else ""

@@ -21,7 +21,7 @@ from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.phrases import plural
 from opsconsole.resources import RESOURCES, owner_of
-from opsconsole.v1.operations import lifting, reads_whole
+from opsconsole.v1.operations import operation_to_name, reads_whole
 from opsconsole.values import Attributes, same
 
 _NEVER_READ = "it was not read"
@@ -141,7 +141,7 @@ def _unseen_reason(
     ):
         return (
             f"no documented operation reads {definition.plural}, and no "
-            f"{lifting(definition, 'read')} is named: it exists, its fields were not seen"
+            f"{operation_to_name(definition, 'read')} is named: it exists, its fields were not seen"
         )
     held = [name for name in unseen if before.get(name) is not None]
     if not held:

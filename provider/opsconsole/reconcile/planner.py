@@ -62,7 +62,7 @@ from opsconsole.reconcile.walk import Walk, left_alone
 from opsconsole.reconcile.workspace import Workspace
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import State, StateSession
-from opsconsole.v1.operations import documented_for, lifting
+from opsconsole.v1.operations import documented_for, operation_to_name
 from opsconsole.values import Attributes, changed_fields, holds_unknown, unknown_names
 
 
@@ -227,7 +227,9 @@ class Planner:
         if documented_for(definition, "delete") is not None:
             return True
         opened = self.providers.opened.get(provider_key_of(item.stored.provider))
-        return opened is not None and opened.session.console.has(lifting(definition, "delete"))
+        return opened is not None and opened.session.console.has(
+            operation_to_name(definition, "delete")
+        )
 
     def _find_dropped(self, walk: Walk) -> tuple[str, ...]:
         program = self._workspace.program

@@ -16,7 +16,7 @@ from opsconsole.errors import UserError
 from opsconsole.reports.drift_document import NOTIFICATION, NotificationDocument
 from opsconsole.reports.drift_json import verdict_of
 from opsconsole.reports.drift_report import entry_text, judge, several_stacks, since_text
-from opsconsole.v1.addresses import is_loopback
+from opsconsole.v1.urls import is_loopback
 
 _TIMEOUT: Final = 10.0
 _ENTRIES: Final = 100

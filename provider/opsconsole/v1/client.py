@@ -17,7 +17,6 @@ from urllib.parse import urlencode
 
 from opsconsole.errors import ConsoleError, Stopped, TooManyRequests, Unauthorized, UserError
 from opsconsole.redaction import Redaction
-from opsconsole.v1.addresses import MAX_REDIRECTS, next_url
 from opsconsole.v1.exchange import Operation, Reply, WrongShape, decode_object, unexpected_answer
 from opsconsole.v1.limiter import HeldBack, Limiter, Turn, shared_limiter
 from opsconsole.v1.retry import (
@@ -30,6 +29,7 @@ from opsconsole.v1.retry import (
     retry_after,
 )
 from opsconsole.v1.settings import Settings, tls_context
+from opsconsole.v1.urls import MAX_REDIRECTS, next_url
 
 if TYPE_CHECKING:
     from opsconsole.v1.transport import Transport

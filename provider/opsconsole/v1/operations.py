@@ -69,7 +69,7 @@ def documented_for(definition: ResourceDefinition, step: str) -> Operation | Non
     return next((operation for operation in ways if operation.section), None)
 
 
-def lifting(definition: ResourceDefinition, step: str) -> str:
+def operation_to_name(definition: ResourceDefinition, step: str) -> str:
     """Return the operation that lifts a step's limit once it is named; empty: there is none."""
     best = definition.ways[step][0].operation
     return "" if not best or OPERATIONS[best].section else best

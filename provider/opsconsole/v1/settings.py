@@ -20,7 +20,7 @@ from opsconsole.definition import Attribute, Kind
 from opsconsole.errors import ConfigurationError
 from opsconsole.provider_settings import PROVIDER
 from opsconsole.redaction import COOKIE_FORM, KEY_FORM
-from opsconsole.v1.addresses import base_address, proxy_for
+from opsconsole.v1.urls import base_address, proxy_for
 from opsconsole.values import UNKNOWN
 
 if TYPE_CHECKING:
