@@ -13,7 +13,7 @@ from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of
 from opsconsole.state import session as session_module
 from opsconsole.state.backend import LocalBackend, SnapshotMeta
-from opsconsole.state.backends.base import LockLost, Run
+from opsconsole.state.backends.base import LockLost, RunOptions
 from opsconsole.state.lock import info_file
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
@@ -260,7 +260,7 @@ async def test_what_is_recorded_after_the_end_is_written_nowhere(
 
 async def test_a_flush_that_fails_refuses_the_calls_of_every_caller(tmp_path):
     place = Place()
-    opened = open_state(InMemory(place, Run(tmp_path), embeds_journal=True))
+    opened = open_state(InMemory(place, RunOptions(tmp_path), embeds_journal=True))
     flushes = []
     for name in "ab":
         opened.intend(f"opsconsole_agent.{name}", "POST /api/v1/agents", {})

@@ -32,7 +32,7 @@ from hypothesis.stateful import (
 
 from opsconsole.errors import UserError
 from opsconsole.state.backend import Backend, LocalBackend
-from opsconsole.state.backends.base import LockLost, Run
+from opsconsole.state.backends.base import LockLost, RunOptions
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import open_state, read_state
@@ -108,7 +108,7 @@ class Sessions(RuleBasedStateMachine):
     def backend(self) -> Backend:
         if self.embeds_journal is None:
             return LocalBackend(self.state_file)
-        return InMemory(self.place, Run(self.folder), embeds_journal=self.embeds_journal)
+        return InMemory(self.place, RunOptions(self.folder), embeds_journal=self.embeds_journal)
 
     def stored(self) -> bytes:
         if self.embeds_journal is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from opsconsole.state.backend import SnapshotMeta
-from opsconsole.state.backends.base import NO_META, LockLost, Run, SharedBackend
+from opsconsole.state.backends.base import NO_META, LockLost, RunOptions, SharedBackend
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockInfo
 
@@ -33,8 +33,8 @@ class InMemory(SharedBackend):
 
     _errors = (NotImplementedError,)
 
-    def __init__(self, place: Place, run: Run, *, embeds_journal: bool) -> None:
-        super().__init__(BackendSettings("memory", {}), "default", run, "memory")
+    def __init__(self, place: Place, options: RunOptions, *, embeds_journal: bool) -> None:
+        super().__init__(BackendSettings("memory", {}), "default", options, "memory")
         self.embeds_journal, self.keeps_journal = embeds_journal, not embeds_journal
         self._shared = place
         self._embedded = b""

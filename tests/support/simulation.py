@@ -53,7 +53,7 @@ from opsconsole.emulator.store import Row, Store, Table
 from opsconsole.errors import AnswerLost
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.state import journal, opening
-from opsconsole.state.backends.base import Run as PlaceRun
+from opsconsole.state.backends.base import RunOptions
 from opsconsole.v1 import transport
 from shared_place import InMemory, Place
 from simulated_disk import Disk, Killed
@@ -411,9 +411,9 @@ class World:
             finally:
                 shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _open_place(self, _kind: str, _block: object, _workspace: str, run: PlaceRun) -> InMemory:
+    def _open_place(self, _kind: str, _block: object, _name: str, options: RunOptions) -> InMemory:
         assert self.place is not None
-        return InMemory(self.place, run, embeds_journal=self.embeds_journal)
+        return InMemory(self.place, options, embeds_journal=self.embeds_journal)
 
     def _point(self, name: str) -> None:
         if self.process is not None:

@@ -33,7 +33,14 @@ from opsconsole.language import (
 )
 from opsconsole.phrases import plural
 from opsconsole.reports.drift_report import several_stacks
-from opsconsole.state import Backend, LocalBackend, Locking, Unreadable, backend_for, workspace_of
+from opsconsole.state import (
+    Backend,
+    LocalBackend,
+    Locking,
+    UnreadableBackend,
+    backend_for,
+    workspace_of,
+)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -187,7 +194,7 @@ def _of_program(args: argparse.Namespace, program: Program) -> Stack:
     try:
         backend: Backend = backend_for(program.root, settings, "drift", given={})
     except UserError as problem:
-        backend = Unreadable(name, problem)
+        backend = UnreadableBackend(name, problem)
     workspace, pending = workspace_of(program.root), args.program is not None
     return Stack(name, backend, program, variables_of(args, program), workspace, pending)
 

@@ -25,7 +25,7 @@ from opsconsole.state.backend import (
     Backend,
     LocalBackend,
     SnapshotMeta,
-    Unreadable,
+    UnreadableBackend,
     replace_durably,
     workspace_of,
 )
@@ -61,7 +61,7 @@ __all__ = [
     "State",
     "StateOutput",
     "StateSession",
-    "Unreadable",
+    "UnreadableBackend",
     "WrittenNumber",
     "backend_for",
     "config_address",

@@ -145,7 +145,7 @@ class Backend:
         raise NotImplementedError
 
 
-class Unreadable(Backend):
+class UnreadableBackend(Backend):
     """Stands in for a backend that cannot be set up; `open` and `read` raise the reason."""
 
     def __init__(self, name: str, problem: UserError) -> None:

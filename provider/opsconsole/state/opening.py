@@ -40,7 +40,7 @@ from opsconsole.state.session import Cadence, StateSession
 from opsconsole.terraform_binary import engine_of
 
 if TYPE_CHECKING:
-    from opsconsole.state.backends.base import Run
+    from opsconsole.state.backends.base import RunOptions
 
 _PLACE: Final = {
     "azurerm": ("storage_account_name", "container_name", "key"),
@@ -125,7 +125,10 @@ def is_native(kind: str) -> bool:
 
 
 def native_backend(
-    kind: str, block: Mapping[str, Any], workspace: str = DEFAULT_WORKSPACE, run: Run | None = None
+    kind: str,
+    block: Mapping[str, Any],
+    workspace: str = DEFAULT_WORKSPACE,
+    options: RunOptions | None = None,
 ) -> Backend:
     """Return a backend of a kind that needs no Terraform; its libraries are imported only now.
 
@@ -135,14 +138,16 @@ def native_backend(
     Raises:
         UserError: A setting or a library is missing.
     """
-    from opsconsole.state.backends.base import Run
+    from opsconsole.state.backends.base import RunOptions
     from opsconsole.state.backends.settings import need_extra
 
     try:
         module = import_module(f"opsconsole.state.backends.{kind}")
     except ImportError as error:
         raise need_extra(kind, error) from error
-    made: Backend = getattr(module, f"{kind.capitalize()}Backend")(block, workspace, run or Run())
+    made: Backend = getattr(module, f"{kind.capitalize()}Backend")(
+        block, workspace, options or RunOptions()
+    )
     return made
 
 
@@ -193,16 +198,16 @@ def backend_for(
             )
         settings = merged_settings(directory, kind, settings or {}, given)
     if is_native(kind):
-        from opsconsole.state.backends.base import Run
+        from opsconsole.state.backends.base import RunOptions
 
-        run = Run(directory, operation, locking, journals, journal, checks_last_place)
-        return native_backend(kind, settings or {}, workspace, run)
+        options = RunOptions(directory, operation, locking, journals, journal, checks_last_place)
+        return native_backend(kind, settings or {}, workspace, options)
     if checks_last_place:
         LastPlace(directory, workspace, kind).check()
     if kind != "local":
-        from opsconsole.state.remote import RemoteBackend
+        from opsconsole.state.terraform_backend import TerraformBackend
 
-        return RemoteBackend(directory, kind, operation, locking, journal)
+        return TerraformBackend(directory, kind, operation, locking, journal)
     path = local_path(directory, settings or {}, workspace)
     return LocalBackend(path, operation, locking, journal)
 
@@ -328,7 +333,7 @@ def read_foreign(
     """
     # Only Terraform accesses the other kinds; it reads the state in a folder made for that.
     if kind != "local" and not is_native(kind):
-        from opsconsole.state.remote import read_borrowed
+        from opsconsole.state.terraform_backend import read_borrowed
 
         return read_borrowed(kind, config, workspace)
     backend = backend_for(directory, {kind: config}, "read", workspace=workspace)

@@ -26,7 +26,7 @@ from azure.storage.blob import BlobLeaseClient, ContentSettings
 
 from opsconsole.state.backend import DEFAULT_WORKSPACE
 from opsconsole.state.backends.azurerm_login import service
-from opsconsole.state.backends.base import JOURNAL, LockLost, ObjectBackend, Run, one_line
+from opsconsole.state.backends.base import JOURNAL, LockLost, ObjectBackend, RunOptions, one_line
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockInfo
 
@@ -55,7 +55,7 @@ class AzurermBackend(ObjectBackend):
 
     _errors = (AzureError,)
 
-    def __init__(self, block: Mapping[str, Any], workspace: str, run: Run) -> None:
+    def __init__(self, block: Mapping[str, Any], workspace: str, options: RunOptions) -> None:
         settings = BackendSettings("azurerm", block)
         self._account = settings.need("storage_account_name")
         self._container = settings.need("container_name")
@@ -63,7 +63,7 @@ class AzurermBackend(ObjectBackend):
         self._object = self._base + (f"env:{workspace}" if workspace != DEFAULT_WORKSPACE else "")
         self._snapshots = settings.flag("snapshot", "ARM_SNAPSHOT")
         name = f"{self._account}/{self._container}/{self._object}"
-        super().__init__(settings, workspace, run, name)
+        super().__init__(settings, workspace, options, name)
 
     def _write(self, data: bytes) -> None:
         """Replace the blob under its lease, unless it changed since it was read."""

@@ -38,7 +38,7 @@ class LockLost(UserError):
         )
 
 
-class Run(NamedTuple):
+class RunOptions(NamedTuple):
     """The operation of a run, and its options.
 
     Attributes:
@@ -77,7 +77,12 @@ class SharedBackend(Backend, ABC):
     """The exceptions that the library of this backend raises."""
 
     def __init__(
-        self, settings: BackendSettings, workspace: str, run: Run, name: str, identity: str = ""
+        self,
+        settings: BackendSettings,
+        workspace: str,
+        options: RunOptions,
+        name: str,
+        identity: str = "",
     ) -> None:
         """Set the name of the state in messages, and the identity that distinguishes it.
 
@@ -88,16 +93,16 @@ class SharedBackend(Backend, ABC):
         """
         identity = identity or name
         self._place: LastPlace | None = None
-        if run.checks_place:
-            self._place = LastPlace(run.directory, workspace, settings.kind, name, identity)
+        if options.checks_place:
+            self._place = LastPlace(options.directory, workspace, settings.kind, name, identity)
             self._place.check()
         own = hashlib.sha256(identity.encode()).hexdigest()[:12]
-        folder = (run.journals or run.directory).absolute()
-        super().__init__(name, folder / f"{settings.kind}.{workspace}.{own}", run.journal)
+        folder = (options.journals or options.directory).absolute()
+        super().__init__(name, folder / f"{settings.kind}.{workspace}.{own}", options.journal)
         self._settings = settings
         self._workspace = workspace
-        self._operation = run.operation
-        self._locking = run.locking
+        self._operation = options.operation
+        self._locking = options.locking
         self._open = False
         self._client: Any = None
         self._info: LockInfo | None = None

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from opsconsole.errors import UserError
-from opsconsole.state.backends.base import ObjectBackend, Run, one_line
+from opsconsole.state.backends.base import ObjectBackend, RunOptions, one_line
 from opsconsole.state.backends.settings import BackendSettings, trusted_file
 from opsconsole.state.lock import LockInfo
 
@@ -46,7 +46,7 @@ class GcsBackend(ObjectBackend):
 
     _errors = (GoogleAuthError, RequestException, exceptions.GoogleAPIError, OSError)
 
-    def __init__(self, block: Mapping[str, Any], workspace: str, run: Run) -> None:
+    def __init__(self, block: Mapping[str, Any], workspace: str, options: RunOptions) -> None:
         settings = BackendSettings("gcs", block)
         self._bucket_name = settings.need("bucket")
         prefix = settings.text("prefix").strip("/")
@@ -57,7 +57,7 @@ class GcsBackend(ObjectBackend):
         self._kms = settings.text("kms_encryption_key", "GOOGLE_KMS_ENCRYPTION_KEY") or None
         self._secret = _encryption_key(settings)
         self._bucket_seen = False
-        super().__init__(settings, workspace, run, f"gs://{self._bucket_name}/{self._object}")
+        super().__init__(settings, workspace, options, f"gs://{self._bucket_name}/{self._object}")
 
     def _write(self, data: bytes) -> None:
         """Replace the object if its generation is the one that was read."""

@@ -14,7 +14,7 @@ import httpx
 
 from opsconsole.errors import UserError
 from opsconsole.state.backend import DEFAULT_WORKSPACE, SnapshotMeta
-from opsconsole.state.backends.base import NO_META, LockLost, Run, SharedBackend
+from opsconsole.state.backends.base import NO_META, LockLost, RunOptions, SharedBackend
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.document import decode, encode, fields_of, lay_out
 from opsconsole.state.lock import LockHeld, LockInfo
@@ -42,7 +42,7 @@ class HttpBackend(SharedBackend):
     keeps_journal = False
     embeds_journal = True
 
-    def __init__(self, block: Mapping[str, Any], workspace: str, run: Run) -> None:
+    def __init__(self, block: Mapping[str, Any], workspace: str, options: RunOptions) -> None:
         if workspace != DEFAULT_WORKSPACE:
             raise _no_workspaces()
         settings = BackendSettings("http", block)
@@ -66,7 +66,7 @@ class HttpBackend(SharedBackend):
         self._sent: Any = None
         self._embedded = b""
         name = str(httpx.URL(self._address).copy_with(username=None, password=None))
-        super().__init__(settings, workspace, run, name)
+        super().__init__(settings, workspace, options, name)
 
     def check_lock(self) -> None:
         """Check that this run still holds the lock. A lock that was lost stays lost.

@@ -19,7 +19,7 @@ import psycopg
 from psycopg import sql
 
 from opsconsole.errors import UserError
-from opsconsole.state.backends.base import JOURNAL, LockLost, Run, SharedBackend, one_line
+from opsconsole.state.backends.base import JOURNAL, LockLost, RunOptions, SharedBackend, one_line
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockInfo
 
@@ -52,7 +52,7 @@ class PgBackend(SharedBackend):
 
     _errors = (psycopg.Error,)
 
-    def __init__(self, block: Mapping[str, Any], workspace: str, run: Run) -> None:
+    def __init__(self, block: Mapping[str, Any], workspace: str, options: RunOptions) -> None:
         settings = BackendSettings("pg", block)
         self._conninfo = settings.text("conn_str", "PG_CONN_STR")
         self._schema = settings.text(
@@ -63,7 +63,7 @@ class PgBackend(SharedBackend):
         self._creation = (CREATION, creation_key(self._schema, self._table))
         name = f"{workspace} in {self._schema}.{self._table} of PostgreSQL"
         identity = f"{self._server()} {self._schema} {self._table} {workspace}"
-        super().__init__(settings, workspace, run, name, identity)
+        super().__init__(settings, workspace, options, name, identity)
         self._first: Connection | None = None
         self._second: Connection | None = None
         self._beside = threading.Lock()

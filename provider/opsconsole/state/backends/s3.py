@@ -19,7 +19,7 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, 
 
 from opsconsole.errors import UserError
 from opsconsole.state.backend import DEFAULT_WORKSPACE
-from opsconsole.state.backends.base import ObjectBackend, Run, no_such_lock, one_line
+from opsconsole.state.backends.base import ObjectBackend, RunOptions, no_such_lock, one_line
 from opsconsole.state.backends.s3_session import clients
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockInfo
@@ -49,7 +49,7 @@ class S3Backend(ObjectBackend):
 
     _errors = (ClientError, BotoCoreError)
 
-    def __init__(self, block: Mapping[str, Any], workspace: str, run: Run) -> None:
+    def __init__(self, block: Mapping[str, Any], workspace: str, options: RunOptions) -> None:
         settings = BackendSettings("s3", block)
         self._bucket = settings.need("bucket")
         self._base = settings.need("key").lstrip("/")
@@ -64,7 +64,7 @@ class S3Backend(ObjectBackend):
         self._encryption = _encryption(settings)
         name = f"s3://{self._row}"
         endpoint = settings.block("endpoints").get("s3") or settings.text("endpoint")
-        super().__init__(settings, workspace, run, name, f"{endpoint} {name}")
+        super().__init__(settings, workspace, options, name, f"{endpoint} {name}")
 
     def force_unlock(self, lock_id: str) -> None:
         """Release the lock with this ID: the object, the row, or both, if they carry the ID."""

@@ -52,7 +52,7 @@ def find_binary(directory: Path) -> str:
     )
 
 
-class RemoteBackend(Backend):
+class TerraformBackend(Backend):
     """A state in a backend that `terraform init` has set up in `directory`.
 
     Args:

@@ -19,8 +19,8 @@ from opsconsole.state.lock import Locking
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
 from opsconsole.state.opening import backend_for, open_state, read_state
-from opsconsole.state.remote import RemoteBackend
 from opsconsole.state.session import StateSession
+from opsconsole.state.terraform_backend import TerraformBackend
 from postgres_server import running_postgres
 
 pytestmark = pytest.mark.terraform
@@ -53,7 +53,7 @@ def place(
 
 
 def opened(place: Any, **locking: Any) -> StateSession:
-    return open_state(RemoteBackend(place.directory, "pg", "apply", Locking(**locking)))
+    return open_state(TerraformBackend(place.directory, "pg", "apply", Locking(**locking)))
 
 
 def stored(place: Any) -> State:
@@ -75,7 +75,7 @@ def test_state_is_pushed_and_terraform_goes_on_with_it(place, host):
         session.state.put("terraform_data.two", item)
     assert len(stored(place)) == 2
     assert sorted(path.name for path in place.directory.glob("*opsconsole*")) == []
-    assert read_state(RemoteBackend(place.directory, "pg", "show")).lineage == lineage
+    assert read_state(TerraformBackend(place.directory, "pg", "show")).lineage == lineage
 
 
 async def test_every_checkpoint_is_pushed_and_its_serial_followed(place, host):
@@ -168,9 +168,9 @@ def test_a_directory_that_is_not_initialised_says_so(terraform, tmp_path, monkey
     monkeypatch.setenv("TF_CLI_CONFIG_FILE", os.devnull)
     (tmp_path / "main.tf.json").write_text('{"terraform": {"backend": {"pg": {}}}}')
     with pytest.raises(UserError, match=r"is not initialised.*Run `terraform init` in"):
-        open_state(RemoteBackend(tmp_path, "pg", "plan"))
+        open_state(TerraformBackend(tmp_path, "pg", "plan"))
     with pytest.raises(UserError, match=r"state pull` failed .*Run `terraform init` in"):
-        read_state(RemoteBackend(tmp_path, "pg", "show"))
+        read_state(TerraformBackend(tmp_path, "pg", "show"))
 
 
 def test_without_terraform_a_remote_backend_is_one_error(tmp_path, monkeypatch):
