@@ -90,7 +90,7 @@ UNDER = {"required": ("opsconsole_host",), "min_coverage": 100.0}
     ("facts", "outcome"),
     [
         ({}, CheckOutcome.DRIFT),
-        (UNDER, CheckOutcome.UNTOLD),
+        (UNDER, CheckOutcome.UNDETERMINED),
         (UNDER | {"required": ("opsconsole_agent",)}, CheckOutcome.DRIFT),
     ],
 )
@@ -100,7 +100,7 @@ def test_verdicts(report: DriftReport, facts: dict[str, Any], outcome: CheckOutc
 
 def test_errors_outweigh_drift_that_is_still_named(report: DriftReport, failure: Any) -> None:
     verdict = judge(replace(report, diagnostics=(failure,)))
-    assert verdict.outcome is CheckOutcome.UNTOLD
+    assert verdict.outcome is CheckOutcome.UNDETERMINED
     assert "8 resources drifted" in verdict.explanation
 
 

@@ -81,7 +81,7 @@ def verdict_of(report: DriftReport) -> dict[str, Any]:
     """Return the verdict of a report as JSON."""
     verdict = judge(report)
     return {
-        "outcome": verdict.outcome.name.lower(),
+        "outcome": verdict.outcome.written,
         "exit_code": verdict.exit_code,
         "headline": verdict.headline,
         "explanation": verdict.explanation,

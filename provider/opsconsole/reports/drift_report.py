@@ -32,8 +32,13 @@ class CheckOutcome(Enum):
     """The outcome of a check; the values are its usual exit codes."""
 
     CLEAN = 0
-    UNTOLD = 1
+    UNDETERMINED = 1
     DRIFT = 2
+
+    @property
+    def written(self) -> str:
+        """The word for the outcome in reports."""
+        return "untold" if self is CheckOutcome.UNDETERMINED else self.name.lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +77,10 @@ def _judge_outcome(report: DriftReport) -> tuple[CheckOutcome, str, str]:
     # This comes before drift, so that a check of half a fleet never looks like a check of the whole
     # fleet.
     if has_error(report.diagnostics):
-        return CheckOutcome.UNTOLD, "Could not tell", f"The check met errors; {seen}."
+        return CheckOutcome.UNDETERMINED, "Could not tell", f"The check met errors; {seen}."
     if required < report.min_coverage:
         text = f"{percent(required)} of what must be checked was seen; {seen}."
-        return CheckOutcome.UNTOLD, "Could not tell", text
+        return CheckOutcome.UNDETERMINED, "Could not tell", text
     if drifted:
         return CheckOutcome.DRIFT, "Drift", f"{seen[0].upper()}{seen[1:]}.{note}"
     beside = (Bucket.UNMANAGED, Bucket.PENDING, Bucket.UNCHECKED)
@@ -159,7 +164,7 @@ def accepted_drift(report: DriftReport) -> list[Finding]:
 
 _OUTCOMES = {
     CheckOutcome.CLEAN: ("✅", RESOLVED),
-    CheckOutcome.UNTOLD: ("⚠️", BUCKET_STYLES[Bucket.UNCHECKED]),
+    CheckOutcome.UNDETERMINED: ("⚠️", BUCKET_STYLES[Bucket.UNCHECKED]),
     CheckOutcome.DRIFT: ("❌", BUCKET_STYLES[Bucket.CHANGED]),
 }
 

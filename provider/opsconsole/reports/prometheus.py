@@ -23,7 +23,7 @@ def render(report: DriftReport) -> str:
     _coverage(registry, report)
     outcome = judge(report).outcome
     text = "The outcome of the check: 1 on exactly one of clean, untold and drift."
-    outcomes = {(item.name.lower(),): item is outcome for item in CheckOutcome}
+    outcomes = {(item.written,): item is outcome for item in CheckOutcome}
     _gauge(registry, "outcome", text, outcomes, "outcome")
     _gauge(registry, "check_seconds", "How long the check took.", {(): report.seconds})
     if report.checked_at:
