@@ -387,8 +387,8 @@ class World:
             patch.setattr(gc, "freeze", lambda: None)
             patch.setattr(signal, "signal", lambda *_: None)
             # The usual room takes a memory file system a third of a world's time.
-            patch.setattr(journal, "_AHEAD", 1 << 17)
-            patch.setattr(journal, "_LEAST", 1 << 16)
+            patch.setattr(journal, "_ROOM_AHEAD", 1 << 17)
+            patch.setattr(journal, "_MIN_ROOM", 1 << 16)
             patch.setattr(opsconsole.cli.main, "build_parser", _PARSER_OF)
             patch.setattr(uvloop, "new_event_loop", lambda: WorldLoop(self))
             patch.setattr(asyncio.events, "new_event_loop", lambda: WorldLoop(self))

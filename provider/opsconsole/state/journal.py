@@ -45,8 +45,10 @@ from opsconsole.state.records import (
 
 _BEGINNING = re.compile(rb"\0|[0-9a-f]{8} [0-9]+ |[0-9a-f]{0,8}( [0-9]*)?\Z")
 """How a journal begins, even if its first line was cut off."""
-_AHEAD = 1 << 20
-_LEAST = 1 << 19
+_ROOM_AHEAD = 1 << 20
+"""The bytes to reserve beyond the records."""
+_MIN_ROOM = 1 << 19
+"""The least room beyond the records: where less is left, `_ROOM_AHEAD` is reserved again."""
 
 
 class Journal:
@@ -236,11 +238,11 @@ class Journal:
 
     def _make_room(self, batch: Iterable[Record], length: int) -> None:
         needed = self.size + length
-        if needed + _LEAST <= self._reserved:
+        if needed + _MIN_ROOM <= self._reserved:
             return
         try:
-            reserve_room(self._descriptor, self.size, length + _AHEAD)
-            self._reserved = needed + _AHEAD
+            reserve_room(self._descriptor, self.size, length + _ROOM_AHEAD)
+            self._reserved = needed + _ROOM_AHEAD
         except OSError:
             # The outcome of a call that was made is still written, into the remaining room.
             if any(isinstance(record, Intent) for record in batch):
@@ -292,7 +294,7 @@ class Journal:
             # Lock the file before it has the name, so that nobody else can claim the journal of
             # this run.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            reserve_room(descriptor, 0, len(data) + _AHEAD)
+            reserve_room(descriptor, 0, len(data) + _ROOM_AHEAD)
 
         try:
             descriptor = put_in_place(self.path, data, prepare)
@@ -300,7 +302,7 @@ class Journal:
             raise file_error("write", self.path, error, "It is as it was.") from error
         before, self._descriptor = self._descriptor, descriptor
         os.close(before)
-        self.size, self._reserved = len(data), len(data) + _AHEAD
+        self.size, self._reserved = len(data), len(data) + _ROOM_AHEAD
         self._is_named = False
         with self._list_lock:
             appended = self._dropped + len(self._records)

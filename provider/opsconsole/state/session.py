@@ -35,7 +35,7 @@ from opsconsole.state.rescue import rescue
 
 _SHARE: Final = 0.25
 """The share of a session's time that may go into writes that calls wait for."""
-_MOST: Final = 256
+_MAX_CALLS_PER_WRITE: Final = 256
 """The most calls that share one write."""
 _SMALL: Final = 1 << 20
 """The size in bytes that a journal may always reach."""
@@ -186,7 +186,7 @@ class StateSession:
             return 0
         # At the rate of this session, writing then takes about a quarter of the time. The number is
         # limited because a crash leaves the outcome of each of these calls unknown.
-        return min(_MOST, int(self._calls / passed * self._last_cost / _SHARE))
+        return min(_MAX_CALLS_PER_WRITE, int(self._calls / passed * self._last_cost / _SHARE))
 
     def intend(self, address: str, call: str, details: Mapping[str, Any]) -> str:
         """Note that a call is about to be made that cannot safely be repeated; return its id.
