@@ -16,7 +16,8 @@ JOURNAL_SUFFIX = ".opsconsole-journal"
 """The suffix after a state file's name. A journal holds changes that may not be in state yet, and
 calls of unknown outcome."""
 
-_WORKSPACES = "terraform.tfstate.d"
+WORKSPACES_FOLDER = "terraform.tfstate.d"
+"""Where a local backend keeps the states of workspaces, unless `workspace_dir` names a folder."""
 
 
 def data_directory(directory: Path) -> Path:
@@ -50,7 +51,7 @@ def unfolded_journals(directory: Path) -> list[Path]:
     """
     directory = Path(os.path.realpath(directory))
     pattern = f"*{JOURNAL_SUFFIX}"
-    names = {*directory.glob(pattern), *(directory / _WORKSPACES).glob(f"*/{pattern}")}
+    names = {*directory.glob(pattern), *(directory / WORKSPACES_FOLDER).glob(f"*/{pattern}")}
     for state in _states_of(directory):
         # A link leads to a state whose journal lies beside the file itself.
         beside = journal_of(Path(os.path.realpath(state)))
@@ -61,7 +62,7 @@ def unfolded_journals(directory: Path) -> list[Path]:
 
 def _states_of(directory: Path) -> Iterator[Path]:
     yield directory / "terraform.tfstate"
-    yield from (directory / _WORKSPACES).glob("*/terraform.tfstate")
+    yield from (directory / WORKSPACES_FOLDER).glob("*/terraform.tfstate")
     stacks, stack = directory.parent, directory.name
     # cdktf runs Terraform in `cdktf.out/stacks/STACK`, and keeps the state beside `cdktf.json`.
     if stacks.name == "stacks":

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from opsconsole.errors import UserError
+from opsconsole.journal_files import WORKSPACES_FOLDER
 from opsconsole.state import DEFAULT_WORKSPACE
 
 _SUFFIX: Final = ".tfstate"
-_WORKSPACES: Final = "terraform.tfstate.d"
 # Only root may read `lost+found`, so a check of a whole file system would fail there.
 _PASSED_OVER: Final = frozenset({"node_modules", "__pycache__", "lost+found"})
 _ERRORED: Final = "errored.tfstate"
@@ -97,4 +97,4 @@ def _name(path: Path, depth: int) -> str:
 def workspace_of_state(path: Path) -> str:
     """Return the workspace that a state file belongs to, by its folder."""
     folder = path.absolute().parent
-    return folder.name if folder.parent.name == _WORKSPACES else DEFAULT_WORKSPACE
+    return folder.name if folder.parent.name == WORKSPACES_FOLDER else DEFAULT_WORKSPACE

@@ -10,6 +10,7 @@ from pathlib import Path
 from opsconsole import resources
 from opsconsole.clock import utc_now
 from opsconsole.errors import OpsconsoleError, UserError
+from opsconsole.journal_files import WORKSPACES_FOLDER
 from opsconsole.language import load_directory, read_backend_options
 from opsconsole.phrases import plural
 from opsconsole.standin.command_line import Arguments
@@ -198,7 +199,7 @@ def _check_source(directory: Path, source: RecordedBackend | None) -> None:
             f"Set OPSCONSOLE_ENGINE=terraform to let {engine} copy it.",
         )
     settings = source.settings if source is not None and source.kind == "local" else {}
-    folder = directory / (settings.get("workspace_dir") or "terraform.tfstate.d")
+    folder = directory / (settings.get("workspace_dir") or WORKSPACES_FOLDER)
     if workspace_of(directory) != DEFAULT_WORKSPACE or (folder.is_dir() and any(folder.iterdir())):
         raise UserError(
             "There are several workspaces, which the native engine does not copy.",

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import data_directory, journal_of
+from opsconsole.journal_files import WORKSPACES_FOLDER, data_directory, journal_of
 from opsconsole.named_files import check_no_device, file_error
 from opsconsole.state.lock import (
     DEFAULT_LOCKING,
@@ -183,7 +183,7 @@ def local_path(directory: Path, settings: Mapping[str, Any], workspace: str) -> 
     """
     if workspace == DEFAULT_WORKSPACE:
         return directory / (settings.get("path") or "terraform.tfstate")
-    folder = directory / (settings.get("workspace_dir") or "terraform.tfstate.d")
+    folder = directory / (settings.get("workspace_dir") or WORKSPACES_FOLDER)
     return folder / workspace / "terraform.tfstate"
 
 

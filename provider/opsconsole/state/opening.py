@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.journal_files import noted_backend
+from opsconsole.journal_files import WORKSPACES_FOLDER, noted_backend
 from opsconsole.named_files import file_error
 from opsconsole.state.backend import (
     DEFAULT_WORKSPACE,
@@ -60,7 +60,7 @@ _DEFAULTS: Final = {
     "path": "terraform.tfstate",
     "schema_name": "terraform_remote_state",
     "table_name": "states",
-    "workspace_dir": "terraform.tfstate.d",
+    "workspace_dir": WORKSPACES_FOLDER,
     "workspace_key_prefix": "env:",
 }
 """The defaults of those settings that have one."""
