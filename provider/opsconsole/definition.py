@@ -268,8 +268,8 @@ class ResourceDefinition(_Attributed):
     Attributes:
         name: Short name: `host`.
         type_name: Terraform's name: `opsconsole_host`.
-        title: How messages call one of them: `host`.
-        plural: How messages call several of them: `hosts`.
+        title: What messages call one of them: `host`.
+        plural: What messages call several of them: `hosts`.
         description: What it is and what it means to declare it.
         label: Attribute whose value names one of them to a reader.
         reported_as: Attributes for reports, which show the first one with a value; empty: `label`.

@@ -24,7 +24,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One error or warning for the user, in words and in facts for programs.
+    """One error or warning for the user, in words and in facts for other software.
 
     Attributes:
         summary: The problem, on one line without a full stop.

@@ -28,7 +28,7 @@ class Engine:
     """One of the two engines that run a program with the provider.
 
     Attributes:
-        name: How messages call it.
+        name: What messages call it.
         command: Its program.
         host: The registry that it assumes for a provider source without a host.
     """

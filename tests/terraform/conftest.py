@@ -171,7 +171,7 @@ def start(identity: Identity, tmp_path: Path) -> StartPlugin:
 
 
 async def end(process: asyncio.subprocess.Process) -> None:
-    """End a process in good order, so that what it measured of itself is kept; or kill it."""
+    """End a process cleanly, so that what it measured of itself is kept; or kill it."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         # Not process.kill(): it may reap the process before asyncio does.
         with contextlib.suppress(ProcessLookupError):

@@ -1,4 +1,4 @@
-"""Terraform's machine-readable messages, one line of JSON each, for programs."""
+"""Terraform's machine-readable messages, one line of JSON each, for other software."""
 
 from __future__ import annotations
 

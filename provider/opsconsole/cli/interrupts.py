@@ -1,4 +1,4 @@
-"""The event loop that commands run in; Ctrl-C, SIGTERM and SIGHUP end its work in good order.
+"""The event loop that commands run in; Ctrl-C, SIGTERM and SIGHUP end the work cleanly.
 
 The first interrupt lets requests in flight finish. The second one stops at once.
 """

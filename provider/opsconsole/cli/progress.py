@@ -1,6 +1,7 @@
-"""The progress of an apply: messages for programs, lines for people; the bar is in `progress_bar`.
+"""The progress of an apply: JSON messages for other software, and lines for people.
 
-rich is imported only if stderr is a terminal, because it takes a twelfth of a run's start time.
+The bar is in `progress_bar`. rich is imported only if stderr is a terminal, because it takes a
+twelfth of a run's start time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Standard streams that may be closed, or fail while a command runs, without harm to its work.
 
 A reader may go away (`| head`, Ctrl-C in a pipe to `tee`), or the disk of a log may be full. Output
-that cannot be written is dropped. The command is told, and ends its work in good order. The module
+that cannot be written is dropped. The command is told, and ends its work cleanly. The module
 also decides on colour and on the width of output.
 """
 

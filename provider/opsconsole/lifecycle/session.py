@@ -144,16 +144,16 @@ class ConsoleSession:
         limit: How many things to do at a time: as many as requests may be in flight.
         before_write: Is called before writes are sent, where the engine keeps a journal.
         command: The program whose commands messages advise: the engine's own.
-        gone_adopted: Values in state of the specialties and blacklisted commands that this run
-            found gone, by key or id.
+        gone_adopted: The values that state held of each specialty and blacklisted command that
+            this run found gone, once by its key and once by its id.
         shown_plugins: Id to name of the plugins that the lists of this run have shown, of any
             agent.
         command_run: The identity of this run of the command; empty if not known.
         plans_whole: Whether the engine judges and orders a plan as a whole. It then reads
             everything in state before it plans, unless the user asks for no reading. Terraform
             reads, plans and applies one resource a call, in no order.
-        answered_beside: Type and id of objects to the console's last answer about each to a write
-            of another resource.
+        answered_beside: The console's last answer about each object that came with a write of
+            another resource, by type and id.
         adopted_hosts: Ids of hosts that creations of this run have taken under management.
         deletes_begun: How many deletions have begun, of any resource.
         deleting_hosts: Ids of hosts whose deletion is under way.

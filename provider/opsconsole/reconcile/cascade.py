@@ -135,7 +135,7 @@ class Cascade:
     """The owners that a plan deletes, and the instances deleted with them.
 
     Attributes:
-        going: Each to the address of the change that deletes it, or takes it along.
+        going: Maps each object to the address of the change that deletes it or its owner.
     """
 
     going: dict[Identity, str]

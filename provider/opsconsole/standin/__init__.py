@@ -1,1 +1,1 @@
-"""`opsconsole-terraform`: takes the place of `terraform` for programs that call it."""
+"""`opsconsole-terraform`: takes the place of `terraform` for software that calls it."""

@@ -116,9 +116,9 @@ def _serve(
 
 
 def _outlive_the_terminal() -> None:
-    """Leave Ctrl-C and a closed terminal to Terraform, which stops its plugins in good order.
+    """Leave Ctrl-C and a closed terminal to Terraform, which stops its plugins cleanly.
 
-    SIGTERM ends the process in good order.
+    SIGTERM ends the process cleanly.
     """
 
     def leave(number: int, frame: FrameType | None) -> None:

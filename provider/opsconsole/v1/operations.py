@@ -2,7 +2,7 @@
 name in `extra_endpoints` (see `definition.Way` for what each serves).
 
     _nameable("host_get", "{id}")                               not documented
-    _nameable("host_get", "{id}", "GET /api/v1/hosts/{id}")     the day it is: all messages follow
+    _nameable("host_get", "{id}", "GET /api/v1/hosts/{id}")     documented: all messages follow
 """
 
 from __future__ import annotations

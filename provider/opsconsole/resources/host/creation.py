@@ -88,8 +88,7 @@ class BulkCreate:
             await self._split_refused(rows, problem, self._create_chunk)
             return
         if not result.dry_run:
-            # The one error is on a row that was not created, or on the next that would be sent: on
-            # a created one it would taint the host.
+            # A warning, not an error: an error would taint a created host.
             rows[0].notes = () if self._rehearsal else (_KEPT,)
             await self._report_imported(rows, result)
             return

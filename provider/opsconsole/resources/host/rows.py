@@ -43,7 +43,7 @@ class HostRow:
 
     @property
     def holder(self) -> str:
-        """How messages call the declaration that holds the host."""
+        """What messages call the declaration that holds the host."""
         return self.request.address or f"{self.fields['name']} (row {self.number})"
 
 
