@@ -156,7 +156,7 @@ def _stacks_to_check(args: argparse.Namespace) -> tuple[list[Stack], Sequence[Di
 
 
 def _find_programs(args: argparse.Namespace) -> list[Program]:
-    """Return the programs from --dir and --program; without a named state, also from here."""
+    """Return the programs that --dir or --program names; look here if no state is named either."""
     if args.dir is not None:
         return _readable(lambda: load_directory(args.dir, resources))
     if args.program is None and args.places:

@@ -68,7 +68,7 @@ def run_and_report(run: Callable[[], int], *, debug: bool, again: str) -> int:
 
 
 def _exit_code_after_output(code: int) -> int:
-    """Return the exit code of a command, whose output may not have arrived."""
+    """Return the exit code of a command, which a loss of its output may change."""
     stdout = output()
     if stdout is None or not stdout.failure or code == INTERRUPTED:
         return code

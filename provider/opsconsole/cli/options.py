@@ -21,7 +21,7 @@ def seconds(text: str) -> float:
     """Read a duration as Go writes it: `30s`, `1m30s`, `0`.
 
     Raises:
-        ArgumentTypeError: It is not one.
+        ArgumentTypeError: The text is not a duration.
     """
     parts = _PART.findall(text)
     if text == "0":
@@ -51,10 +51,10 @@ def read_shard(text: str) -> Any:
 
 
 def read_port(text: str) -> int:
-    """Read a TCP port; 0 is one of them.
+    """Read a TCP port, which may be 0.
 
     Raises:
-        ArgumentTypeError: It is not one.
+        ArgumentTypeError: The text is not a port.
     """
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port; write a number from 0 to 65535")
@@ -105,7 +105,7 @@ READERS: Final[Mapping[str, Callable[[str], Any]]] = {
     "DATE": read_day,
     "KINDS": read_kinds,
 }
-"""The reader of a value, by the word that stands for the value in help; others are texts."""
+"""The readers of values, by the word for the value in help. Any other word stands for text."""
 _FORM: Final = re.compile(r"(\[)?(.+?)(\.\.\.)?(?(1)\])(…?)")
 
 

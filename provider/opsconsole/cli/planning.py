@@ -133,13 +133,13 @@ def show(args: argparse.Namespace, plan: Plan) -> None:
 
 
 _CLIENT_ROWS: Final = 100
-"""Lines of a plan that a client of the stand-in is assumed to show when it reads a pipe."""
+"""How many lines of a plan a client of the stand-in is assumed to show, if it reads a pipe."""
 _AROUND: Final = 4
 """Lines that a command writes around its plan: the checksum, a question."""
 
 
 def _is_compact(args: argparse.Namespace, plan: Plan) -> bool:
-    """Return whether a plan is shown in its short form: as asked, or on a small screen."""
+    """Return whether a plan is shown in its short form: on request, or if it is too long."""
     if args.compact or args.full:
         return bool(args.compact)
     if columns():

@@ -12,12 +12,12 @@ from opsconsole.reconcile.order import Step
 from opsconsole.reports import messages
 
 _WINDOW = 10.0
-"""The last seconds whose changes count for the rate."""
+"""How many of the last seconds count for the rate."""
 _SOONEST = 2.0
 """Seconds before the first estimate."""
 _FEWEST = 10
-"""Changes before the first estimate. A single change may come before hundreds that are sent
-together."""
+"""How many changes come before the first estimate: a single change may precede hundreds that are
+sent together."""
 
 
 class Rate(ProgressColumn):
@@ -87,7 +87,7 @@ class Bar(Lines):
         self._count(failed=outcome.failed)
 
     def skip_step(self, step: Step, because: str) -> None:
-        """Count a skipped step, as failed where another step failed."""
+        """Count a skipped step, as failed unless the other half of its replacement was reported."""
         if self._few:
             super().skip_step(step, because)
         self._count(failed=bool(because))

@@ -366,7 +366,7 @@ class LocalBackend(Backend):
         self.path.parent.rmdir()
 
     def close(self) -> None:
-        """Release the lock and close the file; remove the file if created but never written."""
+        """Release the lock and close the file; remove a file that was created and never written."""
         if self._descriptor < 0:
             return
         descriptor, self._descriptor = self._descriptor, -1

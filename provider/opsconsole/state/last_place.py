@@ -1,7 +1,7 @@
 """The record, in a working directory, of where the state of each workspace was last written.
 
-Without the note that `terraform init` keeps of a backend, it tells that a program names another
-place than before.
+If `terraform init` has noted no backend, this record shows that a program names another place than
+before.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ _DEFAULTS: Final = {
     "workspace_dir": WORKSPACES_FOLDER,
     "workspace_key_prefix": "env:",
 }
-"""The defaults of those settings that have one."""
+"""The default values of these settings; the others have none."""
 
 
 def merged_settings(

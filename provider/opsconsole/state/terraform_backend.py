@@ -1,11 +1,11 @@
 """Any other backend, accessed through `terraform` or `tofu`: `state pull` and `state push`.
 
 A push takes the backend's own lock. Under that lock, Terraform refuses a push if the stored state
-has another lineage, a newer serial, or the same serial with other content. Every push here raises
-the serial by one over the last one seen, so a write by anyone else in between is never overwritten.
-But no command of Terraform holds a backend's lock for a whole run. Two native runs in one working
-directory exclude each other by a lock file there. Native runs elsewhere, and Terraform itself, are
-noticed only at the next push.
+has another lineage, a newer serial, or the same serial with other content. The serial of every
+push here is one above the last serial seen, so a push never overwrites what someone else wrote in
+between. But no command of Terraform holds a backend's lock for a whole run. Two native runs in one
+working directory exclude each other by a lock file there. Native runs elsewhere, and Terraform
+itself, are noticed only at the next push.
 """
 
 from __future__ import annotations

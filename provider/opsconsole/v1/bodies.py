@@ -121,7 +121,7 @@ class FieldError(Body):
 
 
 class ErrorBody(Body):
-    """Error. The message may be empty, and everything but the code and the message absent."""
+    """Error. The message may be empty. Everything but code and message may be absent."""
 
     title = "error"
     code: _Word
@@ -179,7 +179,7 @@ class ImportResult(Body):
 
 
 class DeleteResult(Body):
-    """Delete results. An extra endpoint may answer with the resource, which says no `deleted`."""
+    """Delete results. An extra endpoint may answer with the resource, which has no `deleted`."""
 
     title = "delete result"
     id: _Id

@@ -80,7 +80,7 @@ class Console:
     async def import_hosts(
         self, rows: Sequence[Mapping[str, Any]], *, on_error: str, dry_run: bool
     ) -> ImportResult:
-        """Import host rows (POST /api/v1/hosts/batch), or have them judged only.
+        """Import host rows (POST /api/v1/hosts/batch), or only have them judged.
 
         Args:
             rows: The fields of each host.
@@ -99,9 +99,8 @@ class Console:
 
         Args:
             text: The CSV file.
-            on_error: The query parameter that takes `stop` or `continue`, with its value. CSV has
-                no envelope, and the document does not name the parameter; empty: the console
-                chooses.
+            on_error: The query parameter for `stop` or `continue`, with its value, because CSV has
+                no envelope. The document does not name the parameter. Empty: the console chooses.
             dry_run: Have the rows judged only.
         """
         return await self._import(on_error, dry_run, csv=text)
@@ -147,8 +146,8 @@ class Console:
     async def _read_list(self, operation: Operation, ids: Sequence[str]) -> Listing:
         """Read a list once, page by page.
 
-        `list_query` is added to the calls that it is for, and `cursor_parameter` with
-        `cursor_field` leads to the next page.
+        `list_query` is added to the calls that it is for. The value of `cursor_field` in an answer
+        is sent as `cursor_parameter` to get the next page.
         """
         # The document shows no pagination inputs: an operator who knows them sets them.
         extra = _query_of(self._settings.list_query, operation.name)

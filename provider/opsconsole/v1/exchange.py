@@ -35,8 +35,8 @@ from opsconsole.errors import (
 )
 
 MAX_ID_LENGTH = 500
-"""The document shows no bound of ids. Servers commonly take addresses of 8,000 bytes, in which a
-character takes up to twelve."""
+"""The document gives no limit for ids. Servers commonly accept addresses of 8,000 bytes, and a
+character takes up to twelve bytes there."""
 
 _FIXED_PATHS = frozenset({("POST", "/api/v1/hosts/batch"), ("GET", "/api/v1/specialties/search")})
 """Operations with a fixed last segment where other operations have an id."""
@@ -104,8 +104,8 @@ class Operation:
 def can_be_id(value: object) -> bool:
     """Return whether a value can be an id, and so one segment of a path.
 
-    It cannot if it is not text, empty, a dot segment, too long for an address, or holds half a
-    character.
+    It cannot if it is not text, is empty, is a dot segment, is too long for an address, or holds
+    half a surrogate pair.
     """
     if not isinstance(value, str) or not 0 < len(value) <= MAX_ID_LENGTH:
         return False

@@ -12,16 +12,16 @@ from weakref import WeakKeyDictionary
 _DECREASE = 0.97
 _GROWTH = 0.1
 _VAGUE = 1.3
-"""The granted rate is known up to this factor, or it is looked for with larger steps."""
+"""Where the bounds of the granted rate differ by more than this factor, the rate grows faster."""
 _FIRST_GUESS = 16.0
-"""The first rate is looked for up to this multiple of the rate that was certainly granted."""
+"""The upper bound of the granted rate, as a multiple of the lower one, until a rate was refused."""
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 0.25, 2.0
 _MIN_RATE = 0.05
 _FIRST_IN_FLIGHT = 8
 
 
 class Rate:
-    """The rate at which requests are sent: as high as can be, until the console refuses some.
+    """The rate at which requests are sent. It rises until the console refuses some requests.
 
     At a refusal, the console has granted only the requests that it accepted. Their number divided
     by the time since the previous refusal is a lower bound of the granted rate:
@@ -29,7 +29,7 @@ class Rate:
         a token bucket of 20/s refuses, then accepts 5 in 0.25 s, then refuses: 5 / 0.25 = 20
 
     From there the rate grows along a cubic, as TCP CUBIC does: slowly near the rate that was
-    refused, and faster the longer no refusal comes. Pure: times are arguments.
+    refused, and faster the longer no refusal comes. It reads no clock: times are arguments.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class Rate:
         return max(0.0, self._next - now)
 
     def note_sent(self, now: float, most: float = math.inf) -> None:
-        """Note that a request is sent, by a caller that sends `most` a second at most."""
+        """Note that a request is sent, and that its caller may send `most` requests a second."""
         self._most = most
         interval = 1 / self.per_second(now)
         idle = now - self._next
@@ -92,7 +92,7 @@ class Rate:
             # The refusals of requests that were under way together count as one.
             return pause
         elif self._accepted:
-            # Of a pause, a console saves up only what it had saved up before the first refusal.
+            # In a pause, a console saves up no more than it had saved up before the first refusal.
             beyond = (self._accepted - self._saved_up) / max(0.001, sent - self._resumed_at)
             granted = max(beyond, self._accepted / (sent - self._refused_at))
             self._measure(sent, granted, pause)
@@ -114,7 +114,7 @@ class Rate:
         most = max(granted, refused if refused < math.inf else _FIRST_GUESS * granted)
         self._vague = self._vague + 1 if most > _VAGUE * granted else 0
         self._base = max(_MIN_RATE, _DECREASE * math.sqrt(granted * most))
-        # A twentieth of the time may go by in pauses, and one request in forty be refused.
+        # Pauses may take a twentieth of the time, and one request in forty may be refused.
         self._growth_seconds = max(2.0, 40 / self._base, 50 * pause)
         if self._vague:
             self._growth_seconds = min(self._growth_seconds, 0.5 * 2.0 ** min(self._vague - 1, 8))
@@ -137,7 +137,7 @@ class _Caller:
 
 
 class Turn:
-    """One caller's turn to have a large answer in memory; `wanted` until the caller ends it."""
+    """One caller's turn to have a large answer in memory; `wanted` is true until it ends."""
 
     def __init__(self, large: asyncio.Lock) -> None:
         self._large = large
@@ -234,7 +234,7 @@ class Limiter:
         self.slow_down(sent, asked)
 
     def slow_down(self, sent: float, asked: float | None) -> None:
-        """Note that the console counts requests, as one does that says when to come again."""
+        """Note that the console limits requests, because an answer says when to come again."""
         now = self.clock()
         self._paused_until = max(
             self._paused_until, now + self._rate.note_refused(sent, now, asked)

@@ -82,9 +82,9 @@ def reads_whole(definition: ResourceDefinition) -> bool:
 
 
 def naming_hint(operation: str, what: str = "such an operation") -> str:
-    """Return, after a space, the sentence that names an operation's setting.
+    """Return a space and the sentence that says how to name an operation in the settings.
 
-    It is empty where the API document has the operation: nothing is left to name.
+    The text is empty if the API document has the operation, because nothing is left to name.
 
     Args:
         operation: May be empty: there is none.

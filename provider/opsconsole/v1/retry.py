@@ -1,4 +1,4 @@
-"""Decides whether and when a call is retried, or fails at once as it would fail like others.
+"""Decides whether and when a call is retried, and which calls fail at once because others did.
 
 Clock and chance are arguments.
 """
@@ -36,14 +36,14 @@ class NotReachable(NotSent):
 
 
 class OutOfTime(AnswerLost):
-    """No answer within the time that one request may take, unlike one that broke off."""
+    """No answer came within the time limit of a request. A cut connection is another error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
     """The table of retries (the document leaves limits open: Limits).
 
-    The table leaves out a 429, which says when to send, not that a call failed.
+    A 429 is not in the table: it says when to send, and not that a call failed.
 
     Attributes:
         tries: Tries after the first.
@@ -105,8 +105,8 @@ def _timestamp(value: str) -> float | None:
 
 
 REST = 10.0
-"""Seconds without calls to a console that let calls run into their time limit, or refused every
-call for too long."""
+"""Seconds in which no call is made, after calls ran into their time limit, or after the console
+refused every call for too long."""
 
 
 class CircuitBreaker:
@@ -129,13 +129,13 @@ class CircuitBreaker:
         self._rest_until = 0.0
 
     def check(self, operation: object) -> None:
-        """Raise if a call would fail as others did.
+        """Raise if a call would fail for the same reason as earlier calls.
 
         Raises:
             Unauthorized: the credentials were refused before; `explained` is true.
-            TooManyRequests: the console refuses every call, and will go on for too long.
-            NotSent: the console has just let calls run out of time; ten thousand more would take
-                hours and show nothing new.
+            TooManyRequests: the console refuses every call, for longer than a call may wait.
+            NotSent: the console has just let calls run into their time limit. Thousands more would
+                take hours and show nothing new.
         """
         refusal, now = self._refusal, self._clock()
         if refusal is not None and now < self._refused_until:
@@ -152,7 +152,7 @@ class CircuitBreaker:
     def note_refused(
         self, problem: Unauthorized | TooManyRequests, seconds: float = math.inf
     ) -> None:
-        """Make no call for some seconds. Of the 401 only the first one is explained."""
+        """Make no call for some seconds. Of several 401, only the first is explained."""
         if isinstance(self._refusal, Unauthorized):
             if isinstance(problem, Unauthorized):
                 problem.explained = True
@@ -168,9 +168,10 @@ class CircuitBreaker:
     def next_delay(self, problem: ConsoleError, tried: int, *, repeatable: bool) -> float | None:
         """Return the seconds to wait before a call's next try, None where it has none.
 
-        If one call used up its tries without any answer, or no answer came for as long as that
-        takes, each further call gets one try until the console answers again. After a try without
-        an answer, no call is made for a while. The arguments are those of `Retry.delay`.
+        A console is silent if one call used up its tries without any answer, or if no answer came
+        for as long as that takes. Until it answers again, each further call gets one try. After a
+        last try that ran out of time, no call is made for a while. The arguments are those of
+        `Retry.delay`.
         """
         # A create whose answer is lost does not count: the call that settles its outcome must pass.
         unanswered = isinstance(problem, NotSent | AnswerLost if repeatable else NotSent)

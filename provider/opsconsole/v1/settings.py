@@ -277,8 +277,8 @@ def _endpoint(name: str, text: str) -> str:
 def tls_context(settings: Settings) -> ssl.SSLContext | bool:
     """Return the TLS context that verifies the console, with TLS 1.2 or later.
 
-    `ca_file` replaces the usual roots, which are the system's (SSL_CERT_FILE and SSL_CERT_DIR are
-    obeyed) and certifi's.
+    By default, the roots are those of the system (SSL_CERT_FILE and SSL_CERT_DIR are obeyed) and
+    those of certifi. `ca_file` replaces all of them.
 
     Raises:
         ConfigurationError: `ca_file` cannot be read, or holds no certificate.

@@ -233,12 +233,12 @@ async def _pieces(content: bytes) -> AsyncIterator[bytes]:
 
 
 async def whole_body(pieces: AsyncIterable[bytes], coding: str, most: int, turn: Turn) -> bytes:
-    """Return a body, decompressed; nothing of it is kept after its caller has gone.
+    """Return a body, decompressed. Once its caller has gone, no part of the body is kept.
 
     Args:
         pieces: The bytes as they come.
         coding: The Content-Encoding.
-        most: Bytes that are allowed, as sent and after decompression.
+        most: How many bytes are allowed, as sent and after decompression.
         turn: Taken once the body is large. The caller ends it when it has decoded the body.
 
     Raises:
@@ -307,6 +307,6 @@ def _not_trusted(origin: str, problem: aiohttp.ClientConnectorError) -> NotSent:
 
 
 def _kind_of(problem: BaseException) -> str:
-    """Return the kind of an error, as its own text may hold addresses with credentials."""
+    """Return the kind of an error instead of its text, which may hold credentials."""
     strerror = getattr(problem, "strerror", None)
     return strerror if isinstance(strerror, str) else type(problem).__name__

@@ -1,4 +1,4 @@
-"""Addresses: the console's own, the proxy that leads to it, and where a redirect leads. Pure.
+"""URLs: of the console, of the proxy to it, and of the target of a redirect. Does no I/O.
 
 No message shows a value that may be a secret.
 """
@@ -132,8 +132,9 @@ def _wrong(message: str, remedy: str) -> Never:
 def proxy_for(base_url: str, environ: Mapping[str, str]) -> str | None:
     """Return the address of the proxy to `base_url`, credentials included, or None.
 
-    HTTPS_PROXY or HTTP_PROXY by the scheme of `base_url`, else ALL_PROXY, in lower case first;
-    NO_PROXY excepts hosts, domains, addresses and networks. No proxy is used to loopback.
+    The scheme of `base_url` selects HTTPS_PROXY or HTTP_PROXY. If that variable is not set,
+    ALL_PROXY counts. A variable in lower case takes precedence. NO_PROXY excepts hosts, domains,
+    addresses and networks. No proxy is used to loopback.
 
     Raises:
         ConfigurationError: the variable holds no address of an http or https proxy.

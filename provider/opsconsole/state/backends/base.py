@@ -199,7 +199,7 @@ class SharedBackend(Backend, ABC):
             self._force_unlock(holder)
 
     def holder(self) -> LockInfo | None:
-        """Return the holder of the lock, as far as the backend tells; None if the lock is free."""
+        """Return what the backend tells of the holder of the lock; None if the lock is free."""
         with self._translating("read the lock of"):
             return self._holder()
 
@@ -369,7 +369,7 @@ class ObjectBackend(SharedBackend):
         return data
 
     def _stored_as(self, data: bytes, error: Exception) -> Any:
-        """Return the version of a stored state whose write seemed refused, as its answer was lost.
+        """Return the version of a stored state whose first try succeeded and whose second failed.
 
         Raises:
             LockLost: Another state is stored.

@@ -112,7 +112,7 @@ class PgBackend(SharedBackend):
         self._seen = _digest(data)
 
     def _lock(self, info: LockInfo) -> None:
-        """Take the row's advisory lock, or without a row the creation locks for the whole run."""
+        """Take the row's advisory lock. Without a row, keep the creation locks for the run."""
         self._prepare()
         # PostgreSQL cuts the name off at 63 bytes; `_session` finds the start of the ID in it.
         name = f"{info.operation} {info.id[:8]} {info.who}"[:63]
@@ -244,7 +244,7 @@ class PgBackend(SharedBackend):
 
     @property
     def _beside_name(self) -> str:
-        """Return the name under which companions are kept; a schema has one table for all."""
+        """The name of this state's companions; one table has the companions of a whole schema."""
         own = "" if self._table == "states" else f"{self._table}/"
         return f"{own}{self._workspace}"
 
