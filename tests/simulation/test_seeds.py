@@ -16,6 +16,8 @@ SEEDS = [
     # The answer to a detach, from before the agent moved to another host, went into the state last.
     (5001772, ["options"]),
     # A run died in a dry run that the console took for real; no later run took the host over.
+    # A console refused a replacement that is created first, and the message had no way out of it.
+    (13001982, ["options", "step 0.1", "reader"]),
     (7104692, ["options", "step 1.1", "agent-7", "agent-6", "host-5"]),
 ]
 

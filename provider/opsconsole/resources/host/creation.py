@@ -292,7 +292,12 @@ class BulkCreate:
         holder = self._session.holders.get((HOST.type_name, verdict.id or ""))
         twins = (item for item in self._named[row.fields["name"]] if item != row.holder)
         diagnostic = not_created(
-            self._name(row), verdict, holder, rehearsed=rehearsed, twin=next(twins, "")
+            self._name(row),
+            verdict,
+            holder,
+            rehearsed=rehearsed,
+            twin=next(twins, ""),
+            replaces=f"{row.request.address} in state" in self._session.holders.values(),
         )
         if self._session.plans_whole or not self._session.deletes_begun:
             return diagnostic

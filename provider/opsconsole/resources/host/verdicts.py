@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import (
@@ -171,8 +171,20 @@ def blames_the_rows(problem: OpsconsoleError) -> bool:
     return isinstance(problem, BadRequest | TooLarge | UserError)
 
 
+_DESTROY_FIRST: Final = (
+    "leave create_before_destroy out, here and in all that depends on it, so that the old one is "
+    "deleted first."
+)
+
+
 def not_created(
-    name: str, verdict: RowVerdict, holder: str | None = None, *, rehearsed: bool, twin: str = ""
+    name: str,
+    verdict: RowVerdict,
+    holder: str | None = None,
+    *,
+    rehearsed: bool,
+    twin: str = "",
+    replaces: bool = False,
 ) -> Diagnostic:
     """Say why a row was not created, and what can be done about it.
 
@@ -180,6 +192,7 @@ def not_created(
         holder: The address that has its id.
         rehearsed: Whether the verdict is that of a dry run, which changed nothing.
         twin: The address of another host of the run that is declared with the same name.
+        replaces: Whether its address holds another host, which is deleted after its creation.
     """
     if not verdict.matched:
         return error(
@@ -192,13 +205,17 @@ def not_created(
     detail += f": {verdict.error}." if verdict.error else "."
     if verdict.id is None and twin:
         remedy = f"{twin} of this run has the same name. Declare each machine once."
+    elif verdict.id is None and replaces:
+        remedy = (
+            "It exists already, or its row is wrong. If the host that it replaces is in its way, "
+            f"{_DESTROY_FIRST}"
+        )
     elif verdict.id is None:
         remedy = "It exists already, or its row is wrong. Import it if it exists."
     elif holder is not None:
         remedy = (
             f"It exists already as {verdict.id}, which is {holder}. Declare each machine once; to "
-            "replace it, leave create_before_destroy out, here and in all that depends on it, so "
-            "that the old one is deleted first."
+            f"replace it, {_DESTROY_FIRST}"
         )
     else:
         remedy = (
