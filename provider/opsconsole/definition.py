@@ -179,7 +179,11 @@ class Attribute:
     def _item_problems(self, item: Value, path: Path) -> Iterator[Diagnostic]:
         broken = self.bounds._replace(whole=self.kind is Kind.INTEGER).check(item)
         if broken is not None:
-            yield error(f"{self.name} {broken.found}", f"{broken.wanted}.".capitalize(), path)
+            yield error(
+                f"{self.name} {broken.found}",
+                f"{broken.wanted[:1].upper()}{broken.wanted[1:]}.",
+                path,
+            )
         elif self.notation and isinstance(item, str) and not self.notation.fits(item):
             yield warning(
                 f"{self.name}: {item!r} is not {self.notation.value}",

@@ -53,7 +53,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.session import ConsoleSession, map_limited
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.lifecycle.uncertain import refuse_replacement, warn_unsettled
+from opsconsole.lifecycle.uncertain import refuse_replacement, warn_unread_sentinel
 from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Attributes, changed_fields, unsatisfied_fields
 
@@ -229,7 +229,7 @@ class BaseLifecycle(ABC):
 
     async def _try_read(self, request: ReadRequest) -> Outcome:
         if is_sentinel(request.prior["id"]):
-            diagnostic = warn_unsettled(self, request)
+            diagnostic = warn_unread_sentinel(self, request)
             return request.leave_unchecked(diagnostic.summary, diagnostic)
         try:
             return await self._read(request)

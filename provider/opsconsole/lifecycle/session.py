@@ -319,8 +319,8 @@ class ConsoleSession:
     async def wait_for_host_to_leave(self, host_id: str | None, known: Collection[str]) -> bool:
         """Wait for the deletion of a host that a new host is to replace.
 
-        One caller gives up after each second without a request, and all after three, until another
-        deletion begins.
+        After each second without a request one waiting caller gives up, and after three seconds all
+        do, until another deletion begins.
 
             create web (new) refused -> delete web (old) ends -> True: judge the new one again
 

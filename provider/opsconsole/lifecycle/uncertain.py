@@ -3,8 +3,9 @@
 How each write is settled, and the result if it stays unknown:
 
     create of a host    a dry run of its row: `host.creation`,    state, under a sentinel id
-                        in a later run `host.settling`
-    other creates       a list of all, where there is one         state, under a sentinel id
+                        and `host.settling` in a later run
+    create of an agent  a list of all agents, in a later run      state, under a sentinel id
+    other creates       nothing                                   state, under a sentinel id
     update              one read that shows the new values        an error
     delete              one read: 404, or the object              an error; it stays in state
 
@@ -106,7 +107,7 @@ def remedy(definition: ResourceDefinition, address: str, command: str) -> str:
     )
 
 
-def warn_unsettled(lifecycle: BaseLifecycle, request: ReadRequest) -> Diagnostic:
+def warn_unread_sentinel(lifecycle: BaseLifecycle, request: ReadRequest) -> Diagnostic:
     """Warn at plan time that the outcome of an earlier create is still not known."""
     return warning(
         f"It is not known whether the {lifecycle.name(request.prior)} was created",

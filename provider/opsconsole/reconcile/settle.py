@@ -215,15 +215,16 @@ def _keep_settled(session: StateSession, lost: _Lost, found: SettledCreate) -> l
     """Put the outcome of a create into state, and report it."""
     address, outcome, call = lost.create.address, found.outcome, lost.call
     run = "an earlier run" if call is None else "the run that was interrupted"
-    # A killed create is NEVER at once, even if it may still arrive. For a host, only a console that
-    # recognises its row says so, and the dry run before the next import shows a host that has
-    # arrived by then. Nothing guards an agent like that: its steps say UNKNOWN while it may arrive.
+    # NEVER about a call in the journal counts at once, even if the call may still arrive: the dry
+    # run before the next import shows a host that has arrived by then. An agent has no such guard,
+    # so its lifecycle says UNKNOWN while the call may arrive. NEVER about a sentinel waits.
     waits = call is None and lost.create.may_arrive
     if found.result is CreateOutcome.NEVER and not waits:
         why = "The console was asked and does not show it."
         if call is None:
             session.state.remove(address)
-            why = "A dry run of the same row shows that the console does not have it."
+            if lost.create.dry_run_status:
+                why = "A dry run of the same row shows that the console does not have it."
         return [warning(f"{address} was not created by {run}", why)]
     diagnostics: list[Diagnostic] = []
     if outcome is not None and outcome.state is not None:

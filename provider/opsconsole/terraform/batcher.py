@@ -35,7 +35,7 @@ class Batcher:
     async def create(self, request: CreateRequest) -> Outcome:
         """Return the outcome of a creation, as soon as it is known.
 
-        A caller that is cancelled leaves its request in the batch: it may have been sent.
+        A caller that is cancelled leaves its request in a batch: it may have been sent.
 
         Raises:
             Exception: The exception of the call for the whole batch.

@@ -63,7 +63,7 @@ def _command_run() -> str:
     parent = os.getppid()
     try:
         # The process's name is in parentheses, and may itself contain spaces and parentheses.
-        facts = Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()
+        facts = Path(f"/proc/{parent}/stat").read_text("latin-1").rpartition(")")[2].split()
     except OSError:
         return ""
     # A later process may get the same id, so the start time is needed too.

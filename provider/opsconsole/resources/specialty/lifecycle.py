@@ -113,8 +113,8 @@ class SpecialtyLifecycle(SingleCreation):
         if self.session.console.has("specialty_get"):
             try:
                 answer = await self.fetch(prior["id"])
-            except NotFound:
-                return missing(self, request)
+            except NotFound as problem:
+                return missing(self, request, problem=problem)
             return self.outcome_of_read(prior, request.private, answer)
         listing = await self.session.specialties()
         for entry in listing.entries:
