@@ -43,11 +43,7 @@ def world(terraform: Callable[..., Terraform]) -> Iterator[World]:
 
 
 def interrupt(world: World, words: list[str], number: int, **options: Any) -> tuple[int, str]:
-    """Start an apply and send it a signal while creates are in flight, which then go on.
-
-    Returns:
-        The exit code and what is said.
-    """
+    """Send a signal to an apply while creates are in flight; return its exit code and output."""
     console, deadline = world.console, time.monotonic() + 60
     console.fault(operation="agent_create", skip=1, times=None, hold="after")
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}

@@ -401,6 +401,7 @@ class World:
             patch.setenv("OPSCONSOLE_API_KEY", API_KEY)
             patch.setenv("NO_COLOR", "1")
             patch.chdir(self.folder)
+            patch.setattr(tempfile, "tempdir", str(self.folder))
             self.store = Store(seed=self.seed)
             seed_store(self.store, "starter", API_KEY)
             console = EmulatedConsole(self.store, self.profile)
@@ -838,6 +839,10 @@ class World:
             if self.run("import", address, found).code != 0:
                 # The address holds the host that a replacement is created before.
                 self.declared.settings = {**self.declared.settings, "on_existing_host": "adopt"}
+        if "are reached through" in text:
+            for row in self.store.hosts:
+                if row["name"] in self.declared.unmanaged:
+                    self.store.change("hosts", row["id"], {"jump_host_ids": None})
         for address in _LEFT_BEHIND.findall(text):
             self._forget_agent(address)
         if "leave create_before_destroy out" in text:
@@ -851,8 +856,7 @@ class World:
 
     def _forget_agent(self, address: str) -> None:
         """Remove an agent from state whose host is gone, which a run with -target replaced."""
-        items = self.instances()
-        agent = dict(items)[address]
+        agent = dict(items := self.instances())[address]
         if self.store.hosts.get(agent["host_id"]) is None:
             for held, item in items:
                 if agent["id"] in (item["id"], item.get("agent_id")):
