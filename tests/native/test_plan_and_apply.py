@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from commands import write_stacks
+from consoles import call_api
 from declarations import agent_on
 
 
@@ -132,6 +133,14 @@ def test_a_target_comes_before_what_depends_on_its_outcome(native):
     assert native.addresses() == ["opsconsole_host.a", "opsconsole_host.b[0]"]
     native.run("apply", "-auto-approve", "-target=opsconsole_host.a")
     assert native.state["outputs"]["many"]["value"] == 1
+
+
+def test_what_went_with_its_owner_leaves_state_outside_of_target_too(native, fleet):
+    native.apply(fleet(1))
+    call_api(native.console, "DELETE", f"/api/v1/hosts/{native.console.rows('hosts')[0]['id']}")
+    native.run("apply", "-auto-approve", "-target=opsconsole_host.web")
+    assert native.addresses() == ["opsconsole_host.web[0]", "opsconsole_specialty.linux"]
+    assert [*native.actions()] == ["opsconsole_agent.a[0]", "opsconsole_agent_plugin.p[0]"]
 
 
 def test_refresh_is_done_as_asked(native):

@@ -15,9 +15,12 @@ SEEDS = [
     (709155, ["options", "step 2.1", "agent-10", "agent-9"]),
     # The answer to a detach, from before the agent moved to another host, went into the state last.
     (5001772, ["options"]),
-    # A run died in a dry run that the console took for real; no later run took the host over.
+    # A run with -target replaced a host or agent that was gone; what went with it stayed in state.
+    (12005091, ["step 1.2", "step 1.1", "host-6", "host-5 creates first", "host-5"]),
+    (23000044, ["step 2.2", "agent-8", "host-7", "host-6 creates first"]),
     # A console refused a replacement that is created first, and the message had no way out of it.
     (13001982, ["options", "step 0.1", "reader"]),
+    # A run died in a dry run that the console took for real; no later run took the host over.
     (7104692, ["options", "step 1.1", "agent-7", "agent-6", "host-5"]),
 ]
 

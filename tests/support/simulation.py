@@ -151,7 +151,6 @@ _SWITCHES = {
 
 _EXISTS = re.compile(r"It exists (?:already|now) as (hst_\w+): .*\n.* with (\S+)$", re.M)
 _MAY_EXIST = re.compile(r"Import it if it exists\.\n.* with (\S+)$", re.M)
-_LEFT_BEHIND = re.compile(r"while its host stays\n(?:│.*\n)*?│   with (\S+)$", re.M)
 _UNKNOWN = re.compile(r"It is not known whether (\S+) was created")
 _ENDINGS = [
     re.compile(rf"^\S+(?: \(deposed \w+\))?: (?:{ending})", re.M)
@@ -840,11 +839,8 @@ class World:
                 # The address holds the host that a replacement is created before.
                 self.declared.settings = {**self.declared.settings, "on_existing_host": "adopt"}
         if "are reached through" in text:
-            for row in self.store.hosts:
-                if row["name"] in self.declared.unmanaged:
-                    self.store.change("hosts", row["id"], {"jump_host_ids": None})
-        for address in _LEFT_BEHIND.findall(text):
-            self._forget_agent(address)
+            for row in (row for row in self.store.hosts if row["name"] in self.declared.unmanaged):
+                self.store.change("hosts", row["id"], {"jump_host_ids": None})
         if "leave create_before_destroy out" in text:
             self.declared.destroy_first()
         for address in _MAY_EXIST.findall(text):
@@ -853,14 +849,6 @@ class World:
             if is_sentinel(item["id"]):
                 self.run("state", "rm", address)
                 self._import_by_name(address, item["name"])
-
-    def _forget_agent(self, address: str) -> None:
-        """Remove an agent from state whose host is gone, which a run with -target replaced."""
-        agent = dict(items := self.instances())[address]
-        if self.store.hosts.get(agent["host_id"]) is None:
-            for held, item in items:
-                if agent["id"] in (item["id"], item.get("agent_id")):
-                    self.run("state", "rm", held)
 
     def _import_by_name(self, address: str, name: str) -> None:
         """Import the declared object that the console has by a name, if there is one."""

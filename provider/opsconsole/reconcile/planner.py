@@ -60,7 +60,7 @@ from opsconsole.reconcile.providers import (
 )
 from opsconsole.reconcile.walk import Walk, left_alone
 from opsconsole.reconcile.workspace import Workspace
-from opsconsole.resources import DATA_SOURCES, RESOURCES
+from opsconsole.resources import DATA_SOURCES, RESOURCES, owner_of
 from opsconsole.state import State, StateSession
 from opsconsole.v1.operations import documented_for, operation_to_name
 from opsconsole.values import Attributes, changed_fields, holds_unknown, unknown_names
@@ -251,11 +251,35 @@ class Planner:
         seen = sum(item is not None and item.seen is not Seen.UNCHECKED for item in read)
         self._unread = len(planned) - seen
         self._partly_shown = sum(map(is_partly_shown, refreshed.values()))
+        # No later run could tell that objects outside of -target went with their owner: the plan
+        # may give its address another owner.
+        while owned := self._find_gone_with_owner(prior, refreshed):
+            refreshed |= await refresh(owned, self.providers.by_state_address(owned))
         for item in refreshed.values():
             # The warning about an unknown outcome is given once, whether it is read or not.
             if item.read is not None and not item.unsettled:
                 self._diagnostics += (one.about(item.address) for one in item.read.diagnostics)
         return prior.known | refreshed
+
+    def _find_gone_with_owner(
+        self, prior: Prior, refreshed: Mapping[str, PriorInstance]
+    ) -> list[PriorInstance]:
+        """Return the instances that were not read, and whose owner was read and is gone."""
+        console_holding = self.providers.console_holding
+        gone = {
+            (console_holding(item), item.type_name, item.before.get("id"))
+            for item in refreshed.values()
+            if item.value is None
+        }
+        owned = []
+        for item in prior.known.values():
+            definition = RESOURCES[item.type_name]
+            owner = owner_of(definition)
+            if owner is None or item.unsettled or item.address in refreshed:
+                continue
+            if (console_holding(item), owner.type_name, item.before.get(definition.owner)) in gone:
+                owned.append(item)
+        return owned
 
     def _refuse_missing(self, prior: Prior, known: Mapping[str, PriorInstance]) -> bool:
         """Refuse `import` blocks of objects that do not exist; return whether there are any."""
