@@ -278,7 +278,8 @@ def tls_context(settings: Settings) -> ssl.SSLContext | bool:
     """Return the TLS context that verifies the console, with TLS 1.2 or later.
 
     By default, the roots are those of the system (SSL_CERT_FILE and SSL_CERT_DIR are obeyed) and
-    those of certifi. `ca_file` replaces all of them.
+    those of certifi. `ca_file` replaces all of them. Without an https address it is True, the
+    library's default, which nothing uses: a redirect never leads to another scheme.
 
     Raises:
         ConfigurationError: `ca_file` cannot be read, or holds no certificate.
@@ -287,7 +288,7 @@ def tls_context(settings: Settings) -> ssl.SSLContext | bool:
         address.startswith("https:") for address in (settings.base_url, settings.proxy or "")
     )
     if not uses_tls and settings.ca_file is None:
-        # The library's default will do: it is never used, and a context takes time to make.
+        # A context takes time to make.
         return True
     import ssl
 

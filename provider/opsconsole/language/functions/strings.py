@@ -27,10 +27,10 @@ _SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
 
 def _change_case(text: str, case: str) -> str:
     """Change case rune by rune, as Go does. A rune that would become two letters is unchanged."""
-    return "".join(_changed(letter, case) for letter in text)
+    return "".join(_change_letter(letter, case) for letter in text)
 
 
-def _changed(letter: str, case: str) -> str:
+def _change_letter(letter: str, case: str) -> str:
     if letter == "İ" and case == "lower":
         return "i"
     # Python makes two letters of `ᾳ` in upper case, for which Go has the one of a title.
