@@ -70,9 +70,13 @@ def precision_of(value: Number) -> int:
 
 def int64(value: int) -> int:
     """Return a whole number as the functions of Terraform make it, with 64 bits of mantissa."""
-    made = RoundedWhole(value)
-    made.precision = 64
-    return made
+    return _with_precision(value, 64)
+
+
+def _with_precision(value: int, precision: int) -> RoundedWhole:
+    whole = RoundedWhole(value)
+    whole.precision = precision
+    return whole
 
 
 def from_double(value: float) -> Number:
@@ -94,8 +98,9 @@ def round_number(value: Number, precision: int = _PRECISION) -> Number:
     Raises:
         BeyondBounds: The number is too large, or too close to 0.
     """
-    if type(value) is int and precision == _PRECISION and value.bit_length() <= _PRECISION:
-        return value  # So is nearly every number of a program, and fractions are slow.
+    if isinstance(value, int) and value.bit_length() <= min(precision, _PRECISION):
+        # So is nearly every number of a program, and fractions are slow.
+        return int(value) if precision == _PRECISION else _with_precision(value, precision)
     exact = Fraction(value)
     exponent = exact.numerator.bit_length() - exact.denominator.bit_length()
     if abs(exponent) > _MAX_BITS and exact:
@@ -103,17 +108,15 @@ def round_number(value: Number, precision: int = _PRECISION) -> Number:
     if exact:
         step = _last_place(exact, precision)
         exact = round(exact / step) * step
-    rounded: RoundedWhole | RoundedFraction
     if exact.denominator == 1:
         if precision == _PRECISION and exact.numerator.bit_length() <= _PRECISION:
             return exact.numerator
-        rounded = RoundedWhole(exact.numerator)
-    elif precision == _PRECISION:
+        return _with_precision(exact.numerator, precision)
+    if precision == _PRECISION:
         return exact
-    else:
-        rounded = RoundedFraction(exact)
-    rounded.precision = precision
-    return rounded
+    fraction = RoundedFraction(exact)
+    fraction.precision = precision
+    return fraction
 
 
 def _last_place(value: Fraction, precision: int) -> Fraction:
