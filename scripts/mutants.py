@@ -3,8 +3,9 @@
 `make mutants` (SEED=0 MUTANTS=180). No file is changed: one process imports the product and
 collects the tests, and is forked for each fault; in the fork the functions of one module get the
 code with the fault. A run without a fault notes which functions each test calls, so that only tests
-that reach a fault run, up to the first that fails. Processes that a test starts run without it, and
-so does what runs at import. A survivor needs a better test, or a reason in `scripts/survivors.txt`.
+that reach a fault run, up to the first that fails. Processes that a test starts run without it.
+Functions that run only while modules are imported get no fault. A survivor needs a better test, or
+a reason in `scripts/survivors.txt`.
 """
 
 import argparse
@@ -52,6 +53,8 @@ FEWER = (
 SURVIVORS = ROOT / "scripts" / "survivors.txt"
 """A line for each fault that may survive: its name, a tab, the reason."""
 PROCESSES = 2
+_LONGEST = 600
+"""The most seconds of one fault, after which it counts as caught."""
 SURVIVING = (
     *(pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED),
     *(pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR),
@@ -126,7 +129,10 @@ class Planter:
         """The seconds of each test that passes, and the functions that it calls."""
         self._functions: dict[int, str] = {}
         """By the ids of their code; empty but in a child that takes notes."""
+        self._imported: set[str] = set()
+        """The functions that ran while modules were imported."""
         self._failed = False
+        sys.setprofile(lambda frame, *_: self._imported.add(name_of(frame.f_code)))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
@@ -138,6 +144,7 @@ class Planter:
             package = importlib.import_module(f"opsconsole.{room}")
             for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
                 importlib.import_module(module.name)
+        sys.setprofile(None)
         modules = list(dict.fromkeys(item.path for item in session.items))
         for part in range(PROCESSES):
             place = Path(tempfile.gettempdir()) / f"notes-{part}.json"
@@ -157,15 +164,22 @@ class Planter:
         for item in session.items:
             for function in self._notes.get(item.nodeid, (0, []))[1]:
                 tests[function].append(item)
-        for mutant in self.mutants:
-            reaching = tests[f"{PRODUCT / mutant.path}:{mutant.mutation.function}"]
-            if self._fork(partial(self._judge, mutant, len(reaching), time.monotonic())):
+        for mutant in [*self.mutants]:
+            function = f"{PRODUCT / mutant.path}:{mutant.mutation.function}"
+            reaching = tests[function]
+            if not reaching and function in self._imported:
+                self.mutants.remove(mutant)
+            elif self._fork(partial(self._judge, mutant, len(reaching), time.monotonic())):
                 seconds = defaultdict(list)
                 for item in reaching:
                     seconds[item.path].append(self._notes[item.nodeid][0])
                 # Fast modules first; the tests of one stay together, as they share fixtures.
                 order = {path: (sum(each) / len(each), path) for path, each in seconds.items()}
                 session.items[:] = sorted(reaching, key=lambda item: order[item.path])
+                # A fault may make the whole process wait, beyond the limit of a test.
+                limit = threading.Timer(_LONGEST, os._exit, (1,))
+                limit.daemon = True
+                limit.start()
                 session.config.option.maxfail = 1
                 mutant.plant()
                 return None
@@ -267,7 +281,8 @@ def main() -> int:
         known = {line.split("\t")[0] for line in SURVIVORS.read_text().splitlines()}
         new = [mutant for mutant in planter.survivors if mutant.name not in known]
         print(
-            f"{len(mutants)} faults, {len(planter.survivors)} survive, {len(new)} unexplained.",
+            f"{len(planter.mutants)} faults, {len(planter.survivors)} survive, "
+            f"{len(new)} unexplained.",
             f"What the tests wrote: {LOG.relative_to(ROOT)}",
             file=report,
         )
