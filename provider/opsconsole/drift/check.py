@@ -45,7 +45,7 @@ from opsconsole.drift.unmanaged import (
 from opsconsole.errors import Stopped
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.reconcile.prior import PriorInstance, warn_unsettled
-from opsconsole.reconcile.providers import OnStop, refresh
+from opsconsole.reconcile.workspace import OnStop, refresh
 from opsconsole.resources import HOST, RESOURCES
 from opsconsole.resources.host.reading import describe_reading, why_unread
 from opsconsole.v1.operations import documented_for, reads_whole

@@ -15,7 +15,7 @@ from opsconsole.address import LOCAL_NAME
 from opsconsole.drift.stack import Stack
 from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import Evaluator
-from opsconsole.reconcile.providers import Providers, provider_key_of
+from opsconsole.reconcile.workspace import Providers, provider_key_of
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes

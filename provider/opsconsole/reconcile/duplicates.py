@@ -14,7 +14,7 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reconcile.plan import Action, Change
 from opsconsole.reconcile.prior import Identity, PriorInstance
-from opsconsole.reconcile.providers import Providers
+from opsconsole.reconcile.workspace import Providers
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address
 from opsconsole.values import Attributes

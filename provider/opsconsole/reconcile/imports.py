@@ -12,8 +12,7 @@ from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.phrases import near_address
 from opsconsole.reconcile.cascade import Targets
 from opsconsole.reconcile.prior import Prior, PriorInstance, read_prior
-from opsconsole.reconcile.providers import OnStop, Providers, provider_in_state, refresh
-from opsconsole.reconcile.workspace import Workspace
+from opsconsole.reconcile.workspace import OnStop, Providers, Workspace, provider_in_state, refresh
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, InstanceObject, StateSession
 

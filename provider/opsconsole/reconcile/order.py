@@ -90,7 +90,6 @@ def order_steps(changes: Iterable[Change], console_of: Callable[[str], str]) -> 
         else:
             edges.add_down(number, step)
         edges.add_soft(number, step)
-        edges.add_by_name(number, step)
     for graph in edges.graphs():
         with suppress(CycleError):
             sequence = list(TopologicalSorter(graph).static_order())
@@ -171,12 +170,22 @@ class _Edges:
         yield _union(self.graph, _outside_of_cycles(self.soft, graph), by_name)
 
     def add_up(self, number: int, step: Step) -> None:
-        """Let a step wait for the dependencies of its instance, and for the instance's deletion."""
-        for dependency in step.change.depends_on:
-            self._wait(number, (dependency, "up"))
-        own = self._numbers.get((step.change.address, StepKind.DELETE))
-        if step.kind is StepKind.CREATE and own is not None and not step.change.create_first:
+        """Let a step wait for the dependencies of its instance, and a creation for deletions.
+
+        It waits for those of its own instance, and of its name: a console may confuse the objects.
+        """
+        change = step.change
+        for gate in ((dependency, "up") for dependency in change.depends_on):
+            if gate in self.graph:
+                self.graph[number].add(gate)
+        if step.kind is not StepKind.CREATE or change.create_first:
+            return
+        own = self._numbers.get((change.address, StepKind.DELETE))
+        if own is not None:
             self.graph[number].add(own)
+        name = name_of(step.console, change.type_name, change.after)
+        for deletion in self._leaving.get(name, ()) if name else ():
+            self.by_name.setdefault(number, set()).add(deletion)
 
     def add_down(self, number: int, step: Step) -> None:
         """Let the dependencies wait for a deletion, or let the deletion follow that of its host."""
@@ -232,25 +241,12 @@ class _Edges:
             if not comes_first and not self._is_succeeded(own, change):
                 self.soft[deletion[0]].add(number)
 
-    def add_by_name(self, number: int, step: Step) -> None:
-        """Let a creation wait for deletions of its name, as a console may confuse the objects."""
-        change = step.change
-        if step.kind is not StepKind.CREATE or change.create_first:
-            return
-        name = name_of(step.console, change.type_name, change.after)
-        for deletion in self._leaving.get(name, ()) if name else ():
-            self.by_name.setdefault(number, set()).add(deletion)
-
     def _is_succeeded(self, deleted: str, update: Change) -> bool:
         """Return whether an update waits for a creation that follows a deletion by its name."""
         names = self._leaving_names.get(deleted, set())
         coming = {self._coming[name] for name in names if name in self._coming}
         # An owned object, which the deletion would take along, moves before it all the same.
         return not RESOURCES[update.type_name].owner and not coming.isdisjoint(update.depends_on)
-
-    def _wait(self, number: int, gate: Node) -> None:
-        if gate in self.graph:
-            self.graph[number].add(gate)
 
 
 def _owners_down(type_name: str, console: str) -> Node:

@@ -37,8 +37,7 @@ from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.named_files import read_named
 from opsconsole.reconcile.plan import UNKNOWN_KEY, Action, Change, Plan
 from opsconsole.reconcile.prior import PriorInstance, has_shape
-from opsconsole.reconcile.providers import OnStop, Providers, provider_in_state, refresh
-from opsconsole.reconcile.workspace import Workspace
+from opsconsole.reconcile.workspace import OnStop, Providers, Workspace, provider_in_state, refresh
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import InstanceObject, State, decode, encode, instance_and_key, lay_out
 from opsconsole.values import UNKNOWN, Attributes, changed_fields

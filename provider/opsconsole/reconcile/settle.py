@@ -39,8 +39,7 @@ from opsconsole.reconcile.prior import (
     read_prior,
     warn_unsettled,
 )
-from opsconsole.reconcile.providers import OnStop, Providers, provider_key_of, refresh
-from opsconsole.reconcile.workspace import Workspace
+from opsconsole.reconcile.workspace import OnStop, Providers, Workspace, provider_key_of, refresh
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, Intent, StateSession, instance_and_key, instance_of
 from opsconsole.values import UNKNOWN, Attributes

@@ -25,7 +25,7 @@ from opsconsole.reconcile.decisions import (
 )
 from opsconsole.reconcile.plan import Action, Change, DataRead
 from opsconsole.reconcile.prior import PriorInstance
-from opsconsole.reconcile.providers import Providers, provider_key_of
+from opsconsole.reconcile.workspace import Providers, provider_key_of
 from opsconsole.resources import RESOURCES, owners_above, owning_types
 from opsconsole.state import Address, config_address, instance_and_key, instance_of
 from opsconsole.values import UNKNOWN, Attributes, unknown_names
@@ -241,13 +241,8 @@ class Walk:
         moving = {change.address for change in self.changes.values() if moves_away(change)}
         # Owners that are no longer declared are removed after the walk. The objects that they own
         # are planned during the walk.
-        leaving = [*going, *self._orphaned_owners(), *owners]
-        console_holding = self.providers.console_holding
-        return Cascade.of(leaving, self.known.values(), console_holding, moving)
-
-    def _orphaned_owners(self) -> list[PriorInstance]:
         blocks = self.evaluator.program.blocks
-        return [
+        orphaned = [
             item
             for item in self.known.values()
             if item.type_name in owning_types()
@@ -255,6 +250,10 @@ class Walk:
             and (instance_and_key(item.address)[1] or config_address(item.address) not in blocks)
             and not self.lets_go(item)
         ]
+        console_holding = self.providers.console_holding
+        return Cascade.of(
+            [*going, *orphaned, *owners], self.known.values(), console_holding, moving
+        )
 
     def lets_go(self, item: PriorInstance) -> bool:
         """Return whether an instance that leaves the program stays on the console.

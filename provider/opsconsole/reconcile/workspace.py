@@ -1,17 +1,171 @@
-"""The workspace of one run: the program, its variables and its state."""
+"""The workspace of one run: its program, variables and state, and its providers and reads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from opsconsole.address import LOCAL_NAME, SOURCE
 from opsconsole.diagnostics import Path as AttributePath
+from opsconsole.errors import ConfigurationError, OpsconsoleError, Stopped, UserError
 from opsconsole.language import Evaluator, Graph, Program, build_graph
-from opsconsole.reconcile.providers import MakeProvider, Providers
+from opsconsole.lifecycle.interface import ReadRequest, Seen
+from opsconsole.reconcile.prior import Identity, PriorInstance
+from opsconsole.resources import RESOURCES, owners_above
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import State
+from opsconsole.v1.limiter import HeldBack
+from opsconsole.v1.settings import Settings
+from opsconsole.values import unknown_names
+
+MakeProvider = Callable[[Settings], ConfiguredProvider]
+OnStop = Callable[[Callable[[], None]], None]
+"""Registers a callback for the stop of the run."""
+
+
+def full_source(program: Program) -> str:
+    """Return the source of the provider with the host that the program or its engine gives it."""
+    required = program.required_providers.get(LOCAL_NAME, {})
+    parts = str(required.get("source") or SOURCE).lower().split("/")
+    return "/".join(parts if len(parts) == 3 else [program.engine.host, *parts])
+
+
+def provider_in_state(program: Program, key: str) -> str:
+    """Return how state writes the address of the provider configuration `key`."""
+    _, dot, alias = key.partition(".")
+    return f'provider["{full_source(program)}"]{dot}{alias}'
+
+
+def provider_key_of(address: str) -> str:
+    """Return the key of a provider configuration that state writes as `address`."""
+    _, _, alias = address.partition('"].')
+    return f"{LOCAL_NAME}.{alias}" if alias else LOCAL_NAME
+
+
+@dataclass
+class Providers:
+    """The providers of one run, each made when first asked for.
+
+    Attributes:
+        program: The program whose provider blocks configure them.
+        evaluator: Evaluates these blocks.
+        environ: The environment, which supplies the settings that the blocks leave out.
+        make: Makes a provider of settings.
+        stopped: Whether the run was told to stop.
+        opened: The providers made so far, by key.
+    """
+
+    program: Program
+    evaluator: Evaluator
+    environ: Mapping[str, str]
+    make: MakeProvider = ConfiguredProvider
+    stopped: bool = False
+    opened: dict[str, ConfiguredProvider] = field(default_factory=dict)
+    _closed: Counter[str] = field(default_factory=Counter)
+    _consoles: dict[str, str] = field(default_factory=dict)
+
+    def of(self, key: str) -> ConfiguredProvider:
+        """Return the provider under a provider configuration.
+
+        Raises:
+            UserError, ConfigurationError: its settings are wrong, or not known yet.
+        """
+        if key not in self.opened:
+            made = self.make(self.settings(key))
+            session = made.session
+            session.command, session.plans_whole = "opsconsole", True
+            # Two configurations may lead to one console.
+            for other in self.opened.values():
+                if other.session.settings.base_url == session.settings.base_url:
+                    session.share(other.session)
+                    break
+            self.opened[key] = made
+            # The stop reached only the providers that existed then.
+            if self.stopped:
+                self.opened[key].stop()
+        return self.opened[key]
+
+    def settings(self, key: str) -> Settings:
+        """Return the settings of a provider configuration; raises as `of`."""
+        values = self.evaluator.provider_config(key).values
+        unknown = unknown_names(values)
+        if unknown:
+            raise UserError(
+                f"{', '.join(unknown)} of provider {key} is known only after apply.",
+                "Apply what it depends on first, with -target.",
+            )
+        try:
+            return Settings.from_values(values, self.environ)
+        except ConfigurationError as problem:
+            problem.message = f"provider {key}: {problem.message}"
+            raise
+
+    def console_of(self, key: str) -> str:
+        """Return the key of a provider configuration's console: its URL, if known."""
+        if key not in self._consoles:
+            try:
+                self._consoles[key] = self.settings(key).base_url
+            except OpsconsoleError:
+                # An error in its settings is reported where the provider is used. They may be known
+                # later.
+                return key
+        return self._consoles[key]
+
+    def console_holding(self, item: PriorInstance) -> str:
+        """Return the key of the console that holds an instance in state."""
+        return self.console_of(provider_key_of(item.stored.provider))
+
+    def identity_of(self, item: PriorInstance) -> Identity:
+        """Return the console, the type and the id of an instance's object."""
+        return self.console_holding(item), item.type_name, item.before["id"]
+
+    def by_state_address(self, known: Iterable[PriorInstance]) -> dict[str, ConfiguredProvider]:
+        """Return the providers of instances in state, by the provider's address there."""
+        return {
+            address: self.of(provider_key_of(address))
+            for address in {i.stored.provider for i in known}
+        }
+
+    @property
+    def waiting(self) -> HeldBack:
+        """The longest wait that the consoles' limits on requests impose on the run."""
+        found = [provider.client.waiting for provider in self.opened.values()]
+        return max(found, key=lambda item: item.seconds, default=HeldBack(0, 0.0))
+
+    @property
+    def calls(self) -> dict[str, int]:
+        """How many requests were sent, by operation."""
+        total = Counter(self._closed)
+        for provider in self.opened.values():
+            total.update(provider.client.calls)
+        return dict(total)
+
+    def stop(self) -> None:
+        """Begin no further request; those in flight are finished."""
+        self.stopped = True
+        for provider in self.opened.values():
+            provider.stop()
+
+    def check_stopped(self) -> None:
+        """Raise if the run was told to stop, as the reads since then are incomplete.
+
+        Raises:
+            Stopped: The run was told to stop.
+        """
+        if self.stopped:
+            raise Stopped("The run was told to stop.")
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for provider in self.opened.values():
+            await provider.close()
+            # `calls` counts them after the end, too.
+            self._closed.update(provider.client.calls)
+        self.opened.clear()
 
 
 @dataclass
@@ -67,3 +221,50 @@ class Workspace:
     def providers(self, evaluator: Evaluator | None = None) -> Providers:
         """Return the provider configurations; without `evaluator`, no instance is known to them."""
         return Providers(self.program, evaluator or self.evaluator(), self.environ, self.make)
+
+
+async def refresh(
+    known: Sequence[PriorInstance], providers: Mapping[str, ConfiguredProvider]
+) -> dict[str, PriorInstance]:
+    """Read instances; return them with the results, by address.
+
+    Args:
+        known: The instances; those whose provider is not configured are left unread.
+        providers: The configured providers, by their addresses as state writes them.
+    """
+    found = {item.address: item for item in known}
+    # Owners are read in earlier waves: if an owner is gone, its objects are gone too.
+    waves: dict[int, dict[tuple[str, str], list[PriorInstance]]] = {}
+    depth = {name: len(owners_above(definition)) for name, definition in RESOURCES.items()}
+    for item in known:
+        if item.stored.provider in providers:
+            groups = waves.setdefault(depth[item.type_name], {})
+            groups.setdefault((item.stored.provider, item.type_name), []).append(item)
+    for _, groups in sorted(waves.items()):
+        done = await asyncio.gather(
+            *(
+                _read(providers[address], type_name, group)
+                for (address, type_name), group in groups.items()
+            )
+        )
+        for group in done:
+            found.update((item.address, item) for item in group)
+    return found
+
+
+async def _read(
+    provider: ConfiguredProvider, type_name: str, group: Sequence[PriorInstance]
+) -> Iterable[PriorInstance]:
+    requests = [ReadRequest(item.before, item.stored.private, item.address) for item in group]
+    outcomes = await provider.resources[type_name].read(requests)
+    return [replace(item, read=outcome) for item, outcome in zip(group, outcomes, strict=True)]
+
+
+def is_partly_shown(item: PriorInstance) -> bool:
+    """Return whether a read left out a value in state that a program may declare."""
+    if item.read is None or item.read.seen is not Seen.PRESENT:
+        return False
+    unseen = map(RESOURCES[item.type_name].by_name.__getitem__, item.read.unobserved)
+    return any(
+        attribute.settable and item.before.get(attribute.name) is not None for attribute in unseen
+    )
