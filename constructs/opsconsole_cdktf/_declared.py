@@ -19,7 +19,7 @@ import cdktf
 import jsii
 from constructs import Construct
 
-from opsconsole.phrases import did_you_mean
+from opsconsole.text import did_you_mean
 from opsconsole_cdktf._attributes import Declarable
 from opsconsole_cdktf._elements import NPM_PACKAGE, load
 from opsconsole_cdktf._trees import Tree, tree_of

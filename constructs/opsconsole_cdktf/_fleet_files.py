@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from opsconsole.phrases import plural
+from opsconsole.text import plural
 from opsconsole_cdktf._placed import BadRows, Placed
 
 _BLANK = " \t\r\n"

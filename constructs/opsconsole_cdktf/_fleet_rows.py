@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from opsconsole.phrases import did_you_mean
+from opsconsole.text import did_you_mean
 from opsconsole_cdktf._ordering import Graph, reaches
 from opsconsole_cdktf._placed import BadRows, Columns, Placed
 from opsconsole_cdktf._rules import TOKEN, is_token

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from opsconsole.phrases import nearest
+from opsconsole.text import nearest
 
 
 class Broken(NamedTuple):

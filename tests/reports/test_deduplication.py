@@ -5,9 +5,9 @@ import pytest
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import BadRequest, Problem
 from opsconsole.reconcile.plan import Plan
-from opsconsole.reports import diagnostics_text, markdown, plan_report
-from opsconsole.reports.diagnostics_text import FEWEST, body_of, dedupe_diagnostics
+from opsconsole.reports import markdown, plan_report, terminal
 from opsconsole.reports.html import page
+from opsconsole.reports.terminal import FEWEST, body_of, dedupe_diagnostics
 
 
 def refused(number: int, *, path: tuple[str, ...] = ()) -> Diagnostic:
@@ -29,7 +29,9 @@ def test_many_are_reported_once_and_named() -> None:
     assert lines[0] == "POST /hosts: no such thing (status 400, code BAD, request id req_0)"
     assert lines[1] == "  with opsconsole_host.h0"
     assert lines[-1] == "  and 15 more"
-    assert diagnostics_text.render([refused(number) for number in range(25)]).count("Error:") == 1
+    assert (
+        terminal.render_diagnostics([refused(number) for number in range(25)]).count("Error:") == 1
+    )
 
 
 def test_pages_say_once_what_holds_for_many() -> None:

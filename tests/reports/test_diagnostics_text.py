@@ -3,7 +3,7 @@
 import pytest
 
 from opsconsole.diagnostics import error
-from opsconsole.reports import diagnostics_text
+from opsconsole.reports import terminal
 
 TOLD = error(
     "The host that was asked for is there already, and nobody knows why",
@@ -14,21 +14,21 @@ TOLD = error(
 
 
 def test_no_line_is_longer_than_the_terminal_is_wide_and_no_word_is_cut() -> None:
-    text = diagnostics_text.render([TOLD], width=40)
+    text = terminal.render_diagnostics([TOLD], width=40)
     body = text.splitlines()[1:-1]
     assert all(line.startswith("│") for line in body)
     assert [line for line in body if len(line) > 40] == [f"│   {'x' * 50}"]
     assert " ".join(text.replace("│", "").split()) == " ".join(
-        diagnostics_text.render([TOLD]).replace("│", "").split()
+        terminal.render_diagnostics([TOLD]).replace("│", "").split()
     )
 
 
 def test_what_is_indented_stays_so() -> None:
-    lines = diagnostics_text.render([TOLD], width=40).splitlines()
+    lines = terminal.render_diagnostics([TOLD], width=40).splitlines()
     at = lines.index("│   opsconsole_host.web: private_ip,")
     assert lines[at + 1] == "│   public_ip, tags"
 
 
 @pytest.mark.parametrize("width", [0, 1, 20])
 def test_where_there_is_no_terminal_or_hardly_one_lines_stay_whole(width: int) -> None:
-    assert diagnostics_text.render([TOLD], width=width) == diagnostics_text.render([TOLD])
+    assert terminal.render_diagnostics([TOLD], width=width) == terminal.render_diagnostics([TOLD])

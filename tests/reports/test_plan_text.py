@@ -9,7 +9,7 @@ import pytest
 
 from opsconsole.diagnostics import warning
 from opsconsole.reconcile.plan import Action, Change, Counts, OutputChange, Plan
-from opsconsole.reports import apply_text, plan_text
+from opsconsole.reports import plan_text, terminal
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -133,7 +133,7 @@ def test_thousands_of_resources_take_a_moment(
 
 
 def test_the_end_of_an_apply() -> None:
-    text = apply_text.render(
+    text = terminal.render_apply(
         Counts(add=3, change=1, destroy=2, imported=1, forget=1),
         outputs={"ids": (["a"], False), "token": ("hush", True)},
     )
@@ -144,7 +144,7 @@ def test_the_end_of_an_apply() -> None:
 
 
 def test_an_apply_that_stopped_names_what_failed_and_what_waited(failure: Any) -> None:
-    text = apply_text.render(
+    text = terminal.render_apply(
         Counts(add=1),
         failed=["opsconsole_host.b", "opsconsole_host.a"],
         skipped={"opsconsole_agent.x": "opsconsole_host.a"},
@@ -157,7 +157,7 @@ def test_an_apply_that_stopped_names_what_failed_and_what_waited(failure: Any) -
 
 
 def test_the_end_of_a_destroy() -> None:
-    assert apply_text.apply_summary(Counts(destroy=4), "destroy") == (
+    assert terminal.apply_summary(Counts(destroy=4), "destroy") == (
         "Destroy complete! Resources: 4 destroyed."
     )
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from opsconsole.adopt.plan import AdoptedObject, Lookup, ObjectReference
-from opsconsole.quoting import escape_template
 from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST
+from opsconsole.text import escape_template
 
 Row = dict[str, Any]
 

@@ -12,7 +12,7 @@ from typing import Any
 from opsconsole.address import SOURCE
 from opsconsole.adopt.found import Findings
 from opsconsole.adopt.plan import AdoptedObject, Lookup, ObjectReference, lookups_of
-from opsconsole.quoting import printable, quote
+from opsconsole.text import printable, quote
 
 
 def hcl_program(findings: Findings, items: Sequence[AdoptedObject], origin: str) -> str:

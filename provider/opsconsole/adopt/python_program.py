@@ -10,8 +10,8 @@ from opsconsole.adopt.fleet_rows import literal
 from opsconsole.adopt.found import Findings
 from opsconsole.adopt.hcl_program import line, remarks_of
 from opsconsole.adopt.plan import AdoptedObject, Lookup, ObjectReference, lookups_of
-from opsconsole.quoting import in_quotes
 from opsconsole.resources import AGENT, HOST, RESOURCES
+from opsconsole.text import in_quotes
 
 # The default line length of ruff's formatter.
 WIDTH: Final = 88

@@ -29,12 +29,12 @@ from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.drift.stack import state_objects
 from opsconsole.errors import UserError
 from opsconsole.named_files import write_named
-from opsconsole.phrases import plural
 from opsconsole.resources import HOST, RESOURCES
 from opsconsole.resources.host.file_import import Rows
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import read_state
 from opsconsole.terraform_binary import engine_of
+from opsconsole.text import plural
 from opsconsole.v1.operations import OPERATIONS, documented_for, operation_to_name
 from opsconsole.v1.settings import Settings
 

@@ -26,7 +26,7 @@ from opsconsole.reconcile.apply import Applier
 from opsconsole.reconcile.executor import ApplyResult
 from opsconsole.reconcile.plan import Plan, checksum
 from opsconsole.reconcile.workspace import Workspace
-from opsconsole.reports import apply_text, messages
+from opsconsole.reports import messages, terminal
 from opsconsole.state import StateSession, open_state
 
 _SHOWN = 20
@@ -194,14 +194,14 @@ class ApplyUI:
             if applied.complete:
                 events.emit(messages.change_summary(counts, self.operation, utc_now()))
             else:
-                text = apply_text.apply_summary(counts, self.operation, complete=False)
+                text = terminal.apply_summary(counts, self.operation, complete=False)
                 events.emit(messages.log(text, utc_now()))
                 for line in _not_started_text(applied).splitlines() if applied.not_started else ():
                     events.emit(messages.log(line.strip(), utc_now()))
             if outputs and applied.complete:
                 events.emit(messages.outputs(outputs, utc_now()))
             return
-        text = apply_text.render(
+        text = terminal.render_apply(
             counts,
             operation=self.operation,
             failed=[step.change.address for step in applied.failed],

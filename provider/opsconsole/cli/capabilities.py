@@ -10,8 +10,8 @@ import sys
 from opsconsole.cli import opening
 from opsconsole.cli.standard_streams import use_colour
 from opsconsole.errors import UserError
-from opsconsole.reports.text import Pen
 from opsconsole.resources.capabilities import Capability, Reach, capabilities
+from opsconsole.text import Pen
 
 _SIGNS = {Reach.FULL: ("●", "green"), Reach.PARTIAL: ("◐", "yellow"), Reach.NONE: ("○", "red")}
 

@@ -23,12 +23,10 @@ from opsconsole.errors import ApiError, BadRequest, ConsoleError, Forbidden, Ops
 from opsconsole.language import find_node
 from opsconsole.lifecycle.answers import values_shown
 from opsconsole.lifecycle.session import ConsoleSession
-from opsconsole.phrases import plural
-from opsconsole.quoting import printable
-from opsconsole.reports.text import Pen, wrap_lines
 from opsconsole.resources import HOST
 from opsconsole.resources.host.reading import HOST_GET_HINT, read_host, reading_operation
 from opsconsole.terraform_binary import real_terraform
+from opsconsole.text import Pen, plural, printable, wrap_lines
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
 from opsconsole.v1.exchange import Reply

@@ -22,9 +22,6 @@ from opsconsole.cli.standard_streams import use_colour, write_or_stderr
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.errors import Stopped, UserError
 from opsconsole.named_files import read_named
-from opsconsole.phrases import did_you_mean, plural
-from opsconsole.quoting import printable
-from opsconsole.reports.text import Pen
 from opsconsole.resources import HOST
 from opsconsole.resources.host.file_import import (
     CsvRows,
@@ -35,6 +32,7 @@ from opsconsole.resources.host.file_import import (
     Rows,
 )
 from opsconsole.resources.lifecycles import ConfiguredProvider
+from opsconsole.text import Pen, did_you_mean, plural, printable
 from opsconsole.v1.settings import Settings
 
 _ON_ERROR: Final = ("stop", "continue")

@@ -97,9 +97,9 @@ def _text_of(failure: Exception, debug: bool, again: str) -> str:
     if not isinstance(failure, OpsconsoleError):
         failure = _refusal_by_system(failure) or failure
     if isinstance(failure, Mistakes):
-        from opsconsole.reports import diagnostics_text
+        from opsconsole.reports import terminal
 
-        return diagnostics_text.render(failure.diagnostics, width=columns(sys.stderr))
+        return terminal.render_diagnostics(failure.diagnostics, width=columns(sys.stderr))
     if isinstance(failure, OpsconsoleError):
         message, remedy = failure.message, failure.remedy
     else:

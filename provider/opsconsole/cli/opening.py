@@ -31,7 +31,6 @@ from opsconsole.language import (
     resolve_variables,
     stacks_of,
 )
-from opsconsole.phrases import plural
 from opsconsole.state import (
     Backend,
     LockInfo,
@@ -40,6 +39,7 @@ from opsconsole.state import (
     backend_for,
     noted_backend,
 )
+from opsconsole.text import plural
 
 if TYPE_CHECKING:
     from opsconsole.v1.settings import Settings

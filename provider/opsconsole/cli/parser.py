@@ -98,7 +98,7 @@ class Parser(argparse.ArgumentParser):
         return found, left
 
     def _nearest(self, name: str) -> str:
-        from opsconsole.phrases import did_you_mean
+        from opsconsole.text import did_you_mean
 
         known = {
             word.partition("=")[0]
@@ -112,7 +112,7 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
-        from opsconsole.phrases import did_you_mean
+        from opsconsole.text import did_you_mean
 
         near = did_you_mean(str(value), map(str, action.choices))
         if isinstance(action, argparse._SubParsersAction):

@@ -27,7 +27,7 @@ from opsconsole.reconcile.plan import Plan, PlanOptions, checksum, guard_objecti
 from opsconsole.reconcile.planner import Planner, make_plan
 from opsconsole.reconcile.prior import present_addresses
 from opsconsole.reconcile.workspace import Workspace
-from opsconsole.reports import diagnostics_text, plan_text
+from opsconsole.reports import plan_text, terminal
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import State, StateSession, workspace_of
 from opsconsole.v1.settings import Settings
@@ -150,7 +150,7 @@ def _is_compact(args: argparse.Namespace, plan: Plan) -> bool:
 def show_diagnostics(args: argparse.Namespace, diagnostics: Sequence[Diagnostic]) -> None:
     """Print diagnostics on stderr."""
     colour, width = use_colour(args, sys.stderr), columns(sys.stderr)
-    sys.stderr.write(diagnostics_text.render(diagnostics, colour=colour, width=width))
+    sys.stderr.write(terminal.render_diagnostics(diagnostics, colour=colour, width=width))
 
 
 def write_reports(args: argparse.Namespace, plan: Plan, title: str) -> None:

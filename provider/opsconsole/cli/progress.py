@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from opsconsole.clock import utc_now
 from opsconsole.lifecycle.interface import Outcome
-from opsconsole.phrases import plural
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.reconcile.plan import Action
 from opsconsole.reports import messages
 from opsconsole.reports.messages import Hook, Message
+from opsconsole.text import plural
 from opsconsole.v1.limiter import HeldBack
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ from opsconsole.cli.standard_streams import use_colour
 from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.named_files import read_named
-from opsconsole.phrases import near_address, plural
 from opsconsole.state import (
     Address,
     SnapshotMeta,
@@ -27,6 +26,7 @@ from opsconsole.state import (
     open_state,
     read_state,
 )
+from opsconsole.text import near_address, plural
 
 
 def list_addresses(args: argparse.Namespace) -> int:

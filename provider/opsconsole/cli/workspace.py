@@ -10,7 +10,6 @@ from pathlib import Path
 
 from opsconsole.cli import opening
 from opsconsole.errors import UserError
-from opsconsole.phrases import plural
 from opsconsole.state import (
     DEFAULT_WORKSPACE,
     SnapshotMeta,
@@ -19,6 +18,7 @@ from opsconsole.state import (
     read_state,
     workspace_of,
 )
+from opsconsole.text import plural
 
 _NAME = re.compile(r"[A-Za-z0-9_.~-]+")
 _ANY = "any"

@@ -19,8 +19,8 @@ from opsconsole.drift.stack import StateObject
 from opsconsole.errors import Cause, ProblemKind
 from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.interface import Outcome, Seen
-from opsconsole.phrases import plural
 from opsconsole.resources import RESOURCES, owner_of
+from opsconsole.text import plural
 from opsconsole.v1.operations import operation_to_name, reads_whole
 from opsconsole.values import Attributes, same
 

@@ -25,7 +25,7 @@ from opsconsole.language.parser import plain_reference
 from opsconsole.language.support import foreign_name, is_foreign
 from opsconsole.language.syntax import Quoted
 from opsconsole.language.values import to_nfc
-from opsconsole.phrases import did_you_mean
+from opsconsole.text import did_you_mean
 
 RESERVED_VARIABLES: Final = frozenset(
     ("count", "depends_on", "for_each", "lifecycle", "locals", "providers", "source", "version")

@@ -47,8 +47,8 @@ from opsconsole.language.values import (
     type_to_json,
     unknown,
 )
-from opsconsole.phrases import did_you_mean, nearest
 from opsconsole.state import InstanceKey, print_key, workspace_of
+from opsconsole.text import did_you_mean, nearest
 from opsconsole.values import UNKNOWN, Attributes, Value
 
 Definition = BlockDefinition | ProviderDefinition

@@ -28,7 +28,7 @@ from opsconsole.language.model import Block, Json, Program
 from opsconsole.language.parser import parse_expression
 from opsconsole.language.support import ROOTS, foreign_name, is_foreign
 from opsconsole.language.syntax import Reference
-from opsconsole.phrases import did_you_mean
+from opsconsole.text import did_you_mean
 
 _NEVER_BLOCKS: Final = ROOTS - {"data"}
 

@@ -41,8 +41,8 @@ from opsconsole.language.values import (
     unknown,
 )
 from opsconsole.named_files import read_named
-from opsconsole.phrases import did_you_mean
 from opsconsole.terraform_binary import engine_of
+from opsconsole.text import did_you_mean
 from opsconsole.values import UNKNOWN
 
 COMMENT = "//"

@@ -41,8 +41,8 @@ from opsconsole.language.values import (
     tuple_of,
     unknown,
 )
-from opsconsole.phrases import did_you_mean
 from opsconsole.state import InstanceKey
+from opsconsole.text import did_you_mean
 from opsconsole.values import UNKNOWN, Attributes
 
 

@@ -21,8 +21,8 @@ from opsconsole.language.json_values import read_json
 from opsconsole.language.model import Program, Schemas
 from opsconsole.language.reading import load_directory, refuse_native
 from opsconsole.optional_packages import missing_package
-from opsconsole.phrases import did_you_mean
 from opsconsole.terraform_binary import standin_in_place_of_terraform
+from opsconsole.text import did_you_mean
 
 _OLDEST_NODE = 18
 # jsii splits these at commas, and looks for the major version of the Node that it runs on.

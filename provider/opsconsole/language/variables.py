@@ -26,7 +26,7 @@ from opsconsole.language.name_resolver import ProgramScope
 from opsconsole.language.parser import parse_arguments, parse_expression
 from opsconsole.language.values import BOOL, EPHEMERAL, SENSITIVE, STRING, of_python, unknown
 from opsconsole.named_files import read_named
-from opsconsole.phrases import did_you_mean
+from opsconsole.text import did_you_mean
 from opsconsole.values import UNKNOWN
 
 PREFIX: Final = "TF_VAR_"

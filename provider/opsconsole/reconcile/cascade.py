@@ -14,11 +14,11 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import UserError
 from opsconsole.language import Graph
 from opsconsole.lifecycle.interface import Removal
-from opsconsole.phrases import near_address
 from opsconsole.reconcile.plan import Action, Change
 from opsconsole.reconcile.prior import Identity, PriorInstance
 from opsconsole.resources import RESOURCES, blockers_of, owner_of, owners_above, owning_types
 from opsconsole.state import Address, config_address, instance_and_key, instance_of
+from opsconsole.text import near_address
 
 _SHOWN = 10
 _REMOVING = (Action.DELETE, Action.REPLACE)

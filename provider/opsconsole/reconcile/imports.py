@@ -9,12 +9,12 @@ from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.errors import UserError
 from opsconsole.language import Block, Evaluator
 from opsconsole.lifecycle.answers import is_sentinel
-from opsconsole.phrases import near_address
 from opsconsole.reconcile.cascade import Targets
 from opsconsole.reconcile.prior import Prior, PriorInstance, read_prior
 from opsconsole.reconcile.workspace import OnStop, Providers, Workspace, provider_in_state, refresh
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, InstanceObject, StateSession
+from opsconsole.text import near_address
 
 
 async def take_imports(

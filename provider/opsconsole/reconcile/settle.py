@@ -31,7 +31,6 @@ from opsconsole.lifecycle.uncertain import (
     may_still_arrive,
     sent_now,
 )
-from opsconsole.phrases import plural
 from opsconsole.reconcile.cascade import Cascade
 from opsconsole.reconcile.prior import (
     PriorInstance,
@@ -42,6 +41,7 @@ from opsconsole.reconcile.prior import (
 from opsconsole.reconcile.workspace import OnStop, Providers, Workspace, provider_key_of, refresh
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, Intent, StateSession, instance_and_key, instance_of
+from opsconsole.text import plural
 from opsconsole.values import UNKNOWN, Attributes
 
 _log = logging.getLogger(__name__)

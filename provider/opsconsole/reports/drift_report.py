@@ -9,9 +9,6 @@ from enum import Enum
 from opsconsole.diagnostics import are_temporary, has_error
 from opsconsole.drift.report import Bucket, DriftEntry, DriftReport, Finding
 from opsconsole.errors import TRY_LATER
-from opsconsole.phrases import plural
-from opsconsole.quoting import printable
-from opsconsole.reports.labels import kinds_of, short_type
 from opsconsole.reports.report import (
     ACCEPTED,
     BUCKET_STYLES,
@@ -24,8 +21,9 @@ from opsconsole.reports.report import (
     moment,
     style_of_finding,
 )
-from opsconsole.reports.text import SENSITIVE
 from opsconsole.reports.value_diff import Line, changed_value
+from opsconsole.resources import RESOURCES
+from opsconsole.text import SENSITIVE, plural, printable, short_type
 
 
 class CheckOutcome(Enum):
@@ -283,7 +281,8 @@ def _remarks(finding: Finding) -> Iterator[str]:
 def difference_lines(finding: Finding) -> Iterator[Line]:
     """Yield the lines that show the differences of a finding, from state to console."""
     width = max((len(item.attribute) for item in finding.differences), default=0)
-    kinds = kinds_of(finding.address, finding.type_name)
+    definition = RESOURCES.get(finding.type_name)
+    kinds = {item.name: item.kind for item in definition or ()}
     for item in finding.differences:
         head = f"{printable(item.attribute):{width}} = "
         if item.sensitive:

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 
 from opsconsole.definition import Look
 from opsconsole.language import Block, Graph, Program
-from opsconsole.quoting import printable
-from opsconsole.reports.labels import short_type
 from opsconsole.resources import RESOURCES
+from opsconsole.text import printable, short_type
 
 _OTHER = Look()
 

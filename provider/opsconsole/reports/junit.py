@@ -14,8 +14,6 @@ from xml.etree import ElementTree
 
 from opsconsole.diagnostics import has_error
 from opsconsole.drift.report import Bucket, DriftReport, Finding
-from opsconsole.quoting import printable
-from opsconsole.reports.diagnostics_text import body_of
 from opsconsole.reports.drift_report import (
     difference_lines,
     entry_text,
@@ -25,6 +23,8 @@ from opsconsole.reports.drift_report import (
     unseen_text,
 )
 from opsconsole.reports.report import BUCKET_STYLES
+from opsconsole.reports.terminal import body_of
+from opsconsole.text import printable
 
 _UNTITLED = "opsconsole drift"
 

@@ -6,21 +6,17 @@ prints addresses, and this module only uses that.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from opsconsole.definition import Attribute, DataSourceDefinition, Kind, ResourceDefinition
 from opsconsole.errors import UserError
-from opsconsole.phrases import plural
-from opsconsole.quoting import printable
 from opsconsole.reconcile.plan import Action, Change, Counts, Plan
-from opsconsole.reports.text import scalar
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import Address, instance_and_key, instance_of
+from opsconsole.text import plural, printable, scalar
 
-_DIGITS = re.compile(r"(\d+)")
 _SYMBOLS = {
     Action.NO_OP: "",
     Action.CREATE: "+",
@@ -197,16 +193,6 @@ def parse_address(address: str, type_name: str = "") -> Address:
         return Address(type_name, address)
 
 
-def natural_order(text: str) -> tuple[tuple[int, int | str], ...]:
-    """Return a key that orders `web[2]` before `web[10]`."""
-    return tuple(
-        # Pairs are used because Python cannot compare a number with a text. isdigit() accepts a
-        # superscript, but int() does not.
-        (0, int(part)) if part.isascii() and part.isdigit() else (1, part)
-        for part in _DIGITS.split(text)
-    )
-
-
 def definition_of(address: str, type_name: str) -> ResourceDefinition | DataSourceDefinition | None:
     """Return the definition for an address, or None if the type is not one of ours."""
     if parse_address(address, type_name).mode == "data":
@@ -231,8 +217,3 @@ def label_attribute(type_name: str) -> str:
     """Return the attribute that names a resource of `type_name` to a reader."""
     definition = RESOURCES.get(type_name)
     return "name" if definition is None else definition.label
-
-
-def short_type(type_name: str) -> str:
-    """Return `host` of `opsconsole_host`."""
-    return type_name.removeprefix("opsconsole_")

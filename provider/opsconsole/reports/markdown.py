@@ -8,12 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from opsconsole.phrases import plural
-from opsconsole.quoting import printable
-from opsconsole.reports.diagnostics_text import body_of
 from opsconsole.reports.report import Report, Row
-from opsconsole.reports.text import KNOWN_AFTER_APPLY
+from opsconsole.reports.terminal import body_of
 from opsconsole.reports.value_diff import Line
+from opsconsole.text import KNOWN_AFTER_APPLY, plural, printable
 
 LIMIT: Final = 1_000_000
 """Bytes that a whole document may take: GitHub refuses a step summary above 1 MiB."""

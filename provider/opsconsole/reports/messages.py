@@ -16,12 +16,12 @@ from typing import Any, Final, NamedTuple
 from opsconsole import __version__
 from opsconsole.clock import timestamp
 from opsconsole.diagnostics import Diagnostic, Severity
-from opsconsole.quoting import printable
 from opsconsole.reconcile.plan import Action, Change, Counts, Drift, OutputChange
-from opsconsole.reports.apply_text import apply_summary
 from opsconsole.reports.json_values import diagnostic_json, type_of, without_empty
 from opsconsole.reports.labels import count_sentence, parse_address
 from opsconsole.reports.plan_json import TERRAFORM_VERSION, imported_id
+from opsconsole.reports.terminal import apply_summary
+from opsconsole.text import printable
 from opsconsole.values import Value
 
 UI_VERSION: Final = "1.2"

@@ -38,8 +38,9 @@ from opsconsole.reports.json_values import (
     type_of,
     without_empty,
 )
-from opsconsole.reports.labels import kinds_of, natural_order, parse_address, sensitive_of
+from opsconsole.reports.labels import kinds_of, parse_address, sensitive_of
 from opsconsole.state import instance_and_key
+from opsconsole.text import natural_order
 from opsconsole.values import UNKNOWN, Attributes, holds_unknown
 
 FORMAT_VERSION: Final = "1.2"

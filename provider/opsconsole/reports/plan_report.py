@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from opsconsole.diagnostics import has_error
-from opsconsole.phrases import plural
-from opsconsole.quoting import printable
 from opsconsole.reconcile.plan import Action, Change, Drift, Plan
-from opsconsole.reports.diagnostics_text import dedupe_diagnostics
 from opsconsole.reports.labels import (
     describe_no_changes,
     describe_no_requests,
     heading,
     label_attribute,
-    natural_order,
     parse_address,
     plan_summary,
     sensitive_of,
-    short_type,
 )
 from opsconsole.reports.plan_text import cascades, diff_of, output_lines, visible_changes
 from opsconsole.reports.report import (
-    MOVE,
-    PLAN_STYLES,
     SAME,
     GraphItem,
     Report,
@@ -31,10 +25,22 @@ from opsconsole.reports.report import (
     Section,
     Style,
     moment,
-    style_of_change,
 )
-from opsconsole.reports.text import SENSITIVE
+from opsconsole.reports.terminal import dedupe_diagnostics
+from opsconsole.text import SENSITIVE, natural_order, plural, printable, short_type
 from opsconsole.values import UNKNOWN
+
+PLAN_STYLES: Final = {
+    Action.DELETE: Style("remove", "\N{MINUS SIGN}", "destroy", 10),
+    Action.REPLACE: Style("replace", "±", "replace", 20),
+    Action.UPDATE: Style("change", "~", "change", 30),
+    Action.CREATE: Style("add", "+", "create", 40),
+    Action.ADOPT: Style("adopt", ">", "adopt", 45),
+    Action.FORGET: Style("leave", "↷", "stop managing", 50),
+    Action.READ: Style("info", "→", "read", 60),
+    Action.NO_OP: SAME,
+}
+_MOVE: Final = Style("info", "→", "move or import", 60)
 
 _TITLES = {
     Action.DELETE: ("Destroy", "Removed from state, and deleted on the console if it can be."),
@@ -74,6 +80,13 @@ def to_report(plan: Plan, *, title: str = "", timestamp: str = "") -> Report:
     )
 
 
+def _style_of(change: Change) -> Style:
+    """Return the style of the plan for an instance."""
+    if change.action is Action.NO_OP and change.acts:
+        return _MOVE
+    return PLAN_STYLES[change.action]
+
+
 def _headline(plan: Plan) -> tuple[str, Style, str, str]:
     """Return mark, style, headline and lede."""
     if has_error(plan.diagnostics):
@@ -82,11 +95,11 @@ def _headline(plan: Plan) -> tuple[str, Style, str, str]:
     if plan.mode == "refresh-only":
         objects = plural(len(plan.drift), "object")
         headline = f"{objects} differ{'s' if len(plan.drift) == 1 else ''} from state"
-        return "📋", MOVE, headline, "Applying only updates state."
+        return "📋", _MOVE, headline, "Applying only updates state."
     if plan.empty:
         return "✅", PLAN_STYLES[Action.CREATE], "No changes", describe_no_changes(plan)
     first, _, rest = plan_summary(plan.counts, plan.changes).partition(". ")
-    styles = map(style_of_change, plan.changes)
+    styles = map(_style_of, plan.changes)
     gravest = min(styles, key=lambda style: style.rank, default=SAME)
     lede = " ".join(filter(None, (rest, describe_no_requests(plan))))
     return "⚠️" if plan.counts.destroy else "📋", gravest, first.removesuffix("."), lede
@@ -112,7 +125,7 @@ def _sections(plan: Plan, anchors: Mapping[int, str]) -> Iterator[Section]:
         rows = [
             _row(change, anchors[id(change)], gone.get(change.address, ()))
             for change in shown
-            if style_of_change(change).name == style.name
+            if _style_of(change).name == style.name
         ]
         if rows:
             yield Section(f"s-{style.name}", title, meaning, style, tuple(rows))
@@ -120,7 +133,7 @@ def _sections(plan: Plan, anchors: Mapping[int, str]) -> Iterator[Section]:
         drift = sorted(plan.drift, key=lambda item: natural_order(item.address))
         rows = [_drift_row(item, number) for number, item in enumerate(drift)]
         meaning = "The console holds other values than state."
-        yield Section("s-drift", "Differs from state", meaning, MOVE, tuple(rows))
+        yield Section("s-drift", "Differs from state", meaning, _MOVE, tuple(rows))
     still = sorted(
         (change for change in plan.changes if not change.acts),
         key=lambda change: natural_order(change.address),
@@ -144,7 +157,7 @@ def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> Row:
     head = heading(change)
     return Row(
         anchor=anchor,
-        style=style_of_change(change),
+        style=_style_of(change),
         kind=short_type(change.type_name),
         title=printable(change.address),
         label=label_of(change),
@@ -196,7 +209,7 @@ def items_of(plan: Plan, anchors: Mapping[int, str]) -> Iterator[GraphItem]:
             type_name=change.type_name,
             id=own if isinstance(own, str) else "",
             label=label_of(change),
-            style=style_of_change(change),
+            style=_style_of(change),
             # A resource that is deleted with its host has no row, so there is no link target.
             anchor=hosts[folded[id(change)]] if id(change) in folded else anchors[id(change)],
             values={name: value for name, value in values.items() if name not in hidden},

@@ -7,10 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from opsconsole.diagnostics import has_error
-from opsconsole.phrases import plural
-from opsconsole.quoting import printable
 from opsconsole.reconcile.plan import Action, Change, Drift, OutputChange, Plan
-from opsconsole.reports import diagnostics_text
+from opsconsole.reports import terminal
 from opsconsole.reports.labels import (
     LEGEND,
     describe_no_changes,
@@ -18,15 +16,23 @@ from opsconsole.reports.labels import (
     heading,
     kinds_of,
     label_attribute,
-    natural_order,
     parse_address,
     plan_summary,
     sensitive_of,
     symbol,
 )
-from opsconsole.reports.text import SENSITIVE, SIGN_COLOURS, Pen, scalar, wrap_lines
 from opsconsole.reports.value_diff import TO_NULL, Diff, Line, changed_value, lines_of_value
 from opsconsole.state import print_key
+from opsconsole.text import (
+    SENSITIVE,
+    SIGN_COLOURS,
+    Pen,
+    natural_order,
+    plural,
+    printable,
+    scalar,
+    wrap_lines,
+)
 
 RULE = "─" * 77
 _WIDTH = 100
@@ -57,7 +63,7 @@ def render(plan: Plan, *, colour: bool = False, width: int = 0, compact: bool = 
         parts.append(_unsettled_text(plan, pen))
     if note := describe_no_requests(plan):
         parts.append("\n".join(wrap_lines(note, _WIDTH)) + "\n")
-    parts.append(diagnostics_text.render(plan.diagnostics, colour=colour, width=width))
+    parts.append(terminal.render_diagnostics(plan.diagnostics, colour=colour, width=width))
     return "\n".join(part for part in parts if part)
 
 

@@ -13,7 +13,6 @@ from typing import Final
 
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.report import Bucket, Difference, Finding
-from opsconsole.reconcile.plan import Action, Change
 from opsconsole.reports.value_diff import Line
 from opsconsole.values import Attributes
 
@@ -50,17 +49,6 @@ class Style:
 
 
 SAME: Final = Style("same", "=", "unchanged", 90)
-PLAN_STYLES: Final = {
-    Action.DELETE: Style("remove", "\N{MINUS SIGN}", "destroy", 10),
-    Action.REPLACE: Style("replace", "±", "replace", 20),
-    Action.UPDATE: Style("change", "~", "change", 30),
-    Action.CREATE: Style("add", "+", "create", 40),
-    Action.ADOPT: Style("adopt", ">", "adopt", 45),
-    Action.FORGET: Style("leave", "↷", "stop managing", 50),
-    Action.READ: Style("info", "→", "read", 60),
-    Action.NO_OP: SAME,
-}
-MOVE: Final = Style("info", "→", "move or import", 60)
 ACCEPTED: Final = Style(
     "accepted", "✓", "accepted", 70, "green", "Drift that the baseline accepts: it does not count."
 )
@@ -107,13 +95,6 @@ BUCKET_STYLES: Final[Mapping[Bucket, Style]] = MappingProxyType(
     }
 )
 """Every bucket, in the order in which readers want them."""
-
-
-def style_of_change(change: Change) -> Style:
-    """Return the style of the plan for an instance."""
-    if change.action is Action.NO_OP and change.acts:
-        return MOVE
-    return PLAN_STYLES[change.action]
 
 
 def style_of_finding(finding: Finding) -> Style:

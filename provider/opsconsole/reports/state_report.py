@@ -12,14 +12,13 @@ from typing import Any
 
 from opsconsole.diagnostics import leading_names
 from opsconsole.lifecycle.answers import is_sentinel
-from opsconsole.quoting import printable
-from opsconsole.reports import apply_text
+from opsconsole.reports import terminal
 from opsconsole.reports.json_values import instance_json, module_tree, sensitive, without_empty
 from opsconsole.reports.labels import kinds_of, sensitive_of
 from opsconsole.reports.plan_json import STATE_FORMAT_VERSION
-from opsconsole.reports.text import SENSITIVE, Pen
 from opsconsole.reports.value_diff import lines_of_value
 from opsconsole.state import Address, InstanceObject, State, StateOutput
+from opsconsole.text import SENSITIVE, Pen, printable
 
 _INDENT = 4
 
@@ -73,7 +72,7 @@ def _object(address: Address, item: InstanceObject, remark: str, pen: Pen) -> It
 def outputs_text(outputs: Mapping[str, StateOutput], *, colour: bool = False) -> str:
     """Return outputs as `name = value`, sensitive ones masked."""
     found = {name: (output.value, output.sensitive) for name, output in outputs.items()}
-    return apply_text.outputs_text(found, Pen(colour))
+    return terminal.outputs_text(found, Pen(colour))
 
 
 def render_json(state: State) -> str:

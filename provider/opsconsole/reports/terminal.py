@@ -1,18 +1,220 @@
-"""A drift report on a terminal: drift, unchecked resources, and the verdict."""
+"""Texts for a terminal: diagnostics, the end of an apply, and a drift report.
+
+Each diagnostic has a bar beside it. Errors come after warnings.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
-from opsconsole.phrases import plural
-from opsconsole.reports import diagnostics_text
-from opsconsole.reports.report import Report, Row
-from opsconsole.reports.text import SIGN_COLOURS, Pen, wrap_lines
+from opsconsole.diagnostics import Diagnostic, Severity
+from opsconsole.reports.value_diff import lines_of_value
+from opsconsole.text import (
+    SENSITIVE,
+    SIGN_COLOURS,
+    Pen,
+    natural_order,
+    plural,
+    printable,
+    wrap_lines,
+)
+from opsconsole.values import Value
+
+if TYPE_CHECKING:
+    from opsconsole.reconcile.plan import Counts
+    from opsconsole.reports.report import Report, Row
 
 MANY: Final = 10
 """Above this number, resources with the same reason are only counted, except for drift."""
 _SHOWN: Final = 3
+FEWEST = 4
+"""Fewer diagnostics than this stay separate, even if they are alike."""
+
+_NAMED = 10
+
+
+def dedupe_diagnostics(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return diagnostics, merging those that differ only in their resources.
+
+    The first of a group stands for the group, with the addresses of all.
+    """
+    groups: dict[tuple[object, ...], list[Diagnostic]] = {}
+    for item in diagnostics:
+        groups.setdefault(_alike(item), []).append(item)
+    found: list[Diagnostic] = []
+    for group in groups.values():
+        if len(group) < FEWEST:
+            found += group
+            continue
+        first = group[0]
+        addresses = dict.fromkeys(address for item in group for address in item.addresses)
+        summary = f"{first.summary} (and {len(group) - 1:,} more like it)"
+        found.append(replace(first, summary=summary, addresses=tuple(addresses)))
+    return found
+
+
+def _alike(item: Diagnostic) -> tuple[object, ...]:
+    """Return a key that is equal for diagnostics that are shown as one."""
+    if not item.addresses or not item.text:
+        # Such a diagnostic only has its summary, and a merged group shows only the first summary.
+        return (id(item),)
+    cause = (*item.cause.gist, item.cause.operation) if item.cause else ()
+    return (item.severity, item.path, item.detail, cause)
+
+
+def body_of(item: Diagnostic) -> str:
+    """Return the text below the summary: detail, cause, the first addresses, and the place."""
+    lines = [item.text] if item.text else []
+    lines += [f"  with {address}" for address in item.addresses[:_NAMED]]
+    if len(item.addresses) > _NAMED:
+        lines.append(f"  and {len(item.addresses) - _NAMED:,} more")
+    if item.place:
+        lines.append(f"  declared at {item.place}")
+    return "\n".join(lines)
+
+
+_STYLES = {Severity.ERROR: ("Error", "red"), Severity.WARNING: ("Warning", "yellow")}
+
+
+def render_diagnostics(
+    diagnostics: Iterable[Diagnostic], *, colour: bool = False, width: int = 0
+) -> str:
+    """Return `diagnostics` as text, errors last.
+
+    Diagnostics that differ only in their resource are shown once. `width`: of the terminal, or 0.
+    """
+    pen = Pen(colour)
+    # Errors come last, because the end of a text is nearest to the prompt.
+    ordered = sorted(
+        dedupe_diagnostics(diagnostics), key=lambda item: item.severity is Severity.ERROR
+    )
+    return "".join(_one(item, pen, width) for item in ordered)
+
+
+def _one(item: Diagnostic, pen: Pen, width: int) -> str:
+    word, style = _STYLES[item.severity]
+    room = width - len("│ ")
+    first, *rest = wrap_lines(f"{word}: {printable(item.summary)}", room)
+    summary = first.removeprefix(f"{word}: ")
+    lines = [f"{pen.paint(f'{word}:', 'bold', style)} {pen.bold(summary)}", *map(pen.bold, rest)]
+    if item.path:
+        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in item.path)
+        lines += ["", f"  at {printable(''.join(steps).removeprefix('.'))}"]
+    body = body_of(item)
+    if body:
+        lines += ["", *wrap_lines("\n".join(map(printable, body.splitlines())), room)]
+    bar = pen.paint("│", style)
+    text = "\n".join(f"{bar} {line}".rstrip() for line in lines)
+    return f"{pen.paint('╷', style)}\n{text}\n{pen.paint('╵', style)}\n"
+
+
+def apply_summary(counts: Counts, operation: str = "apply", complete: bool = True) -> str:
+    """Return `Apply complete! Resources: 1 added, 0 changed, 0 destroyed.`
+
+    Args:
+        counts: The changes that were made.
+        operation: `apply` or `destroy`.
+        complete: Whether all planned changes were made.
+    """
+    word = "Destroy" if operation == "destroy" else "Apply"
+    opening = f"{word} complete!" if complete else f"{word} incomplete."
+    if operation == "destroy":
+        text = f"{opening} Resources: {counts.destroy} destroyed."
+    else:
+        imported = f"{counts.imported} imported, " if counts.imported else ""
+        adopted = f"{counts.adopt} adopted, " if counts.adopt else ""
+        text = (
+            f"{opening} Resources: {imported}{adopted}{counts.add} added, {counts.change} changed, "
+            f"{counts.destroy} destroyed."
+        )
+    return f"{text} {counts.forget} left management." if counts.forget else text
+
+
+def took(seconds: float) -> str:
+    """Return a duration as `5.2 s` or `3 min 20 s`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes:,} min {rest} s"
+
+
+_LISTED = 50
+
+
+def _list_changes(what: str, lines: Sequence[str], pen: Pen, colour: str) -> list[str]:
+    """Return the lines of changes under a heading with their count; of many, only the first."""
+    if not lines:
+        return []
+    heading = pen.paint(f"{plural(len(lines), 'change')} {what}:", "bold", colour)
+    more = [f"  and {len(lines) - _LISTED:,} more"] if len(lines) > _LISTED else []
+    return [heading, *lines[:_LISTED], *more]
+
+
+def render_apply(
+    done: Counts,
+    *,
+    operation: str = "apply",
+    failed: Iterable[str] = (),
+    skipped: Mapping[str, str] | None = None,
+    outputs: Mapping[str, tuple[Value, bool]] | None = None,
+    diagnostics: Iterable[Diagnostic] = (),
+    incomplete: bool = False,
+    seconds: float = 0.0,
+    colour: bool = False,
+    width: int = 0,
+) -> str:
+    """Return the end of an apply as text.
+
+    Args:
+        done: The changes that were made.
+        operation: `apply` or `destroy`.
+        failed: Addresses whose change failed.
+        skipped: For each skipped address, the address or the reason that it waited for.
+        outputs: Name to value and whether it is sensitive.
+        diagnostics: Errors and warnings.
+        incomplete: Whether a change was not begun, or has an unknown outcome.
+        seconds: How long the run took; 0 if nothing was run.
+        colour: Whether to paint it with ANSI sequences.
+        width: Columns of the terminal that diagnostics are fitted to, or 0.
+    """
+    pen = Pen(colour)
+    failures = sorted(failed, key=natural_order)
+    left_out = sorted((skipped or {}).items(), key=lambda item: natural_order(item[0]))
+    cross, dash = pen.paint("✗", "red"), pen.paint("-", "yellow")
+    waits = (f"{printable(item)} (waited for {printable(cause)})" for item, cause in left_out)
+    lines = [
+        *_list_changes("failed", [f"  {cross} {printable(item)}" for item in failures], pen, "red"),
+        *_list_changes("skipped", [f"  {dash} {item}" for item in waits], pen, "yellow"),
+    ]
+    complete = not (failures or left_out or incomplete)
+    summary = apply_summary(done, operation, complete)
+    lines.append(pen.paint(summary, "bold", "green" if complete else "yellow"))
+    if seconds:
+        lines.append(f"The run ended in {took(seconds)}.")
+    if failures:
+        # Diagnostics come last, because some clients show only the end of a failure.
+        more = f" and {len(failures) - 1:,} more" if len(failures) > 1 else ""
+        lines.append(pen.paint(f"Failed: {printable(failures[0])}{more}", "bold", "red"))
+    text = "\n".join([*lines, ""])
+    messages = render_diagnostics(diagnostics, colour=colour, width=width)
+    return "\n".join(part for part in (messages, text, outputs_text(outputs or {}, pen)) if part)
+
+
+def outputs_text(outputs: Mapping[str, tuple[Value, bool]], pen: Pen) -> str:
+    """Return outputs as `name = value`; each has its value, and whether it is masked."""
+    if not outputs:
+        return ""
+    lines = [pen.paint("Outputs:", "bold", "green"), ""]
+    for name in sorted(outputs):
+        value, sensitive = outputs[name]
+        if sensitive:
+            lines.append(f"{printable(name)} = {SENSITIVE}")
+        else:
+            shown = lines_of_value(value, 0, "", f"{printable(name)} = ")
+            lines += [line.plain[4:] for line in shown]
+    return "\n".join([*lines, ""])
 
 
 def render(report: Report, *, colour: bool = False, width: int = 0) -> str:
@@ -34,7 +236,7 @@ def render(report: Report, *, colour: bool = False, width: int = 0) -> str:
         lines += [pen.paint(heading, "bold", "yellow"), ""]
         lines += [f"  {pen.paint('!', 'yellow')} {entry}: {text}" for entry, text in report.notes]
         lines.append("")
-    messages = diagnostics_text.render(report.diagnostics, colour=colour, width=width)
+    messages = render_diagnostics(report.diagnostics, colour=colour, width=width)
     end = "\n".join([*_end(report, pen, width), ""])
     return "\n".join(filter(None, ("\n".join(lines), messages, end)))
 

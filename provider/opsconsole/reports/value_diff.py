@@ -13,9 +13,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from opsconsole.definition import Kind
-from opsconsole.phrases import plural
-from opsconsole.quoting import printable
-from opsconsole.reports.text import KNOWN_AFTER_APPLY, SENSITIVE, scalar
+from opsconsole.text import KNOWN_AFTER_APPLY, SENSITIVE, plural, printable, scalar
 from opsconsole.values import UNKNOWN, Attributes, Value, same
 
 TO_NULL: Final = " -> null"

@@ -12,7 +12,6 @@ from opsconsole.clock import utc_now
 from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.journal_files import WORKSPACES_FOLDER
 from opsconsole.language import load_directory, read_backend_options
-from opsconsole.phrases import plural
 from opsconsole.standin.command_line import Arguments
 from opsconsole.standin.engine_choice import supports_backend
 from opsconsole.standin.recorded_backend import (
@@ -39,6 +38,7 @@ from opsconsole.state import (
     workspace_of,
 )
 from opsconsole.terraform_binary import engine_of
+from opsconsole.text import plural
 
 _QUESTION = """\
 Do you want to copy existing state to the new backend?

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from opsconsole.errors import UserError
-from opsconsole.quoting import quote
+from opsconsole.text import quote
 
 InstanceKey = str | int | None
 """The key of an instance: None without `count` and `for_each`, an int or a str with them."""

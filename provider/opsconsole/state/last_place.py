@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import data_directory
-from opsconsole.phrases import plural
 from opsconsole.state.backend import local_path, replace_durably
 from opsconsole.state.model import State
+from opsconsole.text import plural
 
 _NOTE_FILE: Final = "opsconsole-backend.json"
 _NOTE_VERSION: Final = 1

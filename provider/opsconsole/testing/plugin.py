@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from opsconsole.phrases import did_you_mean
+from opsconsole.text import did_you_mean
 
 if TYPE_CHECKING:
     from opsconsole.emulator import Emulator

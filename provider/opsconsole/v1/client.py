@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import urlencode
 
+from opsconsole import __version__
 from opsconsole.errors import ConsoleError, Stopped, TooManyRequests, Unauthorized, UserError
 from opsconsole.redaction import Redaction
 from opsconsole.v1.exchange import Operation, Reply, WrongShape, decode_object, unexpected_answer
@@ -420,13 +421,12 @@ class Client:
     def _open_transport(self) -> Transport:
         if self._transport is None:
             # The import takes a tenth of a second, and a provider's handshake must not wait for it.
-            import opsconsole.v1.bodies  # the first answer needs them
             from opsconsole.v1.transport import Transport
 
             headers = {
                 "Accept": "application/json",
                 "Accept-Encoding": "gzip, deflate",
-                "User-Agent": f"opsconsole/{opsconsole.__version__}",
+                "User-Agent": f"opsconsole/{__version__}",
                 **self._settings.authorization(),
             }
             self._transport = Transport(self._settings, self._tls, headers)

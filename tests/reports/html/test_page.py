@@ -18,7 +18,8 @@ from opsconsole.reconcile.plan import Action, Change, Plan
 from opsconsole.reports import drift_report, plan_report
 from opsconsole.reports.html import page
 from opsconsole.reports.html.graph import HEIGHT, ROOM, Column, Graph, draw, graph_of, merge_alike
-from opsconsole.reports.report import ELSEWHERE, PLAN_STYLES, SAME, GraphItem
+from opsconsole.reports.plan_report import PLAN_STYLES
+from opsconsole.reports.report import ELSEWHERE, SAME, GraphItem
 from opsconsole.values import UNKNOWN
 
 EVIL = '</style><script>alert("x")</script><img src=//evil onerror=alert(1)>'

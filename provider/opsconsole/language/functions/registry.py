@@ -30,7 +30,7 @@ from opsconsole.language.values import (
     to_nfc,
     unknown,
 )
-from opsconsole.phrases import did_you_mean
+from opsconsole.text import did_you_mean
 from opsconsole.values import UNKNOWN, holds_unknown
 
 Implementation = Callable[..., Any]

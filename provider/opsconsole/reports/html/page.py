@@ -20,12 +20,11 @@ from markupsafe import Markup
 
 from opsconsole import __version__
 from opsconsole.drift.report import Difference
-from opsconsole.quoting import printable
-from opsconsole.reports.diagnostics_text import body_of
 from opsconsole.reports.html.graph import HEIGHT, WIDTH, draw
 from opsconsole.reports.report import Report
-from opsconsole.reports.text import SENSITIVE
+from opsconsole.reports.terminal import body_of
 from opsconsole.reports.value_diff import Line, edit_script, lines_of_value
+from opsconsole.text import SENSITIVE, printable
 
 _TEMPLATES = "templates"
 _LOT: Final = 100

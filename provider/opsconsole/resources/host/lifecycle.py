@@ -31,13 +31,13 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.uncertain import delete_once, update_once
-from opsconsole.phrases import plural
 from opsconsole.resources import HOST
 from opsconsole.resources.host.creation import BulkCreate
 from opsconsole.resources.host.reading import note_refused_read, read_host, reading_operation
 from opsconsole.resources.host.rows import CREATION_ONLY, UPDATABLE
 from opsconsole.resources.host.settling import settle_host_creates
 from opsconsole.resources.missing import missing, refused_read, warn_abandoned
+from opsconsole.text import plural
 from opsconsole.values import UNKNOWN, Attributes, changed_fields
 
 

@@ -28,7 +28,6 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.uncertain import create_once, settle_deletion, update_once
-from opsconsole.phrases import did_you_mean
 from opsconsole.resources import SPECIALTY
 from opsconsole.resources.missing import (
     explain_gap,
@@ -37,6 +36,7 @@ from opsconsole.resources.missing import (
     unchecked_by_list,
     warn_abandoned,
 )
+from opsconsole.text import did_you_mean
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Attributes

@@ -1,0 +1,187 @@
+"""Text for people: phrases, names, escapes, values as literals, wrapped lines, and colour. Pure.
+
+Texts come from consoles and programs, so every terminal control character is escaped.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from opsconsole.values import UNKNOWN, Value
+
+KNOWN_AFTER_APPLY: Final = "(known after apply)"
+SENSITIVE: Final = "(sensitive value)"
+_DIGITS: Final = re.compile(r"(\d+)")
+_ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+"""The short escapes of Terraform's language, which has fewer of them than JSON and Python."""
+_ESCAPING: Final = str.maketrans(_ESCAPES)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a sentence with the `known` names like `name`, or else with all of them."""
+    names = list(known)
+    near = nearest(name, names)
+    if near:
+        return f'Did you mean "{near}"?'
+    if not names:
+        return "There is none."
+    shown = ", ".join(names[:20])
+    return f"There {'is' if len(names) == 1 else 'are'}: {shown}{', …' if len(names) > 20 else ''}."
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the one of `known` that is most like `name`; empty where none is."""
+    import difflib  # only what is wrong needs it
+
+    return next(iter(difflib.get_close_matches(name, list(known), n=1)), "")
+
+
+def near_address(text: str, known: Iterable[str]) -> str:
+    """Return a sentence that names the address that is most like `text`; empty where none is."""
+    from difflib import SequenceMatcher
+
+    def likeness(address: str) -> float:
+        # Compare type and name separately: a long common type makes any two addresses similar.
+        parts = zip(text.partition("."), address.partition("."), strict=True)
+        return min(SequenceMatcher(None, *pair).ratio() for pair in parts)
+
+    best = max(known, key=likeness, default=text)
+    return f'Did you mean "{best}"?' if best != text and likeness(best) >= 0.6 else ""
+
+
+def plural(count: int, noun: str) -> str:
+    """Return `1 host`, `2 hosts`, `2 specialties`."""
+    if count == 1:
+        return f"1 {noun}"
+    stem = f"{noun[:-1]}ie" if noun.endswith("y") and noun[-2] not in "aeiou" else noun
+    return f"{count:,} {stem}s"
+
+
+def short_type(type_name: str) -> str:
+    """Return `host` of `opsconsole_host`."""
+    return type_name.removeprefix("opsconsole_")
+
+
+def natural_order(text: str) -> tuple[tuple[int, int | str], ...]:
+    """Return a key that orders `web[2]` before `web[10]`."""
+    return tuple(
+        # Pairs are used because Python cannot compare a number with a text. isdigit() accepts a
+        # superscript, but int() does not.
+        (0, int(part)) if part.isascii() and part.isdigit() else (1, part)
+        for part in _DIGITS.split(text)
+    )
+
+
+def printable(text: str, keep: str = "") -> str:
+    """Return `text` with every character that is not printable escaped, those in `keep` aside."""
+    if text.isprintable():
+        return text
+    if keep:
+        # The parts between kept letters are nearly always printable, and then cost one look each.
+        return keep[0].join(printable(part, keep[1:]) for part in text.split(keep[0]))
+    return "".join(letter if letter.isprintable() else _escape(letter) for letter in text)
+
+
+def _escape(letter: str) -> str:
+    code = ord(letter)
+    return _ESCAPES.get(letter) or (f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+
+
+def quote(text: str) -> str:
+    """Return `text` as a literal in double quotes, in which nothing is a template."""
+    return in_quotes(escape_template(text))
+
+
+def in_quotes(template: str) -> str:
+    """Return the text of a template as a literal in double quotes."""
+    return f'"{printable(template.translate(_ESCAPING))}"'
+
+
+def escape_template(text: str) -> str:
+    """Return the template whose value is `text`."""
+    return text.replace("${", "$${").replace("%{", "%%{")
+
+
+def scalar(value: Value) -> str:
+    """Return a value that is neither a list nor a dict as a literal."""
+    if value is UNKNOWN:
+        return KNOWN_AFTER_APPLY
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return quote(value)
+    return str(value)
+
+
+_NARROWEST = 30
+"""Below this number of columns, wrapping does not make text easier to read."""
+
+
+def wrap_lines(text: str, width: int) -> list[str]:
+    """Return the lines of a text, wrapped to `width` unless a word is longer; keep indents.
+
+    Args:
+        text: Lines.
+        width: The number of columns; with 0 (no terminal) lines stay unchanged.
+    """
+    found = []
+    for line in text.splitlines():
+        if width < _NARROWEST or len(line) <= width:
+            found.append(line)
+            continue
+        words = line.lstrip()
+        indent = line[: len(line) - len(words)]
+        found += textwrap.wrap(
+            words,
+            width,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return found
+
+
+_CODES = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+}
+SIGN_COLOURS = {"+": "green", "-": "red", "~": "yellow"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pen:
+    """Paints text with ANSI sequences where `colour` is true."""
+
+    colour: bool
+
+    def paint(self, text: str, *styles: str) -> str:
+        """Return `text` in the `styles` (`bold`, `dim` and colours), reset after it."""
+        if not self.colour or not text or not styles:
+            return text
+        return f"\033[{';'.join(_CODES[style] for style in styles)}m{text}\033[0m"
+
+    def bold(self, text: str) -> str:
+        """Return `text` in bold."""
+        return self.paint(text, "bold")
+
+    def sign(self, sign: str) -> str:
+        """Return `sign` with each of its letters in its colour: `-/+` is red and green."""
+        if not self.colour:
+            return sign
+        return "".join(
+            self.paint(letter, SIGN_COLOURS[letter]) if letter in SIGN_COLOURS else letter
+            for letter in sign
+        )
