@@ -62,12 +62,8 @@ def engine_of(folder: Path | None = None, environ: Mapping[str, str] = os.enviro
         if b'provider "%s/' % engine.host.encode() in locked:
             return engine
     written = any(path.name.endswith(OF_OPENTOFU) for path in folder.glob("*.tofu*"))
-    return OPENTOFU if written or names_opentofu(_read(_local_state(folder))) else TERRAFORM
-
-
-def names_opentofu(state: bytes) -> bool:
-    """Return whether a state holds objects of a provider from OpenTofu's registry."""
-    return rb"provider[\"%s/" % OPENTOFU_HOST.encode() in state
+    registry = rb"provider[\"%s/" % OPENTOFU_HOST.encode()
+    return OPENTOFU if written or registry in _read(_local_state(folder)) else TERRAFORM
 
 
 def _local_state(folder: Path) -> Path:

@@ -132,7 +132,8 @@ class Option:
         self.arguments: dict[str, Any] = {"help": help}
         if self.is_flag:
             self.name = self.name.removesuffix("=false")
-            self.arguments |= {"default": self.name != form, "dest": _attribute(self.name)}
+            attribute = self.name.removeprefix("--").replace("-", "_")
+            self.arguments |= {"default": self.name != form, "dest": attribute}
         else:
             self._take_value(value or form, is_operand=not value)
         self.arguments |= more
@@ -156,10 +157,6 @@ class Option:
         self.arguments["type"] = READERS.get(shown, str)
         if is_operand:
             self.name = shown.lower()
-
-
-def _attribute(name: str) -> str:
-    return name.removeprefix("--").replace("-", "_")
 
 
 Options: TypeAlias = "tuple[str | Option | Group, ...]"

@@ -6,7 +6,7 @@ prints addresses, and this module only uses that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -65,9 +65,14 @@ class Heading:
 def heading(change: Change) -> Heading:
     """Return the heading for the instance of `change`."""
     verb, stress = _verb(change)
-    remarks = [*_origin(change, verb)]
-    reason = _reason(change)
-    if reason:
+    remarks = []
+    if change.previous_address and "moved" not in verb:
+        remarks.append(f"moved from {printable(change.previous_address)}")
+    if change.import_id:
+        remarks.append(f"imported from {scalar(change.import_id)}")
+        if change.action is Action.REPLACE:
+            remarks.append("Warning: this destroys the imported object")
+    if change.reason and (reason := _reason(change)):
         remarks.append(reason)
     if instance_and_key(change.address)[1]:
         remarks.append("left over from a replacement of this instance that was interrupted")
@@ -102,15 +107,6 @@ def _verb(change: Change) -> tuple[str, str]:
         Action.DELETE: ("will be destroyed", "destroyed"),
         Action.FORGET: ("will no longer be managed, but will not be destroyed", ""),
     }[change.action]
-
-
-def _origin(change: Change, verb: str) -> Iterable[str]:
-    if change.previous_address and "moved" not in verb:
-        yield f"moved from {printable(change.previous_address)}"
-    if change.import_id:
-        yield f"imported from {scalar(change.import_id)}"
-        if change.action is Action.REPLACE:
-            yield "Warning: this destroys the imported object"
 
 
 def _reason(change: Change) -> str:

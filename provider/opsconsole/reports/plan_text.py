@@ -135,8 +135,8 @@ def _changes(plan: Plan, pen: Pen, compact: bool) -> str:
         for change in shown
         if not (compact and change.action in _NAMED)
     ]
-    bodies += _brief(named, blocks, pen)
     if named:
+        bodies += _brief(named, blocks, pen)
         bodies += [pen.paint("--full shows every attribute of what is only named here.", "dim"), ""]
     intro = "Actions are marked with these symbols:\n" + "\n".join(legend) if legend else ""
     failed = has_error(plan.diagnostics)
@@ -218,7 +218,8 @@ def _block(change: Change, cascaded: Sequence[Change], pen: Pen) -> str:
     lines = [f"  {pen.bold(f'# {printable(change.address)}')} {verb}"]
     lines += [f"  # ({remark})" for remark in head.remarks]
     lines += _body(change, symbol(change), diff_of(change).lines(), pen)
-    lines += _cascade_text(change, cascaded, pen)
+    if cascaded:
+        lines += _cascade_text(change, cascaded, pen)
     return "\n".join([*lines, ""])
 
 
@@ -241,8 +242,6 @@ def _paint(line: Line, pen: Pen) -> str:
 
 
 def _cascade_text(host: Change, cascaded: Sequence[Change], pen: Pen) -> Iterator[str]:
-    if not cascaded:
-        return
     yield ""
     yield f"    # archived by the deletion of {printable(host.address)}, without a call:"
     for change in cascaded:
