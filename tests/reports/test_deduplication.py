@@ -29,9 +29,7 @@ def test_many_are_reported_once_and_named() -> None:
     assert lines[0] == "POST /hosts: no such thing (status 400, code BAD, request id req_0)"
     assert lines[1] == "  with opsconsole_host.h0"
     assert lines[-1] == "  and 15 more"
-    assert (
-        terminal.render_diagnostics([refused(number) for number in range(25)]).count("Error:") == 1
-    )
+    assert terminal.render_diagnostics(map(refused, range(25))).count("Error:") == 1
 
 
 def test_pages_say_once_what_holds_for_many() -> None:

@@ -18,7 +18,6 @@ from opsconsole.reconcile.plan import Action, Change, Plan
 from opsconsole.reports import drift_report, plan_report
 from opsconsole.reports.html import page
 from opsconsole.reports.html.graph import HEIGHT, ROOM, Column, Graph, draw, graph_of, merge_alike
-from opsconsole.reports.plan_report import PLAN_STYLES
 from opsconsole.reports.report import ELSEWHERE, SAME, GraphItem
 from opsconsole.values import UNKNOWN
 
@@ -297,7 +296,7 @@ def test_the_plan_page_ties_what_it_creates(plan: Plan) -> None:
 
 
 def test_large_graphs_collapse_and_lose_no_one() -> None:
-    changed = PLAN_STYLES[Action.UPDATE]
+    changed = plan_report.PLAN_STYLES[Action.UPDATE]
     items = [item("host", f"jump{number}", values={"is_jump_host": True}) for number in range(60)]
     for number in range(3000):
         values = {"jump_host_ids": [f"jump{number % 60}"]}
