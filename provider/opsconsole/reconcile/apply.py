@@ -86,7 +86,7 @@ class Applier:
             if self._stopping:
                 self._executor.stop()
             applied = await self._executor.run()
-            if applied.rerouted and not self._stopping:
+            if not self._stopping:
                 applied.diagnostics += await self._read_rerouted(applied.rerouted)
             # Before the outputs, which may refer to these values.
             self._take_answers()
@@ -229,8 +229,10 @@ class Applier:
 
     async def _read_rerouted(self, rerouted: Collection[Identity]) -> list[Diagnostic]:
         """Read rerouted hosts again, and keep their changes."""
-        prior = read_prior(self._session.state)
+        prior = read_prior(self._session.state) if rerouted else {}
         wanted = [item for item in prior.values() if self._providers.identity_of(item) in rerouted]
+        if not wanted:
+            return []
         refreshed = await refresh(wanted, self._providers.by_state_address(wanted))
         diagnostics: list[Diagnostic] = []
         for item in refreshed.values():

@@ -87,8 +87,10 @@ class Targets:
         """Return whether the plan covers any instance of a configuration address."""
         return self.all or config in self._resources or config in self._of_exact
 
-    def outputs(self, graph: Graph, *, destroy: bool) -> frozenset[str]:
-        """Return the outputs that depend on targets alone."""
+    def outputs(self, graph: Graph, *, destroy: bool) -> frozenset[str] | None:
+        """Return the outputs that depend on targets alone; None: all."""
+        if self.all:
+            return None
         if destroy:
             # As in core, a targeted destruction leaves every output as it is.
             return frozenset()

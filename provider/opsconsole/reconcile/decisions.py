@@ -6,7 +6,7 @@ creation with no prior value at all. The effects on other instances are decided 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -81,16 +81,13 @@ async def decide(
     """Return what happens to declared instances of one type and provider, in order."""
     first = await lifecycle.plan([_first_request(wanted, removal_of) for wanted in inputs])
     reasons = [_replacement(wanted, plan) for wanted, plan in zip(inputs, first, strict=True)]
-    replanned: Iterator[PlanOutcome] = iter(())
-    left: Mapping[str, tuple[Diagnostic, ...]] = {}
-    if any(reasons):
-        creations = [
-            PlanCreation(wanted.config, address=wanted.address)
-            for wanted, reason in zip(inputs, reasons, strict=True)
-            if reason
-        ]
-        replanned = iter(await lifecycle.plan(creations))
-        left = await _left_behind(lifecycle, inputs, reasons, removal_of)
+    creations = [
+        PlanCreation(wanted.config, address=wanted.address)
+        for wanted, reason in zip(inputs, reasons, strict=True)
+        if reason
+    ]
+    replanned = iter(await lifecycle.plan(creations))
+    left = await _left_behind(lifecycle, inputs, reasons, removal_of)
     return [
         _decision(lifecycle, wanted, plan, reason, next(replanned) if reason else None, left)
         for wanted, plan, reason in zip(inputs, first, reasons, strict=True)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, has_error, warning
+from opsconsole.language import Evaluator
 from opsconsole.lifecycle.deletions import is_counted, refuse_too_many
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, Seen
 from opsconsole.reconcile.cascade import (
@@ -73,7 +74,7 @@ class Planner:
         self._options = options
         self._values: dict[str, Attributes] = {}
         self._planned_at = utc_now()
-        self.evaluator = workspace.evaluator(self._values.get, planned_at=self._planned_at)
+        self.evaluator = self._evaluator(self._values)
         self.providers = workspace.providers(self.evaluator)
         self._diagnostics = [
             warning(f"{path}: {text}", "The app says so, in an annotation of this construct.")
@@ -82,6 +83,9 @@ class Planner:
         self._wanted_outputs: frozenset[str] | None = None
         self._early: dict[str, Attributes | None] = {}
         self._unread = self._partly_shown = 0
+
+    def _evaluator(self, values: Mapping[str, Attributes]) -> Evaluator:
+        return self._workspace.evaluator(values.get, planned_at=self._planned_at)
 
     async def plan(self) -> Plan:
         """Make the plan.
@@ -96,10 +100,10 @@ class Planner:
         by_identity = addresses_by_identity(prior.known.values(), self.providers)
         self._diagnostics += refuse_shared_objects(by_identity)
         targets = self._select_targets(prior)
-        known = await self._refresh_instances(prior, targets) if prior.known else {}
+        known = await self._refresh_instances(prior, targets)
         self.providers.check_stopped()
         # The walk would create the objects to be imported.
-        if prior.imports and self._refuse_missing(prior, known):
+        if self._refuse_missing(prior, known):
             return self._result((), known, prior.imports, None)
         unsettled = [item.address for item in known.values() if item.unsettled]
         self._diagnostics += (warn_unsettled(item).about(item) for item in unsettled)
@@ -117,16 +121,12 @@ class Planner:
             options.replace,
         )
         await self._run(walk, prior)
-        changes = list(walk.changes.values())
-        # Without an instance in state, nothing is deleted and nothing is moved.
-        if known:
-            changes = self._explain_changes(walk)
-            changes += _leave_unsettled(known, walk.changes)
-            if options.mode == "normal":
-                self._diagnostics += warn_apparent_moves(changes, console_of)
+        changes = self._explain_changes(walk)
+        changes += _leave_unsettled(known, walk.changes)
+        if known and options.mode == "normal":
+            self._diagnostics += warn_apparent_moves(changes, console_of)
         self._diagnostics += warn_shared_names(changes, console_of)
-        if known:
-            self._diagnostics += self._refuse_too_many(changes)
+        self._diagnostics += self._refuse_too_many(changes)
         adopted = adopted_by_identity(changes, self.providers)
         for identity, addresses in adopted.items():
             addresses[:0] = by_identity.get(identity, ())
@@ -137,8 +137,6 @@ class Planner:
         """Return the targets; report moves that they leave out."""
         options, graph = self._options, self._workspace.graph
         destroy = options.mode == "destroy"
-        if not options.targets:
-            return Targets((), graph, (), destroy=destroy, held_by={})
         # A target may name the former address of a move: `refuse_split_moves` asks for both.
         targets = Targets(
             options.targets,
@@ -157,29 +155,23 @@ class Planner:
         if options.mode == "normal":
             await walk.run()
             self._diagnostics += warn_undeclared_replacements(options.replace, walk.declared)
-            if prior.imports:
-                self._diagnostics += refuse_undeclared_imports(prior, walk.targets, walk.declared)
+            self._diagnostics += refuse_undeclared_imports(prior, walk.targets, walk.declared)
         self._diagnostics += refuse_declared_sources(self._workspace.program, walk.declared)
-        if walk.known:
-            await walk.remove(destroy=options.mode == "destroy")
+        await walk.remove(destroy=options.mode == "destroy")
         self._diagnostics += walk.diagnostics
 
     async def _read_prior(self) -> Prior:
         """Return the instances in state after the moves and imports of the program."""
-        state, program = self._workspace.state, self._workspace.program
-        prior = Prior(read_prior(state))
-        # `moved` blocks may contradict each other, even if there is nothing to move.
-        if prior.known or program.moved:
-            prior.known, diagnostics = apply_moves(prior.known, program)
-            self._diagnostics += diagnostics
-        prior.known |= read_deposed(state, prior.known)
-        normal = self._options.mode == "normal"
-        if program.imports and normal and await self._read_for_imports():
+        workspace = self._workspace
+        known, diagnostics = apply_moves(read_prior(workspace.state), workspace.program)
+        self._diagnostics += diagnostics
+        prior = Prior(known)
+        prior.known |= read_deposed(workspace.state, prior.known)
+        if self._options.mode == "normal" and await self._read_for_imports():
             # An `import` block may refer to objects in state, which are among the values only after
             # the walk.
             held = {item.address: item.before for item in prior.known.values()}
-            values = ChainMap(self._values, held)
-            evaluator = self._workspace.evaluator(values.get, planned_at=self._planned_at)
+            evaluator = self._evaluator(ChainMap(self._values, held))
             self._diagnostics += await take_imports(prior, self.providers, evaluator)
         return prior
 

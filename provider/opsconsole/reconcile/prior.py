@@ -426,6 +426,8 @@ def refuse_split_moves(
 ) -> Iterator[Diagnostic]:
     """Yield an error where `-target` names one end of a move and not the other."""
     wanted = {str(Address.parse(text)) for text in targets}
+    if not wanted:
+        return
     missing = sorted(
         address
         for item in moving

@@ -35,6 +35,7 @@ from opsconsole.state.last_place import LastPlace
 from opsconsole.state.lock import DEFAULT_LOCKING, Locking
 from opsconsole.state.model import State
 from opsconsole.state.records import decode_lines
+from opsconsole.state.recovery import recover
 from opsconsole.state.session import Cadence, StateSession
 from opsconsole.terraform_binary import engine_of
 
@@ -253,8 +254,6 @@ def _open_session(backend: Backend, cadence: Cadence) -> StateSession:
         if not local and not remote:
             journal.remove()
             return StateSession(backend, State.parse(data, backend.name), cadence, run)
-        from opsconsole.state.recovery import recover  # only after a crash
-
         recovered = recover(
             local,
             remote,
@@ -353,6 +352,4 @@ def _recover(backend: Backend, here: bytes, data: bytes, stored: bytes) -> State
     remote = decode_lines(stored, backend.name)[0]
     if not local and not remote:
         return State.parse(data, backend.name)
-    from opsconsole.state.recovery import recover  # only beside a journal
-
     return recover(local, remote, data, backend.read_copy(), backend.name).state

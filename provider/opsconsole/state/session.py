@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -30,10 +30,8 @@ from opsconsole.state.journal import Journal
 from opsconsole.state.model import State
 from opsconsole.state.objects import StateChange, object_id
 from opsconsole.state.records import Base, Intent, Outcome, Writing, encode_records
+from opsconsole.state.recovery import Recovered
 from opsconsole.state.rescue import rescue
-
-if TYPE_CHECKING:
-    from opsconsole.state.recovery import Recovered
 
 _SHARE: Final = 0.25
 """The share of a session's time that may go into writes that calls wait for."""
