@@ -56,9 +56,7 @@ class Bounds(NamedTuple):
             return Broken(f"cannot be {value}", "it must be a whole number")
         low, high = self.minimum, self.maximum
         if (low is not None and value < low) or (high is not None and value > high):
-            most = f"{high} or less" if low is None else f"{low} to {high}"
-            bounds = most if high is not None else f"{low} or more"
-            return Broken(f"cannot be {value}", f"it must be {bounds}")
+            return Broken(f"cannot be {value}", f"it must be {describe_range(low, high)}")
         return None
 
     def _text(self, text: str) -> Broken | None:
@@ -68,10 +66,18 @@ class Bounds(NamedTuple):
             return Broken(f"cannot be {text!r}", f"it is one of: {options}", closest)
         low, high = self.min_length, self.max_length
         if (low is not None and len(text) < low) or (high is not None and len(text) > high):
-            return Broken(f"has {len(text)} characters", f"it must have {low} to {high} of them")
+            bounds = describe_range(low, high)
+            return Broken(f"has {len(text)} characters", f"it must have {bounds} of them")
         if self.pattern is not None and not re.fullmatch(self.pattern, text, re.DOTALL):
             return Broken(f"cannot be {text!r}", self.hint)
         return None
+
+
+def describe_range(low: int | None, high: int | None) -> str:
+    """Return a range of which at least one end is bounded."""
+    if low is None:
+        return f"at most {high}"
+    return f"at least {low}" if high is None else f"{low} to {high}"
 
 
 UNBOUNDED = Bounds()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scripts.generate.layout import wrap
 
-from opsconsole.bounds import UNBOUNDED
+from opsconsole.bounds import UNBOUNDED, describe_range
 from opsconsole.definition import Attribute, Kind
 
 MEMBERS = {
@@ -86,13 +86,12 @@ def bounds_in_words(attribute: Attribute) -> str:
     if not all(value in attribute.description for value in values):
         parts.append(f"One of {', '.join(values)}.")
     bounds = attribute.bounds
-    low, high = bounds.minimum, bounds.maximum
-    if low is not None:
-        parts.append(f"{low} to {high}." if high is not None else f"At least {low}.")
-    elif high is not None:
-        parts.append(f"At most {high}.")
-    if bounds.max_length is not None:
-        parts.append(f"{bounds.min_length or 0} to {bounds.max_length} characters.")
+    for ends, what in (
+        ((bounds.minimum, bounds.maximum), ""),
+        ((bounds.min_length, bounds.max_length), " characters"),
+    ):
+        if any(end is not None for end in ends):
+            parts.append(f"{describe_range(*ends).capitalize()}{what}.")
     return " ".join(part for part in parts if part not in attribute.description)
 
 

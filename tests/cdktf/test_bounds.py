@@ -4,6 +4,7 @@ import cdktf
 import pytest
 from constructs import Construct
 
+from opsconsole.bounds import Bounds
 from opsconsole_cdktf import Agent, BlacklistedCommand, Host, OpsconsoleProvider, Specialty
 
 _WRONG_VALUES = [
@@ -133,6 +134,16 @@ def test_a_class_of_ones_own_keeps_what_it_likes(stack) -> None:
             self.owner = "somebody"
 
     assert Web(stack, "web").owner == "somebody"
+
+
+def test_one_end_of_a_range_is_enough() -> None:
+    for bounds, value, wanted in (
+        (Bounds(min_length=1), "", "it must have at least 1 of them"),
+        (Bounds(max_length=2), "abc", "it must have at most 2 of them"),
+        (Bounds(minimum=1), 0, "it must be at least 1"),
+    ):
+        broken = bounds.check(value)
+        assert broken is not None and broken.wanted == wanted
 
 
 def test_a_whole_number_is_synthesised_without_a_fraction(stack, synth) -> None:
