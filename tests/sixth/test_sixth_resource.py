@@ -7,16 +7,19 @@ else of the product.
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from scripts.generate.constructs import construct_files
 from scripts.generate.reference import reference_files
 
 from commands import run_command
+from opsconsole.definition import Way
 from opsconsole.drift import unmanaged_kinds
 from opsconsole.emulator import Emulator
+from opsconsole.resources import RESOURCES
 from sixth_resource import SCHEDULE, Schedules, registered
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -105,6 +108,15 @@ def test_its_list_is_adopted_and_may_be_narrowed(
     assert {item["query"] for item in listed} == {"q=nightly"}
     code, out = native("adopt", schedule_id, "--output", "-")
     assert (code, "import OpsconsoleProvider, Schedule" in out) == (0, True), out
+
+    unlisted = replace(SCHEDULE, ways={**SCHEDULE.ways, "list": (Way(""),)})
+    monkeypatch.setitem(cast(dict[str, Any], RESOURCES), SCHEDULE.type_name, unlisted)
+    console.switch(extra=["host_list"])
+    monkeypatch.setenv("OPSCONSOLE_EXTRA_ENDPOINTS", '{"host_list": "GET /api/v1/hosts"}')
+    code, out = native("adopt", "--output", "-")
+    assert (code, "No operation lists schedules, so none were looked up" in out) == (0, True), out
+    code, out = native("drift", "--count-unmanaged", "schedules")
+    assert (code, "leave them out of --count-unmanaged" in out) == (1, True), out
 
 
 def test_what_its_host_took_along_is_found_after_the_host(

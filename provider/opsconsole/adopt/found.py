@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from opsconsole.diagnostics import Diagnostic
-from opsconsole.drift.unmanaged import read_inventory
+from opsconsole.drift.unmanaged import listing_of, read_inventory
 from opsconsole.errors import ConsoleError, UserError
 from opsconsole.lifecycle.interface import Outcome, ReadRequest, Seen
 from opsconsole.resources import (
@@ -24,7 +24,6 @@ from opsconsole.resources import (
 )
 from opsconsole.resources.host.file_import import FileImport, ReportedRow, Rows
 from opsconsole.resources.lifecycles import ConfiguredProvider
-from opsconsole.v1.operations import OPERATIONS
 from opsconsole.values import Attributes
 
 _PREFIX: Final = re.compile(r"(\w+_)…|(\w+=)[A-Z]+")
@@ -105,17 +104,16 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[Wanted], list[str
     console = provider.session.console
     # A specialty is managed only if its id is given, because others use the specialty too.
     endpoints = {
-        name: listing
+        name: listing_of(definition)
         for name, definition in RESOURCES.items()
-        if definition is not SPECIALTY
-        and not OPERATIONS[listing := definition.ways["list"][0].operation].takes_id
+        if definition not in (SPECIALTY, AGENT_PLUGIN)
     }
     named = {name for name, endpoint in endpoints.items() if console.has(endpoint)}
     if not named:
         raise UserError(
             "No documented operation lists hosts, agents or blacklisted commands.",
             "Give ids, or a file of hosts with --inventory. If this console has operations that "
-            f"list them ({', '.join(endpoints.values())}), name these: export "
+            f"list them ({', '.join(filter(None, endpoints.values()))}), name these: export "
             """OPSCONSOLE_EXTRA_ENDPOINTS='{"host_list": "GET /path"}'.""",
         )
     lists, diagnostics = await read_inventory(provider.session, named)
@@ -127,6 +125,8 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[Wanted], list[str
     remarks = [_one_line(item) for item in diagnostics]
     remarks += [
         f"{endpoint} is not named, so no {RESOURCES[name].plural} were looked up."
+        if endpoint
+        else f"No operation lists {RESOURCES[name].plural}, so none were looked up. Give their ids."
         for name, endpoint in endpoints.items()
         if name not in named
     ]

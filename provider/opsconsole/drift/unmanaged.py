@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.drift.buckets import text_of
 from opsconsole.drift.report import Bucket, Finding
@@ -26,24 +27,33 @@ Inventory = Mapping[str, Listing]
 """The objects that a console listed, by their Terraform type."""
 
 
+def listing_of(definition: ResourceDefinition) -> str:
+    """Return the operation that lists all objects of a resource; empty: none does."""
+    endpoint = definition.ways["list"][0].operation
+    # A list that takes an id shows the objects of one owner.
+    return "" if not endpoint or OPERATIONS[endpoint].takes_id else endpoint
+
+
 async def read_inventory(
     session: ConsoleSession, types: Collection[str]
 ) -> tuple[Inventory, list[Diagnostic]]:
     """Return a console's lists of `types`, and an error for each list that could not be read.
 
-    Types that the console lists only for one object, such as plugins, are skipped.
+    Plugins are skipped, because the console lists them for one agent at a time.
     """
     inventory: dict[str, Listing] = {}
     diagnostics: list[Diagnostic] = []
     for type_name, definition in RESOURCES.items():
         searched = definition is SPECIALTY
-        endpoint = definition.ways["list"][0].operation
-        if type_name not in types or OPERATIONS[endpoint].takes_id:
+        if type_name not in types or definition is AGENT_PLUGIN:
             continue
-        if not searched and not session.console.has(endpoint):
+        endpoint = listing_of(definition)
+        if not session.console.has(endpoint):
             why = (
                 "No documented operation lists them. If this console has one that does, name it "
                 f'in the provider settings: extra_endpoints = {{ {endpoint} = "GET /path" }}.'
+                if endpoint
+                else f"No operation lists {definition.plural}: leave them out of --count-unmanaged."
             )
             diagnostics.append(error(f"Unmanaged objects of {type_name} cannot be counted", why))
             continue
