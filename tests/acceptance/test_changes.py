@@ -11,20 +11,26 @@ from typing import Any
 
 import pytest
 
-from declarations import Foreseen, agent_on, attribute_at, foresee, gates, held, program, value
+from declarations import (
+    Foreseen,
+    agent_on,
+    attribute_at,
+    foresee,
+    gates,
+    held,
+    kind_of,
+    program,
+    value,
+)
 from engines import Native, Terraform
 from opsconsole.definition import Attribute, ChangeRule, ResourceDefinition
 from opsconsole.emulator import Emulator
+from opsconsole.emulator.document import TABLES
 from opsconsole.resources import AGENT, RESOURCES
 
 AGENT_FRAME = agent_on("gate_0")
-COLLECTIONS = {
-    "host": "hosts",
-    "agent": "agents",
-    "agent_plugin": "attachments",
-    "specialty": "specialties",
-    "blacklisted_command": "blacklists",
-}
+COLLECTIONS = {item.name: TABLES[kind_of(item)] for item in RESOURCES.values()}
+COLLECTIONS["agent_plugin"] = "attachments"
 _LABELS: dict[str, dict[str, Any]] = {"specialty": {}, "blacklisted_command": {"pattern": "old"}}
 ADOPTED = tuple(_LABELS)
 CHANGED_BY_EXTRAS = ("opsconsole_specialty", "opsconsole_agent", "opsconsole_blacklisted_command")

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
+from declarations import kind_of
 from opsconsole.definition import Attribute, ChangeRule, Kind
-from opsconsole.emulator.document import FIELDS
-from opsconsole.resources import AGENT, BLACKLISTED_COMMAND, HOST, SPECIALTY
+from opsconsole.emulator.document import FIELDS, HOST_SETS, ONLY_AT_CREATION
+from opsconsole.resources import AGENT_PLUGIN, HOST, RESOURCES
 
 Make = Callable[..., Any]
-KINDS = {"host": HOST, "agent": AGENT, "specialty": SPECIALTY, "blacklist": BLACKLISTED_COMMAND}
+KINDS = {kind_of(item): item for item in RESOURCES.values() if item is not AGENT_PLUGIN}
 WRITE_ONLY = {"plugin_ids"}
 
 
@@ -29,6 +30,12 @@ def sample(attribute: Attribute) -> Any:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_fields(kind: str) -> None:
     assert {item.name for item in on_the_wire(kind)} == {*FIELDS[kind]}
+
+
+def test_sets_and_fields_of_a_creation() -> None:
+    assert {item.name for item in HOST if item.kind is Kind.STRING_SET} == {*HOST_SETS}
+    fixed = {item.name for item in HOST if item.change is ChangeRule.REPLACE}
+    assert fixed == {*ONLY_AT_CREATION}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engines import PLANNED, Run, Terraform
-from opsconsole.definition import Attribute, Kind
+from opsconsole.definition import Attribute, Kind, ResourceDefinition
 
 ORGS = ("org_main", "org_lab")
 REFERENCES = {
@@ -20,6 +20,12 @@ REFERENCES = {
     "agent": ("${opsconsole_agent.first.id}", "${opsconsole_agent.second.id}"),
 }
 """Two values of an id, by the resource that it refers to; `gates` declares the hosts."""
+
+
+def kind_of(definition: ResourceDefinition) -> str:
+    """Return the emulator's name for a resource: the first word of its operations."""
+    return definition.ways["read"][0].operation.partition("_")[0]
+
 
 _NAMED: Mapping[str, tuple[Any, Any]] = {
     "org_id": ORGS,

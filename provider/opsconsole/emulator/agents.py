@@ -18,8 +18,8 @@ def create(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     read = console.bodies.agent_create.read(json_body(request.body), required=required)
     fields = {name: value for name, value in read.items() if value is not None}
     host = _check_references(console, request, fields)
-    org_id = fields.get("org_id") or (host or {}).get("org_id") or request.principal.org_id
-    request.principal.authorize(org_id)
+    org_id = fields.get("org_id") or (host or {}).get("org_id") or request.caller.org_id
+    request.caller.authorize(org_id)
     plugin_ids = fields.pop("plugin_ids", [])
     fields = _normalise_credentials(console.profile, fields)
     defaults = {"remote_execution": False} if console.profile.fills_defaults else {}
@@ -60,7 +60,7 @@ def _reference(
 ) -> Row:
     """Return the row that a body names; without such a row, 400 or 404 by the profile."""
     row = table.get(row_id)
-    if row is not None and request.principal.sees(row):
+    if row is not None and request.caller.sees(row):
         return row
     if console.profile.unknown_reference_status == 404:
         raise Refusal(404, "NOT_FOUND", f"{field} names nothing: {row_id}", field)
@@ -84,7 +84,7 @@ def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     # Null clears a field, so it does not refer to a row that must exist.
     _check_references(console, request, {k: v for k, v in fields.items() if v is not None})
     if "org_id" in fields:
-        request.principal.authorize(fields["org_id"])
+        request.caller.authorize(fields["org_id"])
     plugin_ids = fields.pop("plugin_ids", None)
     fields = _normalise_credentials(console.profile, fields)
     if plugin_ids is not None:
@@ -93,9 +93,7 @@ def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
                 store.attachments.remove(attachment["id"])
         for plugin_id in plugin_ids:
             _attach(console, row["id"], plugin_id)
-    if fields or console.profile.idle_update_bumps:
-        row = store.change("agents", row["id"], fields) or row
-    return console.show("agent", row)
+    return console.show("agent", console.change("agent", row, fields))
 
 
 def delete(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
@@ -119,8 +117,7 @@ def attach(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     plugin_id = console.bodies.attachment.read(given, required=("plugin_id",))["plugin_id"]
     _reference(console, request, store.plugins, "plugin_id", plugin_id)
     if _attach(console, agent["id"], plugin_id):
-        agent = store.change("agents", agent["id"], {}) or agent
-        return console.show("agent", agent)
+        return console.show("agent", store.change("agents", agent["id"], {}))
     status = console.profile.attach_twice_status
     if status >= 400:
         raise Refusal(status, _code(status), f"{plugin_id} is attached already", "plugin_id")
@@ -132,7 +129,7 @@ def list_plugins(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     profile, store = console.profile, console.store
     agent_id = request.ids[0]
     agent = store.agents.get(agent_id)
-    if agent is None or not request.principal.sees(agent):
+    if agent is None or not request.caller.sees(agent):
         if profile.unknown_plugins_status >= 400:
             raise _plugins_refusal(profile.unknown_plugins_status, agent_id)
         return Answer(page(console, "plugin", (), request.query), profile.unknown_plugins_status)
@@ -155,8 +152,7 @@ def detach(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     agent = _active(console, request)
     plugin_id = request.ids[1]
     if store.attachments.remove(f"{agent['id']}/{plugin_id}") is not None:
-        agent = store.change("agents", agent["id"], {}) or agent
-        return console.show("agent", agent)
+        return console.show("agent", store.change("agents", agent["id"], {}))
     status = console.profile.detach_absent_status
     if status >= 400:
         raise Refusal(status, _code(status), f"{plugin_id} is not attached")

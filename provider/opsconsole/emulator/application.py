@@ -94,12 +94,12 @@ class Application:
     """One console as an ASGI application. Requests under `/_emulator/` go to the control side.
 
     Args:
-        sow: Fills the store again after a reset of the data.
+        reseed: Fills the store again after a reset of the data.
         latency: Seconds by which every answer is delayed.
     """
 
     def __init__(
-        self, console: EmulatedConsole, sow: Callable[[], None], latency: float = 0.0
+        self, console: EmulatedConsole, reseed: Callable[[], None], latency: float = 0.0
     ) -> None:
         self.console = console
         self.listener = ListeningSocket()
@@ -107,7 +107,7 @@ class Application:
         self.traffic = Traffic()
         self.load = Load()
         self.latency = latency
-        control = Control(console, self.faults, self.traffic, self.listener, sow)
+        control = Control(console, self.faults, self.traffic, self.listener, reseed)
         self._control = Mount("/_emulator", Starlette(routes=control.routes()))
         self._routed_for: Profile | None = None
         self._routed_operations = 0
@@ -151,7 +151,7 @@ class Application:
         """
         console = self.console
         try:
-            principal = console.principal(scope["headers"])
+            caller = console.identify(scope["headers"])
             if len(body) > MOST_BODY:
                 raise Refusal(413, "BAD_REQUEST", f"a body holds at most {MOST_BODY} bytes")
             if missing:
@@ -162,7 +162,7 @@ class Application:
                 dict(parse_qsl(query, keep_blank_values=True)) if query else {},
                 body,
                 Headers(scope=scope),
-                principal,
+                caller,
             )
             _check_license(console, operation, scope["method"])
             if query and operation not in _WITH_QUERY and not operation.endswith("_list"):

@@ -168,20 +168,9 @@ class Bodies:
         """The plugin to attach."""
         return self._fields({"plugin_id": NonEmpty})
 
-    @cached_property
-    def specialty_create(self) -> Fields:
-        """The creation of a specialty."""
-        return self._fields(_settable("specialty"), nulls=True)
-
-    @cached_property
-    def specialty_update(self) -> Fields:
-        """The update of a specialty."""
-        return self._fields(_settable("specialty"))
-
-    @cached_property
-    def blacklist(self) -> Fields:
-        """A blacklisted command, where null has a meaning of its own in two fields."""
-        return self._fields(_settable("blacklist"), nulls=False)
+    def of(self, kind: str, *, nulls: bool | None = None) -> Fields:
+        """The fields of a kind of object that only its type bounds."""
+        return self._fields(_settable(kind), nulls=nulls)
 
 
 def _refuse(_value: Any) -> NoReturn:

@@ -53,7 +53,7 @@ class ConsoleRequest(NamedTuple):
     query: Mapping[str, str]
     body: bytes
     headers: Headers
-    principal: Caller
+    caller: Caller
 
 
 class Answer(NamedTuple):
@@ -68,7 +68,7 @@ class EmulatedConsole:
 
     def __init__(self, store: Store, profile: Profile) -> None:
         self.store = store
-        self._principals: dict[bytes, Caller] = {}
+        self._callers: dict[bytes, Caller] = {}
         self._keys_version = -1
         self.use(profile)
 
@@ -78,37 +78,37 @@ class EmulatedConsole:
         self.bodies = Bodies(profile)
         self.rendering = Rendering(profile)
 
-    def principal(self, headers: Iterable[tuple[bytes, bytes]]) -> Caller:
+    def identify(self, headers: Iterable[tuple[bytes, bytes]]) -> Caller:
         """Return the caller; 401 UNAUTHORIZED without valid credentials."""
         # A changed or removed key becomes invalid with the next request.
         if self._keys_version != self.store.keys.version:
-            self._principals.clear()
+            self._callers.clear()
             self._keys_version = self.store.keys.version
         sent = dict(headers)
         authorization = sent.get(b"authorization", b"")
-        if authorization not in self._principals:
+        if authorization not in self._callers:
             if not authorization:
                 return self._by_cookie(sent.get(b"cookie", b""))
-            self._principals[authorization] = self._by_key(authorization)
-        return self._principals[authorization]
+            self._callers[authorization] = self._by_key(authorization)
+        return self._callers[authorization]
 
     def _by_key(self, authorization: bytes) -> Caller:
         scheme, _, secret = authorization.decode("latin-1").partition(" ")
         if scheme.lower() != "bearer" or not secret.startswith("svc_ak_"):
             raise unauthorized("the Authorization header holds no API key")
-        return _principal(self.store.keys.find("secret", secret))
+        return _caller(self.store.keys.find("secret", secret))
 
     def _by_cookie(self, cookie: bytes) -> Caller:
         value = cookie_parser(cookie.decode("latin-1")).get(self.profile.cookie_name)
         if value:
-            return _principal(self.store.keys.find("cookie", value))
+            return _caller(self.store.keys.find("cookie", value))
         raise unauthorized("no credentials")
 
     def get_visible(self, kind: str, request: ConsoleRequest) -> Row:
         """Return the row that the path names; 404 if the caller can see no such row."""
         row_id = request.ids[0]
         row = self.store.tables[TABLES[kind]].get(row_id)
-        if row is not None and request.principal.sees(row):
+        if row is not None and request.caller.sees(row):
             return row
         # The document says 404 for the blacklist, and does not show the status for the others.
         if row is not None and self.profile.hidden_status == 403 and kind != "blacklist":
@@ -119,7 +119,13 @@ class EmulatedConsole:
     def get_writable(self, kind: str, request: ConsoleRequest) -> Row:
         """Return the row; 404 if the caller cannot see it, 403 if the caller cannot write it."""
         row = self.get_visible(kind, request)
-        request.principal.authorize(row.get("org_id"))
+        request.caller.authorize(row.get("org_id"))
+        return row
+
+    def change(self, kind: str, row: Row, fields: Mapping[str, Any]) -> Row:
+        """Change fields of a row; without one, the profile decides whether `updated_at` changes."""
+        if fields or self.profile.idle_update_bumps:
+            return self.store.change(TABLES[kind], row["id"], fields)
         return row
 
     def show(self, kind: str, row: Row, status: int | None = None) -> Answer:
@@ -138,7 +144,7 @@ Rule: TypeAlias = Callable[[EmulatedConsole, ConsoleRequest], Answer]
 """What an operation does."""
 
 
-def _principal(rows: list[Row]) -> Caller:
+def _caller(rows: list[Row]) -> Caller:
     if not rows:
         raise unauthorized("the key is invalid")
     row = rows[0]
@@ -172,7 +178,7 @@ class Rendering:
         self._nulls: dict[str, Body] = {}
         self._absents: dict[str, Body] = {}
         for kind, names in FIELDS.items():
-            lists = LISTS.get(kind, ()) if profile.unset_lists == "empty" else ()
+            lists = LISTS[kind] if profile.unset_lists == "empty" else ()
             self._nulls[kind] = {name: [] if name in lists else None for name in names}
             self._absents[kind] = {name: [] for name in lists}
         # All fields of a blacklisted command are always present.
@@ -222,7 +228,7 @@ def list_all(kind: str) -> Rule:
     """Return the rule that lists the caller's visible objects of a kind, archived ones included."""
 
     def rule(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
-        rows = filter(request.principal.sees, console.store.tables[TABLES[kind]])
+        rows = filter(request.caller.sees, console.store.tables[TABLES[kind]])
         return Answer(page(console, kind, list(rows), request.query))
 
     return rule
@@ -251,12 +257,8 @@ def page(
         body["has_more"] = has_more
     elif profile.has_more != "absent":
         body["has_more"] = profile.has_more == "always_true"
-    counted = profile.total_count == "asked"
-    if (
-        query.get(profile.total_count_parameter) == "total_count"
-        if counted
-        else (profile.total_count == "always")
-    ):
+    asked_for = query.get(profile.total_count_parameter) == "total_count"
+    if profile.total_count == "always" or (profile.total_count == "asked" and asked_for):
         body["total_count"] = len(rows)
     if asked:
         cursor = urlsafe_b64encode(f"after:{end}".encode()).decode() if has_more else None

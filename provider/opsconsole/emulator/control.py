@@ -25,12 +25,13 @@ from starlette.routing import Route
 from opsconsole.emulator.bodies import BadBody, Body, read, with_switches
 from opsconsole.emulator.catalogue import text_hash
 from opsconsole.emulator.console import EmulatedConsole
+from opsconsole.emulator.document import TABLES
 from opsconsole.emulator.faults import Faults, read_fault
 from opsconsole.emulator.profiles import SWITCHES, Profile
-from opsconsole.emulator.store import COLLECTIONS, MAIN_ORG, check_row
+from opsconsole.emulator.store import COLLECTIONS, MAIN_ORG, Row, check_row
 from opsconsole.emulator.traffic import Traffic
 
-_BACKLOG = 2048
+BACKLOG = 2048
 _TRIES = 1000
 """The number of attempts to bind the address of a listener that is being closed."""
 NO_DOOR = (
@@ -38,7 +39,6 @@ NO_DOOR = (
     "opsconsole.emulator.serve"
 )
 LOGGER = logging.getLogger("opsconsole.emulator")
-_IN_AN_ORG = ("hosts", "agents", "plugins", "specialties", "blacklists")
 
 
 class ResetBody(Body):
@@ -54,7 +54,7 @@ class DoorBody(Body):
 
 
 class Control:
-    """The state that the control side can read and change; see `Application` for `sow`."""
+    """The state that the control side can read and change; see `Application` for `reseed`."""
 
     def __init__(
         self,
@@ -62,13 +62,13 @@ class Control:
         faults: Faults,
         traffic: Traffic,
         listener: ListeningSocket,
-        sow: Callable[[], None],
+        reseed: Callable[[], None],
     ) -> None:
         self._console = console
         self._faults = faults
         self._traffic = traffic
         self._listener = listener
-        self._sow = sow
+        self._reseed = reseed
         self._profile = console.profile
 
     def routes(self) -> list[Route]:
@@ -123,7 +123,7 @@ class Control:
         if "data" in what:
             for table in self._console.store.tables.values():
                 table.clear()
-            self._sow()
+            self._reseed()
             self._console.store.commit()
         return {"reset": what}
 
@@ -170,7 +170,7 @@ class Control:
         store = self._console.store
         collection, row_id = _collection(request), unquote(request.path_params["row_id"])
         if request.method == "POST":
-            row: Any = self._add(collection, _fields({**_object(body), "id": row_id}))
+            row: Row | None = self._add(collection, _fields({**_object(body), "id": row_id}))
         elif request.method == "PATCH":
             row = store.change(collection, row_id, _fields(body))
         elif request.method == "DELETE":
@@ -183,7 +183,7 @@ class Control:
         return row
 
     def _add(self, collection: str, fields: dict[str, Any]) -> dict[str, Any]:
-        if collection in _IN_AN_ORG:
+        if collection in TABLES.values():
             fields = {"org_id": MAIN_ORG, **fields}
         if collection == "blacklists" and isinstance(fields.get("pattern"), str):
             fields.setdefault("text_hash", text_hash(fields["pattern"]))
@@ -401,7 +401,7 @@ class ListeningSocket:
             return
         held, self._held = self._held, None
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._factory, sock=held, backlog=_BACKLOG)
+        self._server = await loop.create_server(self._factory, sock=held, backlog=BACKLOG)
 
     def release(self) -> None:
         """Release the address."""

@@ -6,7 +6,7 @@ shared definitions would share their mistakes. A test compares the two.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -41,13 +41,16 @@ EXTRA: dict[str, str] = {
 }
 """Operations that the document does not show but a profile may have."""
 
-TABLES = {
-    "host": "hosts",
-    "agent": "agents",
-    "specialty": "specialties",
-    "blacklist": "blacklists",
+KINDS = {
+    "host": ("hosts", "hst"),
+    "agent": ("agents", "agt"),
+    "plugin": ("plugins", "plg"),
+    "specialty": ("specialties", "spc"),
+    "blacklist": ("blacklists", "blk"),
 }
-"""The collection of rows for each kind of object in a path."""
+"""The collection of each kind of object, and the prefix of its ids."""
+
+TABLES = {kind: collection for kind, (collection, _) in KINDS.items()}
 
 
 class CredentialConfig(BaseModel):
@@ -143,10 +146,13 @@ The fields have the order of answers.
 """
 
 LISTS = {
-    "host": ("additional_names", "tags", "jump_host_ids", "eligible_subnets"),
-    "agent": ("credential_config", "disabled_rule_ids", "accessible_credential_ids"),
+    kind: tuple(
+        name for name, held in fields.items() if get_origin(held) is list or name.endswith("_ids")
+    )
+    for kind, fields in FIELDS.items()
 }
-HOST_SETS = ("additional_names", "tags", "eligible_subnets")
+# The order of jump hosts counts.
+HOST_SETS = tuple(name for name in LISTS["host"] if name != "jump_host_ids")
 CONNECT_FIELDS = ("ip_connect_mode", "target_type")
 ONLY_AT_CREATION = ("external_id", "unique_id", "mac", "org_id")
 CREDENTIAL_FIELDS = tuple(CredentialConfig.model_fields)

@@ -15,7 +15,7 @@ from opsconsole.emulator.bodies import (
     license_cap,
 )
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
-from opsconsole.emulator.document import CONNECT_FIELDS, HOST_SETS, LISTS
+from opsconsole.emulator.document import CONNECT_FIELDS, FIELDS, HOST_SETS, LISTS, Port
 from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.store import TENANT, Row
 
@@ -47,7 +47,7 @@ def missing_jump_hosts(
     return [
         row_id
         for row_id in fields.get("jump_host_ids") or ()
-        if (row := hosts.get(row_id)) is None or not request.principal.sees(row)
+        if (row := hosts.get(row_id)) is None or not request.caller.sees(row)
     ]
 
 
@@ -117,7 +117,6 @@ def archive_agent(console: EmulatedConsole, agent: Row, now: str) -> None:
         store.tasks.put({**task, "status": "archived", "updated_at": now})
 
 
-TRUTHS = ("skip_tls_verify", "is_jump_host")
 DEFAULTS: Row = {
     "ip_connect_mode": "auto",
     "target_type": "ssh",
@@ -244,13 +243,14 @@ def _csv_row(row: dict[str | Any, str | Any], separator: str) -> dict[str, Any]:
         # DictReader puts surplus values of a line under the key None, and None for missing values.
         if name is None or value in (None, ""):
             continue
+        kind = FIELDS["host"].get(name)
         if name in LISTS["host"]:
             fields[name] = value.split(separator)
-        elif name == "target_port" and value.isascii() and value.isdigit():
+        elif kind in (int, Port) and value.isascii() and value.isdigit():
             # Nine digits are already out of bounds, and Python refuses to convert thousands of
             # digits.
             fields[name] = int(value[:9])
-        elif name in TRUTHS and value.lower() in ("true", "false"):
+        elif kind is bool and value.lower() in ("true", "false"):
             fields[name] = value.lower() == "true"
         else:
             fields[name] = value
@@ -301,7 +301,7 @@ class Batch:
                 error = _exists(fields) if outcome == "failed" else None
                 return ImportedRow(outcome, promised or None, error)
             for row in self._console.store.hosts.find(name, value):
-                if self._request.principal.sees(row):
+                if self._request.caller.sees(row):
                     return self._match(row, fields)
         return self._create(fields)
 
@@ -312,7 +312,7 @@ class Batch:
             return ImportedRow("failed", shown, _exists(row))
         if profile.on_match == "skip":
             return ImportedRow("skipped", shown)
-        self._request.principal.authorize(row.get("org_id"))
+        self._request.caller.authorize(row.get("org_id"))
         kept = {name: value for name, value in fields.items() if name not in profile.assigns}
         if profile.matched_sets == "merged":
             for name in HOST_SETS:
@@ -321,15 +321,15 @@ class Batch:
         if all(row.get(name) == value for name, value in kept.items()):
             return ImportedRow("skipped", shown)
         # Moving a host to another org requires the right to write in both orgs.
-        self._request.principal.authorize(kept.get("org_id") or row.get("org_id"))
+        self._request.caller.authorize(kept.get("org_id") or row.get("org_id"))
         if not self._dry_run:
             self._console.store.hosts.put({**row, **kept, "updated_at": self._now})
         return ImportedRow("updated", shown)
 
     def _create(self, fields: Row) -> ImportedRow:
         profile, store = self._console.profile, self._console.store
-        org_id = fields.get("org_id") or self._request.principal.org_id
-        self._request.principal.authorize(org_id)
+        org_id = fields.get("org_id") or self._request.caller.org_id
+        self._request.caller.authorize(org_id)
         if profile.license == "cap_reached":
             raise license_cap()
         if self._dry_run:

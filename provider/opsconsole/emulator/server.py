@@ -24,7 +24,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from opsconsole.emulator.application import TRANSPORT, Application
 from opsconsole.emulator.bodies import with_switches
 from opsconsole.emulator.console import EmulatedConsole
-from opsconsole.emulator.control import ControlError, Emulator, ListeningSocket
+from opsconsole.emulator.control import BACKLOG, ControlError, Emulator, ListeningSocket
 from opsconsole.emulator.profiles import Profile, profiles
 from opsconsole.emulator.seed import API_KEY, seed_store
 from opsconsole.emulator.store import SqliteArchive, Store
@@ -33,7 +33,6 @@ LISTENING: Final = "listening on "
 """The beginning of the first line that the command prints; the address follows."""
 _STOP_TIMEOUT: Final = 20.0
 _LONGEST: Final = 3600.0
-BACKLOG: Final = 2048
 
 
 def make_application(
@@ -50,10 +49,10 @@ def make_application(
         NotAnArchive, BadSeed: `data` or `seed` cannot be used.
     """
     store = Store(SqliteArchive(data) if data is not None else None)
-    plant = partial(seed_store, store, seed, api_key)
+    reseed = partial(seed_store, store, seed, api_key)
     try:
         if not store.loaded:
-            plant()
+            reseed()
         # An earlier run may have made the file with another key.
         elif not store.keys.find("secret", api_key):
             seed_store(store, "empty", api_key)
@@ -62,7 +61,7 @@ def make_application(
         # Otherwise the archive would stay locked for the next attempt in this process.
         store.close()
         raise
-    return Application(EmulatedConsole(store, profile), plant, latency)
+    return Application(EmulatedConsole(store, profile), reseed, latency)
 
 
 class Protocol(HttpToolsProtocol):

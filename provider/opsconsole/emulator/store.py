@@ -122,12 +122,8 @@ def _keys(value: Any) -> tuple[Any, ...]:
 
 
 COLLECTIONS = {
-    "hosts": "hst",
-    "agents": "agt",
+    **dict(document.KINDS.values()),
     "attachments": "att",
-    "plugins": "plg",
-    "specialties": "spc",
-    "blacklists": "blk",
     "tasks": "tsk",
     "keys": "key",
 }
@@ -184,11 +180,15 @@ class Store:
         self.tables[collection].put(row)
         return row
 
-    def change(self, collection: str, row_id: str, fields: dict[str, Any]) -> Row | None:
-        """Change fields of a row; None clears a field. `updated_at` changes unless it is given."""
+    def change(self, collection: str, row_id: str, fields: Mapping[str, Any]) -> Row:
+        """Change fields of a row; None clears a field. `updated_at` changes unless it is given.
+
+        Raises:
+            KeyError: There is no such row.
+        """
         row = self.tables[collection].get(row_id)
         if row is None:
-            return None
+            raise KeyError(f"{row_id} in {collection}")
         changed = {**row, "updated_at": self.now(), **fields, "id": row_id}
         changed = {name: value for name, value in changed.items() if value is not None}
         self.tables[collection].put(changed)

@@ -10,8 +10,8 @@ from collections import Counter, deque
 from dataclasses import dataclass
 from typing import Any
 
-KEPT = 20_000
-MOST_BODY = 262_144
+_MOST_ENTRIES = 20_000
+_MOST_BODY = 262_144
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class Traffic:
         """Clear the counts and the log."""
         self.counts: Counter[str] = Counter()
         self.statuses: Counter[int] = Counter()
-        self.entries: deque[LoggedRequest] = deque(maxlen=KEPT)
+        self.entries: deque[LoggedRequest] = deque(maxlen=_MOST_ENTRIES)
         self.total = 0
         # Requests in flight survive the reset.
         self.most_in_flight = self.in_flight
@@ -72,7 +72,7 @@ class Traffic:
         self.in_flight += 1
         if self.in_flight > self.most_in_flight:
             self.most_in_flight = self.in_flight
-        kept = body if len(body) <= MOST_BODY else body[:MOST_BODY]
+        kept = body if len(body) <= _MOST_BODY else body[:_MOST_BODY]
         entry = LoggedRequest(self.total, operation, method, path, query, kept, len(body), now)
         self.entries.append(entry)
         return entry
