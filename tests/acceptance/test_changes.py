@@ -95,10 +95,12 @@ class Scenario:
             case "specialty":
                 frame = {} if name in ("id", "key") else {"key": f"key_{name}"}
                 return frame | declared
-        frame = {} if name == "id" else {"id": f"row_{name}"}
-        if name == "tenant_wide" and not declared[name]:
-            frame["org_id"] = "org_main"
-        return frame | declared
+            case "blacklisted_command":
+                frame = {} if name == "id" else {"id": f"row_{name}"}
+                if name == "tenant_wide" and not declared[name]:
+                    frame["org_id"] = "org_main"
+                return frame | declared
+        return {item.name: value(item, 0) for item in self.attributes if item.required} | declared
 
     def program(self, variants: dict[str, int]) -> dict[str, Any]:
         declared = {
@@ -216,12 +218,7 @@ def check_reasons(engine: Terraform, scenario: Scenario, plan: Foreseen) -> None
 
 def check_bodies(engine: Terraform, scenario: Scenario, variants: dict[str, int]) -> None:
     """Check that a partial update carried the changed attribute and nothing else."""
-    operation = {
-        "host": "host_update",
-        "agent": "agent_update",
-        "specialty": "specialty_update",
-        "blacklisted_command": "blacklist_update",
-    }.get(scenario.definition.name)
+    operation = f"{kind_of(scenario.definition)}_update"
     sent: dict[str, list[Any]] = {}
     for entry in scenario.console.requests():
         if entry["operation"] == operation and entry["body"]:

@@ -8,12 +8,10 @@ from engines import ON_TERRAFORM
 from opsconsole.definition import Attribute, ChangeRule, Kind
 from opsconsole.resources import HOST, RESOURCES
 
+# The rules of a specialty demand a key, or an id.
 NEEDED: dict[str, dict[str, Any]] = {
-    "host": {"name": "x"},
-    "agent": {},
-    "agent_plugin": {"agent_id": "agt_1", "plugin_id": "plg_1"},
-    "specialty": {"key": "x"},
-    "blacklisted_command": {},
+    kind.name: {item.name: "x" for item in kind if item.required or item.name == "key"}
+    for kind in RESOURCES.values()
 }
 
 
