@@ -303,6 +303,11 @@ class ResourceDefinition(_Attributed):
     rules: Callable[[Attributes], Iterable[Diagnostic]] = lambda config: ()
     look: Look = Look()
 
+    @property
+    def class_name(self) -> str:
+        """Its name in the names of classes: `AgentPlugin`."""
+        return self.name.title().replace("_", "")
+
     @cached_property
     def answer_fields(self) -> tuple[Attribute, ...]:
         """The attributes that an answer of the console may hold."""

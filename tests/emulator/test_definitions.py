@@ -7,7 +7,7 @@ import pytest
 
 from declarations import kind_of
 from opsconsole.definition import Attribute, ChangeRule, Kind
-from opsconsole.emulator.document import FIELDS, HOST_SETS, ONLY_AT_CREATION
+from opsconsole.emulator.document import FIELDS, HOST_SETS, ONLY_AT_CREATION, TABLES
 from opsconsole.resources import AGENT_PLUGIN, HOST, RESOURCES
 
 Make = Callable[..., Any]
@@ -30,6 +30,16 @@ def sample(attribute: Attribute) -> Any:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_fields(kind: str) -> None:
     assert {item.name for item in on_the_wire(kind)} == {*FIELDS[kind]}
+
+
+@pytest.mark.parametrize("kind", [name for name, item in KINDS.items() if item.owner == "host_id"])
+def test_what_a_host_owns_goes_with_it(make: Make, kind: str) -> None:
+    ask = make()
+    host = ask.host()["id"]
+    row = ask.store.add(TABLES[kind], {"name": "owned", "host_id": host})
+    assert ask("DELETE", f"/api/v1/hosts/{host}")[0] == 200
+    left = ask.store.tables[TABLES[kind]].get(row["id"])
+    assert left is None or left.get("status") == "archived"
 
 
 def test_sets_and_fields_of_a_creation() -> None:

@@ -55,7 +55,12 @@ def python_program(
     text = "\n".join(body).strip("\n")
     package = f"opsconsole_{framework}"
     address = line(origin).replace("\\", "\\\\").replace('"', '\\"')
-    classes = {"DataSpecialty", "Fleet", "ManagedHost", *map(_class_of, RESOURCES)}
+    classes = {
+        "DataSpecialty",
+        "Fleet",
+        "ManagedHost",
+        *(item.class_name for item in RESOURCES.values()),
+    }
     used = [name for name in classes if re.search(rf"\b{name}[.(]", text)]
     return "\n".join(
         [
@@ -150,11 +155,7 @@ def _construct(item: AdoptedObject) -> tuple[str, list[str]]:
     # Required attributes that were never seen are written as None.
     # `values` comes twice: first for its order, then to override None.
     unseen = {attribute.name: None for attribute in definition if attribute.needed_to_create}
-    return _class_of(item.found.type_name), [*arguments, *_keywords({**values, **unseen, **values})]
-
-
-def _class_of(type_name: str) -> str:
-    return "".join(part.capitalize() for part in RESOURCES[type_name].name.split("_"))
+    return definition.class_name, [*arguments, *_keywords({**values, **unseen, **values})]
 
 
 def _keywords(values: Mapping[str, Any]) -> list[str]:

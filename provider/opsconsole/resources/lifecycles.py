@@ -1,4 +1,4 @@
-"""Everything an engine needs for one run, put together; adding a resource adds one line here."""
+"""Everything an engine needs for one run, put together."""
 
 from __future__ import annotations
 
@@ -9,20 +9,15 @@ from typing import Final
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.session import ConsoleSession
-from opsconsole.resources import DATA_SOURCES
+from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 
 LIFECYCLES: Final[Mapping[str, str]] = {
-    "opsconsole_specialty": "opsconsole.resources.specialty.lifecycle:SpecialtyLifecycle",
-    "opsconsole_host": "opsconsole.resources.host.lifecycle:HostLifecycle",
-    "opsconsole_agent": "opsconsole.resources.agent.lifecycle:AgentLifecycle",
-    "opsconsole_agent_plugin": "opsconsole.resources.agent_plugin.lifecycle:AgentPluginLifecycle",
-    "opsconsole_blacklisted_command": (
-        "opsconsole.resources.blacklisted_command.lifecycle:BlacklistedCommandLifecycle"
-    ),
+    name: f"{__package__}.{item.name}.lifecycle:{item.class_name}Lifecycle"
+    for name, item in RESOURCES.items()
 }
 """The lifecycle of each resource by Terraform type name, imported when it is first asked for."""
 
