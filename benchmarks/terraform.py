@@ -23,6 +23,7 @@ from benchmarks.processes import Cost, run
 from opsconsole.address import SOURCE
 from opsconsole.cli.provider_install import CONFIGURATION, install
 from opsconsole.emulator import Emulator, spawn
+from opsconsole.resources import HOST
 
 RESOURCES = 1000
 ROUNDS = 3
@@ -195,6 +196,7 @@ def section(terraform: Path, count: int = RESOURCES, rounds: int = ROUNDS) -> Se
     return Section(
         f"Terraform: {count:,} hosts, and as many terraform_data (median of {rounds})",
         figures,
-        "Terraform reads and writes 25 attributes of a host and 4 of terraform_data, and writes\n"
-        "all of its state after each change: the idle provider shows what that alone costs.",
+        f"Terraform reads and writes {len(HOST.attributes)} attributes of a host and 4 of "
+        "terraform_data, and\nwrites all of its state after each change: the idle provider shows "
+        "what that alone costs.",
     )

@@ -55,12 +55,8 @@ def python_program(
     text = "\n".join(body).strip("\n")
     package = f"opsconsole_{framework}"
     address = line(origin).replace("\\", "\\\\").replace('"', '\\"')
-    classes = {
-        "DataSpecialty",
-        "Fleet",
-        "ManagedHost",
-        *(item.class_name for item in RESOURCES.values()),
-    }
+    classes = ["DataSpecialty", "Fleet", "ManagedHost"]
+    classes += [item.class_name for item in RESOURCES.values()]
     used = [name for name in classes if re.search(rf"\b{name}[.(]", text)]
     return "\n".join(
         [
