@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from opsconsole.cli.main import main
-from opsconsole.drift.states import stack_names, state_files
+from opsconsole.drift.state_files import stack_names, state_files
 from opsconsole.errors import UserError
 from opsconsole.reports.formats import FORMATS
 

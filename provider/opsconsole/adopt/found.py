@@ -30,7 +30,7 @@ _PREFIX: Final = re.compile(r"(\w+_)…|(\w+=)[A-Z]+")
 """The prefix of an import id, as its example in the definition shows it."""
 
 
-class Wanted(NamedTuple):
+class ObjectId(NamedTuple):
     """An object to look at: its type and its import id."""
 
     type_name: str
@@ -38,7 +38,7 @@ class Wanted(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class FoundObject:
+class ConsoleObject:
     """One object of the console.
 
     Attributes:
@@ -64,12 +64,12 @@ class Findings:
         remarks: Sentences for the user, apart from the objects.
     """
 
-    objects: Sequence[FoundObject]
+    objects: Sequence[ConsoleObject]
     specialties: Mapping[str, str]
     remarks: Sequence[str]
 
 
-def parse_object_id(text: str) -> Wanted:
+def parse_object_id(text: str) -> ObjectId:
     """Return the object that a user names: an import id, or `KIND=ID` where ids have no prefix.
 
     Raises:
@@ -80,13 +80,13 @@ def parse_object_id(text: str) -> Wanted:
     # The prefixes below come from the document's examples, and a console may have others. So the
     # kind that a user names has precedence.
     if equals and import_id and kind in kinds:
-        return Wanted(kinds[kind], import_id)
+        return ObjectId(kinds[kind], import_id)
     for definition in RESOURCES.values():
         prefixes = ("".join(found) for found in _PREFIX.findall(definition.import_id))
         if text.startswith(tuple(prefixes)):
             # The id of an attachment begins with the id of its agent.
             is_attachment = definition is AGENT and "/" in text
-            return Wanted((AGENT_PLUGIN if is_attachment else definition).type_name, text)
+            return ObjectId((AGENT_PLUGIN if is_attachment else definition).type_name, text)
     forms = ", ".join(definition.import_id for definition in RESOURCES.values())
     raise UserError(
         f"{text!r} is not an import id.",
@@ -95,7 +95,7 @@ def parse_object_id(text: str) -> Wanted:
     )
 
 
-async def list_ids(provider: ConfiguredProvider) -> tuple[list[Wanted], list[str]]:
+async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[str]]:
     """Return the objects in the console's lists, and remarks on the lists.
 
     Raises:
@@ -136,7 +136,7 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[Wanted], list[str
         if not listing.complete
     ]
     wanted = [
-        Wanted(name, entry["id"])
+        ObjectId(name, entry["id"])
         for name, listing in lists.items()
         for entry in listing.entries
         if entry.get("status") != "archived"
@@ -144,7 +144,7 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[Wanted], list[str
     return wanted, remarks
 
 
-async def read_objects(provider: ConfiguredProvider, objects: Iterable[Wanted]) -> Findings:
+async def read_objects(provider: ConfiguredProvider, objects: Iterable[ObjectId]) -> Findings:
     """Read these objects, and the plugins of the agents among them.
 
     Raises:
@@ -161,7 +161,7 @@ async def read_objects(provider: ConfiguredProvider, objects: Iterable[Wanted]) 
                 "Adopt them in two runs, each with its own --output.",
             )
         wanted[type_name].append(import_id)
-    found: list[FoundObject] = []
+    found: list[ConsoleObject] = []
     remarks: list[str] = []
     for type_name, ids in wanted.items():
         if type_name != AGENT_PLUGIN.type_name:
@@ -175,49 +175,49 @@ async def read_objects(provider: ConfiguredProvider, objects: Iterable[Wanted]) 
         # An attachment consists of these two ids, so there is nothing to read.
         agent_id, _, plugin_id = import_id.partition("/")
         values = {"agent_id": agent_id, "plugin_id": plugin_id}
-        found.append(FoundObject(AGENT_PLUGIN.type_name, import_id, values))
-    return Findings(found, await _specialties(provider, found), remarks)
+        found.append(ConsoleObject(AGENT_PLUGIN.type_name, import_id, values))
+    return Findings(found, await _specialty_keys(provider, found), remarks)
 
 
 async def _read(
     provider: ConfiguredProvider, type_name: str, import_ids: Sequence[str]
-) -> list[FoundObject]:
+) -> list[ConsoleObject]:
     lifecycle = provider.resources[type_name]
-    found: dict[str, FoundObject] = {}
+    found: dict[str, ConsoleObject] = {}
     begun: list[tuple[str, ReadRequest]] = []
     for import_id in import_ids:
         outcome = await lifecycle.import_state(import_id)
         if outcome.state is None:
-            found[import_id] = _unread(type_name, import_id, outcome)
+            found[import_id] = _unreadable(type_name, import_id, outcome)
         else:
             begun.append((import_id, ReadRequest(outcome.state, outcome.private)))
     outcomes = await lifecycle.read([request for _, request in begun])
     for (import_id, _), outcome in zip(begun, outcomes, strict=True):
-        found[import_id] = _of(type_name, import_id, outcome)
+        found[import_id] = _readable(type_name, import_id, outcome)
     # Keep the order of the request. Objects that cannot be looked up are found before the others.
     return [found[import_id] for import_id in import_ids]
 
 
-def _of(type_name: str, import_id: str, outcome: Outcome) -> FoundObject:
+def _readable(type_name: str, import_id: str, outcome: Outcome) -> ConsoleObject:
     if outcome.failed or outcome.state is None or outcome.seen is not Seen.PRESENT:
-        return _unread(type_name, import_id, outcome)
+        return _unreadable(type_name, import_id, outcome)
     values = outcome.state
     needed = [a.name for a in RESOURCES[type_name] if a.required and values.get(a.name) is None]
     if needed:
         reason = f"the console shows no {' and no '.join(needed)}, and a declaration needs it"
-        return FoundObject(type_name, import_id, {}, reason=reason)
+        return ConsoleObject(type_name, import_id, {}, reason=reason)
     # The plugins of an agent are read separately, as attachments.
     unread = tuple(name for name in outcome.unobserved if name != "plugin_ids")
-    return FoundObject(type_name, import_id, values, unread)
+    return ConsoleObject(type_name, import_id, values, unread)
 
 
-def _unread(type_name: str, import_id: str, outcome: Outcome) -> FoundObject:
+def _unreadable(type_name: str, import_id: str, outcome: Outcome) -> ConsoleObject:
     # The details of these diagnostics are about state, and an adopted object is not in state.
     if outcome.seen is Seen.GONE:
         reason = "; ".join(item.summary for item in outcome.diagnostics)
     else:
         reason = outcome.why_unchecked or "; ".join(map(_one_line, outcome.diagnostics))
-    return FoundObject(type_name, import_id, {}, reason=reason or f"it is {outcome.seen.value}")
+    return ConsoleObject(type_name, import_id, {}, reason=reason or f"it is {outcome.seen.value}")
 
 
 async def _list_attachments(
@@ -233,8 +233,8 @@ async def _list_attachments(
     return ids, [f"The list of the plugins of {agent_id} was not read to its end."]
 
 
-async def _specialties(
-    provider: ConfiguredProvider, found: Iterable[FoundObject]
+async def _specialty_keys(
+    provider: ConfiguredProvider, found: Iterable[ConsoleObject]
 ) -> dict[str, str]:
     if not any(item.values.get("specialty_id") for item in found):
         return {}
@@ -257,7 +257,7 @@ def _one_line(diagnostic: Diagnostic) -> str:
 
 async def match_inventory(
     provider: ConfiguredProvider, rows: Rows
-) -> tuple[list[Wanted], list[str]]:
+) -> tuple[list[ObjectId], list[str]]:
     """Return the hosts that exist, and remarks on the other rows.
 
     Raises:
@@ -277,7 +277,7 @@ async def match_inventory(
         )
     if work.problem is not None:
         raise work.problem
-    ids = [Wanted(HOST.type_name, row.id) for row in verdicts if row.id and not row.created]
+    ids = [ObjectId(HOST.type_name, row.id) for row in verdicts if row.id and not row.created]
     others = [row for row in verdicts if not row.id or row.created]
     remarks = [_describe_unmatched(row) for row in others]
     if work.judged < len(rows.names):

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opsconsole.address import SOURCE
+from opsconsole.adopt.fleet_rows import literal
 from opsconsole.adopt.found import Findings
 from opsconsole.adopt.plan import AdoptedObject, Lookup, ObjectReference, lookups_of
 from opsconsole.text import printable, quote
@@ -80,7 +81,7 @@ def _value(value: Any) -> str:
         return f"{{ {', '.join(given)} }}"
     if isinstance(value, str):
         return quote(value)
-    return json.dumps(int(value) if isinstance(value, float) and value.is_integer() else value)
+    return json.dumps(literal(value))
 
 
 def line(text: str) -> str:

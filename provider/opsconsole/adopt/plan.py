@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from opsconsole.adopt.found import Findings, FoundObject
+from opsconsole.adopt.found import ConsoleObject, Findings
 from opsconsole.diagnostics import Severity
 from opsconsole.resources import AGENT, HOST, RESOURCES, SPECIALTY
 
@@ -53,7 +53,7 @@ class AdoptedObject:
         comments: Its comments: attributes that are not declared, and why.
     """
 
-    found: FoundObject
+    found: ConsoleObject
     name: str
     values: Mapping[str, Any]
     group: str = ""
@@ -113,7 +113,7 @@ def lookups_of(declared: Iterable[AdoptedObject]) -> list[Lookup]:
     return sorted(found, key=lambda lookup: lookup.key)
 
 
-def _order_by_ties(readable: Mapping[str, FoundObject]) -> Iterator[str]:
+def _order_by_ties(readable: Mapping[str, ConsoleObject]) -> Iterator[str]:
     """Yield jump hosts before the hosts behind them, and owners before their objects."""
     kinds = {name: number for number, name in enumerate((SPECIALTY.type_name, *RESOURCES))}
     hosts = [one for one, item in readable.items() if item.type_name == HOST.type_name]
@@ -123,7 +123,7 @@ def _order_by_ties(readable: Mapping[str, FoundObject]) -> Iterator[str]:
         yield next(hosts_in_order) if readable[one].type_name == HOST.type_name else one
 
 
-def _jumps_first(readable: Mapping[str, FoundObject], hosts: Sequence[str]) -> Iterator[str]:
+def _jumps_first(readable: Mapping[str, ConsoleObject], hosts: Sequence[str]) -> Iterator[str]:
     """Yield hosts after their jump hosts; a cycle is broken at its first host."""
     placed: set[str] = set()
     visiting: set[str] = set()
@@ -150,7 +150,7 @@ def _jumps_first(readable: Mapping[str, FoundObject], hosts: Sequence[str]) -> I
 
 
 def _declare(
-    found: FoundObject, made: Mapping[str, AdoptedObject], lookups: Mapping[str, Lookup]
+    found: ConsoleObject, made: Mapping[str, AdoptedObject], lookups: Mapping[str, Lookup]
 ) -> Iterator[tuple[str, Any]]:
     definition = RESOURCES[found.type_name]
     by_key = found.type_name == SPECIALTY.type_name and found.values.get("key")
@@ -172,7 +172,7 @@ def _declare(
         yield name, value
 
 
-def _undeclarable_attributes(found: FoundObject) -> dict[str, str]:
+def _undeclarable_attributes(found: ConsoleObject) -> dict[str, str]:
     """Return why attributes cannot be declared, by name: their values are not valid."""
     definition = RESOURCES[found.type_name]
     settable = {item.name for item in definition.settable} - set(found.unread)
@@ -198,7 +198,7 @@ def _id(
     return lookups.get(value, value) if kind == SPECIALTY.name else value
 
 
-def _group(found: FoundObject, made: Mapping[str, AdoptedObject]) -> str:
+def _group(found: ConsoleObject, made: Mapping[str, AdoptedObject]) -> str:
     if found.type_name != HOST.type_name:
         return RESOURCES[found.type_name].plural
     jumps = found.values.get("jump_host_ids") or ()
@@ -209,7 +209,7 @@ def _group(found: FoundObject, made: Mapping[str, AdoptedObject]) -> str:
     return f"hosts with the tag {tags[0]}" if tags else "hosts"
 
 
-def _names(readable: Iterable[FoundObject], variables: set[str]) -> dict[str, str]:
+def _names(readable: Iterable[ConsoleObject], variables: set[str]) -> dict[str, str]:
     """Return a name for each object, from its label; its variable is added to `variables`."""
     names: dict[str, str] = {}
     for found in readable:
@@ -219,7 +219,7 @@ def _names(readable: Iterable[FoundObject], variables: set[str]) -> dict[str, st
 
 
 def _lookups(
-    readable: Mapping[str, FoundObject], specialties: Mapping[str, str], variables: set[str]
+    readable: Mapping[str, ConsoleObject], specialties: Mapping[str, str], variables: set[str]
 ) -> dict[str, Lookup]:
     """Return lookups by id, for each specialty that is used but not among the objects."""
     used = {found.values.get("specialty_id") for found in readable.values()} - readable.keys()

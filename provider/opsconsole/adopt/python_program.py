@@ -170,7 +170,7 @@ def _value(value: Any) -> str:
     if isinstance(value, dict):
         given = {name: item for name, item in value.items() if item is not None}
         return f"{{{', '.join(f'{_quote(name)}: {_value(item)}' for name, item in given.items())}}}"
-    return repr(int(value) if isinstance(value, float) and value.is_integer() else value)
+    return repr(literal(value))
 
 
 def _quote(text: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from opsconsole.adopt.fleet_rows import fleet_rows
 from opsconsole.adopt.found import (
     Findings,
-    Wanted,
+    ObjectId,
     list_ids,
     match_inventory,
     parse_object_id,
@@ -151,7 +151,7 @@ def _next(args: argparse.Namespace, path: Path) -> str:
 
 async def _look(
     settings: Settings,
-    ids: list[Wanted],
+    ids: list[ObjectId],
     rows: Rows | None,
     managed: set[tuple[str, str]],
     interrupts: Interrupts,
@@ -182,7 +182,7 @@ async def _look(
         await provider.close()
 
 
-def _announce(provider: ConfiguredProvider, wanted: Iterable[Wanted]) -> None:
+def _announce(provider: ConfiguredProvider, wanted: Iterable[ObjectId]) -> None:
     """Announce the calls that follow."""
     console = provider.session.console
     for type_name, count in Counter(one.type_name for one in wanted).items():

@@ -23,7 +23,7 @@ from opsconsole.drift.check import CheckOptions, check
 from opsconsole.drift.report import DriftReport
 from opsconsole.drift.since import compare
 from opsconsole.drift.stack import Stack, read_states
-from opsconsole.drift.states import stack_names, state_files, workspace_of_state
+from opsconsole.drift.state_files import stack_names, state_files, workspace_of_state
 from opsconsole.errors import UserError
 from opsconsole.language import (
     Program,

@@ -60,8 +60,8 @@ class Neighbours:
         gone: Each type with the ids that this check found gone.
     """
 
-    addresses: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    gone: Mapping[str, Container[str]] = field(default_factory=dict)
+    addresses: Mapping[tuple[str, str], str]
+    gone: Mapping[str, Container[str]]
 
 
 def classify(read: ObjectRead, neighbours: Neighbours) -> Finding:

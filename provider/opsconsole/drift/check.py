@@ -51,11 +51,6 @@ from opsconsole.resources.host.reading import describe_reading, why_unread
 from opsconsole.v1.operations import documented_for, reads_whole
 
 
-def required_types() -> tuple[str, ...]:
-    """Return the types that documented operations read; these types must be covered."""
-    return tuple(name for name, definition in RESOURCES.items() if reads_whole(definition))
-
-
 @dataclass(frozen=True)
 class CheckOptions:
     """The options of a check.
@@ -140,7 +135,8 @@ async def _check(read: StatesRead, options: CheckOptions, consoles: Consoles) ->
         baseline=baseline,
         calls=consoles.calls,
         seconds=time.monotonic() - read.began,
-        required=required_types(),
+        # Documented operations read these types.
+        required=tuple(name for name, definition in RESOURCES.items() if reads_whole(definition)),
         min_coverage=options.min_coverage,
         share=_share(options.shard, objects, consoles, unused, read.stacks, states),
         scope=Scope(
@@ -302,10 +298,9 @@ def _share(
 def _describe_host_reads(objects: Iterable[ObjectRead], consoles: Consoles) -> str:
     """Describe how hosts were read, with one sentence for each method."""
     keys = (read.console for read in objects if read.item.instance.type_name == HOST.type_name)
-    found = (consoles.providers.get(key) for key in dict.fromkeys(keys))
     methods = (
-        describe_reading(provider.session, read_only=consoles.read_only)
-        for provider in found
-        if provider is not None
+        describe_reading(consoles.providers[key].session, read_only=consoles.read_only)
+        for key in dict.fromkeys(keys)
+        if key in consoles.providers
     )
     return " ".join(dict.fromkeys(methods))

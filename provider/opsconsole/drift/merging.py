@@ -35,7 +35,7 @@ def merge_reports(reports: Sequence[DriftReport]) -> DriftReport:
             "A report to merge is not of a shard, so it does not say what its states manage.",
             "Write it with `opsconsole drift --shard K/N --format json=FILE`.",
         )
-    missing = _missing(shares)
+    missing = _report_missing(shares)
     findings = list(_findings(reports, shares, complete=not missing))
     return DriftReport(
         findings=tuple(sorted(findings, key=lambda item: item.stack)),
@@ -44,7 +44,7 @@ def merge_reports(reports: Sequence[DriftReport]) -> DriftReport:
         method=" ".join(dict.fromkeys(item.method for item in reports if item.method)),
         diagnostics=(
             *missing,
-            *_nothing(shares),
+            *_report_no_state(shares),
             # Shards of one console meet the same problems.
             *dict.fromkeys(diagnostics for item in reports for diagnostics in item.diagnostics),
         ),
@@ -60,7 +60,7 @@ def merge_reports(reports: Sequence[DriftReport]) -> DriftReport:
     )
 
 
-def _missing(shares: Sequence[Share]) -> tuple[Diagnostic, ...]:
+def _report_missing(shares: Sequence[Share]) -> tuple[Diagnostic, ...]:
     counts = {share.shard.count for share in shares}
     if len(counts) > 1:
         shards = ", ".join(str(share.shard) for share in shares)
@@ -87,7 +87,7 @@ def _missing(shares: Sequence[Share]) -> tuple[Diagnostic, ...]:
     )
 
 
-def _nothing(shares: Sequence[Share]) -> tuple[Diagnostic, ...]:
+def _report_no_state(shares: Sequence[Share]) -> tuple[Diagnostic, ...]:
     stacks = sum(share.stacks for share in shares)
     if not stacks or sum(share.absent for share in shares) < stacks:
         return ()

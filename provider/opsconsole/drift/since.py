@@ -15,7 +15,7 @@ matter. A further change of an attribute that has already drifted is not new.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from opsconsole.drift.report import Bucket, Comparison, DriftEntry, DriftReport, Finding
@@ -87,13 +87,13 @@ def _is_resolved(
 
 
 def _entries(findings: Iterable[Finding]) -> dict[_Key, DriftEntry]:
-    parts = (part for finding in findings if finding.is_drift for part in _parts(finding))
+    parts = (
+        DriftEntry(finding.stack, finding.address, finding.type_name, finding.label, (what,))
+        for finding in findings
+        if finding.is_drift
+        for what in finding.drifting
+    )
     return {_key(part): part for part in parts}
-
-
-def _parts(finding: Finding) -> Iterator[DriftEntry]:
-    for what in finding.drifting:
-        yield DriftEntry(finding.stack, finding.address, finding.type_name, finding.label, (what,))
 
 
 def _key(part: DriftEntry) -> _Key:

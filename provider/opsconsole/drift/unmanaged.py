@@ -90,19 +90,14 @@ def find_unmanaged(
         (item.instance.before["agent_id"], item.instance.before["plugin_id"])
         for item in _of_type(managed, AGENT_PLUGIN.type_name)
     }
-    yield from _plugins(objects, attached, session, "plugins" in counted)
+    yield from _unmanaged_plugins(objects, attached, session, "plugins" in counted)
     searched = session.listed_specialties()
     # If specialties count, they are among the inventories below.
     if searched is not None and "specialties" not in counted:
-        managed_ids = _ids(managed, SPECIALTY.type_name)
-        yield from _unmanaged_entries(
-            objects, SPECIALTY.type_name, managed_ids, searched.entries, counted=False
-        )
-    for type_name, listing in listed.items():
-        managed_ids = _ids(managed, type_name)
-        yield from _unmanaged_entries(
-            objects, type_name, managed_ids, listing.entries, counted=True
-        )
+        name = SPECIALTY.type_name
+        yield from _unmanaged_entries(objects, managed, name, searched.entries, counted=False)
+    for name, listing in listed.items():
+        yield from _unmanaged_entries(objects, managed, name, listing.entries, counted=True)
 
 
 def report_incomplete_lists(
@@ -131,7 +126,7 @@ def report_incomplete_lists(
         )
 
 
-def _plugins(
+def _unmanaged_plugins(
     objects: Sequence[StateObject],
     attached: Collection[tuple[str, str]],
     session: ConsoleSession,
@@ -167,18 +162,15 @@ def _plugins(
                 )
 
 
-def _ids(managed: Sequence[StateObject], type_name: str) -> set[str]:
-    return {item.instance.before["id"] for item in _of_type(managed, type_name)}
-
-
 def _unmanaged_entries(
     objects: Sequence[StateObject],
+    managed: Sequence[StateObject],
     type_name: str,
-    ids: Collection[str],
     entries: Iterable[Mapping[str, Any]],
     counted: bool,
 ) -> Iterator[Finding]:
     """Yield the entries of one type that no state manages, except archived entries."""
+    ids = {item.instance.before["id"] for item in _of_type(managed, type_name)}
     # An unmanaged object is in no stack, but reports are by stack. A stack with its type fits best.
     stack = next(_of_type(objects, type_name), objects[0]).stack
     for entry in entries:

@@ -47,15 +47,15 @@ def _check_references(
     store = console.store
     host = None
     if (host_id := fields.get("host_id")) is not None:
-        host = _reference(console, request, store.hosts, "host_id", host_id)
+        host = _find_referenced(console, request, store.hosts, "host_id", host_id)
     if (specialty_id := fields.get("specialty_id")) is not None:
-        _reference(console, request, store.specialties, "specialty_id", specialty_id)
+        _find_referenced(console, request, store.specialties, "specialty_id", specialty_id)
     for plugin_id in fields.get("plugin_ids", ()):
-        _reference(console, request, store.plugins, "plugin_ids", plugin_id)
+        _find_referenced(console, request, store.plugins, "plugin_ids", plugin_id)
     return host
 
 
-def _reference(
+def _find_referenced(
     console: EmulatedConsole, request: ConsoleRequest, table: Table, field: str, row_id: str
 ) -> Row:
     """Return the row that a body names; without such a row, 400 or 404 by the profile."""
@@ -112,15 +112,15 @@ def delete(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
 def attach(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """POST /api/v1/agents/{id}/plugins. Answers with the Agent, not with the plugin list."""
     store = console.store
-    agent = _active(console, request)
+    agent = _get_active(console, request)
     given = json_body(request.body)
     plugin_id = console.bodies.attachment.read(given, required=("plugin_id",))["plugin_id"]
-    _reference(console, request, store.plugins, "plugin_id", plugin_id)
+    _find_referenced(console, request, store.plugins, "plugin_id", plugin_id)
     if _attach(console, agent["id"], plugin_id):
         return console.show("agent", store.change("agents", agent["id"], {}))
     status = console.profile.attach_twice_status
     if status >= 400:
-        raise Refusal(status, _code(status), f"{plugin_id} is attached already", "plugin_id")
+        raise Refusal(status, _code_of(status), f"{plugin_id} is attached already", "plugin_id")
     return console.show("agent", agent, status)
 
 
@@ -149,17 +149,17 @@ def list_plugins(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
 def detach(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """DELETE /api/v1/agents/{id}/plugins/{pluginId}. Answers with the Agent."""
     store = console.store
-    agent = _active(console, request)
+    agent = _get_active(console, request)
     plugin_id = request.ids[1]
     if store.attachments.remove(f"{agent['id']}/{plugin_id}") is not None:
         return console.show("agent", store.change("agents", agent["id"], {}))
     status = console.profile.detach_absent_status
     if status >= 400:
-        raise Refusal(status, _code(status), f"{plugin_id} is not attached")
+        raise Refusal(status, _code_of(status), f"{plugin_id} is not attached")
     return console.show("agent", agent, status)
 
 
-def _active(console: EmulatedConsole, request: ConsoleRequest) -> Row:
+def _get_active(console: EmulatedConsole, request: ConsoleRequest) -> Row:
     agent = console.get_writable("agent", request)
     if agent.get("status") == "archived":
         raise conflict(f"agent {agent['id']} is archived")
@@ -169,8 +169,8 @@ def _active(console: EmulatedConsole, request: ConsoleRequest) -> Row:
 def _plugins_refusal(status: int, agent_id: str) -> Refusal:
     if status == 404:
         return not_found("agent", agent_id)
-    return Refusal(status, _code(status), f"the plugins of agent {agent_id} cannot be read")
+    return Refusal(status, _code_of(status), f"the plugins of agent {agent_id} cannot be read")
 
 
-def _code(status: int) -> str:
+def _code_of(status: int) -> str:
     return {403: "FORBIDDEN", 404: "NOT_FOUND", 409: "CONFLICT"}.get(status, "BAD_REQUEST")

@@ -222,7 +222,7 @@ class Exchange:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         app = self._app
-        body = await _body(receive)
+        body = await _read_body(receive)
         if body is None:
             return
         method, path = scope["method"], scope["path"]
@@ -288,7 +288,7 @@ class Exchange:
             # 500.
             await _wait_for_disconnect(receive)
             return 0
-        headers = _headers(fault)
+        headers = _fault_headers(fault)
         if fault.redirect is not None:
             status, content = 307, b""
             headers.append((b"location", _redirect_target(scope, fault.redirect)))
@@ -322,7 +322,7 @@ class Exchange:
 _JSON = (b"content-type", b"application/json")
 
 
-def _headers(fault: Fault) -> list[tuple[bytes, bytes]]:
+def _fault_headers(fault: Fault) -> list[tuple[bytes, bytes]]:
     headers = [(name.lower().encode(), value.encode()) for name, value in fault.headers.items()]
     headers.append((b"content-type", fault.content_type.encode()))
     if fault.refuse:
@@ -342,7 +342,7 @@ def _redirect_target(scope: Scope, where: str) -> bytes:
     return path if where == "same" else b"http://localhost:%d" % scope["server"][1] + path
 
 
-async def _body(receive: Receive) -> bytes | None:
+async def _read_body(receive: Receive) -> bytes | None:
     message = await receive()
     if message["type"] == "http.request" and not message["more_body"]:
         body: bytes = message["body"]

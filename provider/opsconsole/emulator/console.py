@@ -245,8 +245,8 @@ def page(
     if profile.filter_parameter is not None and (word := query.get(profile.filter_parameter)):
         named_by = ("key", "name", "pattern")
         rows = [row for row in rows if any(word in str(row.get(name, "")) for name in named_by)]
-    start = _start(query.get(asked)) if asked else 0
-    size = _size(profile, query)
+    start = _page_start(query.get(asked)) if asked else 0
+    size = _page_size(profile, query)
     end = len(rows) if size is None else start + size
     has_more = end < len(rows)
     body: Body = {
@@ -266,7 +266,7 @@ def page(
     return body
 
 
-def _size(profile: Profile, query: Mapping[str, str]) -> int | None:
+def _page_size(profile: Profile, query: Mapping[str, str]) -> int | None:
     asked = query.get(profile.page_size_parameter) if profile.page_size_parameter else None
     if asked is None:
         return profile.page_size
@@ -277,7 +277,7 @@ def _size(profile: Profile, query: Mapping[str, str]) -> int | None:
     return int(asked)
 
 
-def _start(cursor: str | None) -> int:
+def _page_start(cursor: str | None) -> int:
     if cursor is None:
         return 0
     try:

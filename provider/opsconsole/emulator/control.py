@@ -315,7 +315,7 @@ class Emulator:
 
     def row(self, collection: str, row_id: str) -> dict[str, Any] | None:
         """Return one row, or None."""
-        row: dict[str, Any] | None = self._ask("GET", _one(collection, row_id), missing=True)
+        row: dict[str, Any] | None = self._ask("GET", _row_path(collection, row_id), missing=True)
         return row
 
     def create(self, collection: str, **fields: Any) -> dict[str, Any]:
@@ -330,12 +330,12 @@ class Emulator:
 
     def change(self, collection: str, row_id: str, **fields: Any) -> dict[str, Any]:
         """Change fields of a row, None clearing them; `updated_at` moves by itself."""
-        row: dict[str, Any] = self._ask("PATCH", _one(collection, row_id), fields)
+        row: dict[str, Any] = self._ask("PATCH", _row_path(collection, row_id), fields)
         return row
 
     def delete(self, collection: str, row_id: str) -> None:
         """Remove one row only; the agents of a host, for example, stay unchanged."""
-        self._ask("DELETE", _one(collection, row_id))
+        self._ask("DELETE", _row_path(collection, row_id))
 
     def _ask(self, method: str, path: str, body: Any = None, *, missing: bool = False) -> Any:
         connection = http.client.HTTPConnection(self._address, timeout=30)
@@ -353,7 +353,7 @@ class Emulator:
         return json.loads(text)
 
 
-def _one(collection: str, row_id: str) -> str:
+def _row_path(collection: str, row_id: str) -> str:
     return f"data/{collection}/{quote(row_id, safe='')}"
 
 

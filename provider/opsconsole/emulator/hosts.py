@@ -24,14 +24,14 @@ def normalise_values(profile: Profile, fields: dict[str, Any]) -> Row:
     """Return the fields as this console stores them: trimmed, in lower case, or partly dropped."""
     kept = {name: value for name, value in fields.items() if name not in profile.drops}
     if profile.trims:
-        kept = {name: _each(str.strip, value) for name, value in kept.items()}
+        kept = {name: _map_texts(str.strip, value) for name, value in kept.items()}
     for name in profile.lowercases:
         if name in kept:
-            kept[name] = _each(str.lower, kept[name])
+            kept[name] = _map_texts(str.lower, kept[name])
     return kept
 
 
-def _each(change: Any, value: Any) -> Any:
+def _map_texts(change: Any, value: Any) -> Any:
     if type(value) is str:
         return change(value)
     if type(value) is list:
@@ -53,22 +53,17 @@ def missing_jump_hosts(
 
 def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """POST /api/v1/hosts/{id}: only the fields present in the body change."""
-    profile = console.profile
     row = console.get_writable("host", request)
     fields = json_body(request.body, required=False)
-    if fields:
-        row = _find_changes(console, request, row, fields)
-    elif profile.empty_update == "refused":
+    if not fields and console.profile.empty_update == "refused":
         raise invalid([("body", "must hold at least one field")])
-    elif profile.idle_update_bumps:
-        row = {**row, "updated_at": console.store.now()}
-        console.store.hosts.put(row)
-    return console.show("host", row)
+    changes = _read_changes(console, request, fields) if fields else {}
+    if all(row.get(name) == value for name, value in changes.items()):
+        changes = {}
+    return console.show("host", console.change("host", row, changes))
 
 
-def _find_changes(
-    console: EmulatedConsole, request: ConsoleRequest, row: Row, fields: dict[str, Any]
-) -> Row:
+def _read_changes(console: EmulatedConsole, request: ConsoleRequest, fields: Row) -> Row:
     profile = console.profile
     fields = console.bodies.host_update.read(fields)
     if missing := missing_jump_hosts(console, request, fields):
@@ -79,12 +74,7 @@ def _find_changes(
             changes.pop(name, None)
     if changes.get("name", "x") in ("", None):
         raise invalid([("name", "must not be empty")])
-    if not profile.idle_update_bumps and all(row.get(key) == val for key, val in changes.items()):
-        return row
-    changed = {**row, **changes, "updated_at": console.store.now()}
-    changed = {name: value for name, value in changed.items() if value is not None}
-    console.store.hosts.put(changed)
-    return changed
+    return changes
 
 
 def delete(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
@@ -140,10 +130,11 @@ def import_hosts(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """POST /api/v1/hosts/batch: status 200 even when every row failed."""
     profile = console.profile
     console.check_query(request.query, (profile.dry_run_parameter, profile.on_error_parameter))
-    envelope = _envelope(request, profile)
+    envelope = _read_envelope(request, profile)
     rows = envelope["rows"]
-    on_error = _option(console, request, envelope, "on_error")
-    dry_run = _option(console, request, envelope, "dry_run") == "true" and profile.honours_dry_run
+    on_error = _read_option(console, request, envelope, "on_error")
+    wants_dry_run = _read_option(console, request, envelope, "dry_run") == "true"
+    dry_run = wants_dry_run and profile.honours_dry_run
     if profile.max_rows is not None and len(rows) > profile.max_rows:
         raise Refusal(
             profile.too_many_rows_status,
@@ -168,7 +159,7 @@ def import_hosts(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     return Answer(_result(console, verdicts, dry_run, stopped))
 
 
-def _option(
+def _read_option(
     console: EmulatedConsole, request: ConsoleRequest, envelope: dict[str, Any], name: str
 ) -> str:
     profile = console.profile
@@ -187,7 +178,7 @@ def _option(
     return str(first if first is not None else second if second is not None else default)
 
 
-def _envelope(request: ConsoleRequest, profile: Profile) -> dict[str, Any]:
+def _read_envelope(request: ConsoleRequest, profile: Profile) -> dict[str, Any]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if request.body and kind == "text/csv":
         return {"rows": csv_rows(request.body, profile)}

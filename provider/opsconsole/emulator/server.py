@@ -201,10 +201,10 @@ def spawn(
     try:
         yield Emulator(base_url, api_key, chosen)
     finally:
-        _end(process)
+        _stop_process(process)
 
 
-def _end(process: subprocess.Popen[str]) -> None:
+def _stop_process(process: subprocess.Popen[str]) -> None:
     process.terminate()
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(5)
@@ -249,6 +249,6 @@ def start_process(
     line = process.stdout.readline()
     if not line.startswith(LISTENING):
         said = process.stderr.read() if process.stderr is not None else line
-        _end(process)
+        _stop_process(process)
         raise ControlError(f"the emulator did not start: {said.removeprefix('Error: ').strip()}")
     return process, line.removeprefix(LISTENING).strip()
