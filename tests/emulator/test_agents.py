@@ -33,25 +33,19 @@ def test_an_agent_takes_the_org_of_its_host(make: Make) -> None:
     assert agent["org_id"] == "org_lab"
 
 
+WRONG: dict[str, list[Any]] = {
+    "host_id": ["drop", "", "hst_none"],
+    "specialty_id": ["drop", "spc_none"],
+    "plugin_ids": [["plg_none"], "plg_disk"],
+    "name": ["", "n" * 101],
+    "remote_execution": ["yes"],
+    "credential_config": [{}, ["crd_a"], [{"order": "1"}], [{"credential_id": ""}]],
+    "accessible_credential_ids": [[None]],
+}
+
+
 @pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("host_id", "drop"),
-        ("specialty_id", "drop"),
-        ("host_id", ""),
-        ("host_id", "hst_none"),
-        ("specialty_id", "spc_none"),
-        ("plugin_ids", ["plg_none"]),
-        ("plugin_ids", "plg_disk"),
-        ("name", ""),
-        ("name", "n" * 101),
-        ("remote_execution", "yes"),
-        ("credential_config", {}),
-        ("credential_config", ["crd_a"]),
-        ("credential_config", [{"order": "1"}]),
-        ("credential_config", [{"credential_id": ""}]),
-        ("accessible_credential_ids", [None]),
-    ],
+    ("field", "value"), [(field, value) for field, values in WRONG.items() for value in values]
 )
 def test_a_create_with_one_fault(make: Make, field: str, value: Any) -> None:
     ask = make()
@@ -92,3 +86,12 @@ def test_success_codes_are_the_profile_s(make: Make) -> None:
     status, agent = ask("POST", AGENTS, wanted(ask))
     assert status == 202
     assert ask("DELETE", f"/api/v1/hosts/{agent['host_id']}")[0] == 202
+
+
+def test_the_bounds_of_an_agent(make: Make) -> None:
+    body = {"host_id": "", "specialty_id": "spc_linux", "name": "x" * 101, "main_engine": ""}
+    plain = make()("POST", "/api/v1/agents", body)[1]
+    assert {item["field"] for item in plain["errors"]} == {"host_id", "name"}
+    other = make(agent_at_least_1=("main_engine",), agent_1_to_100="secondary_engine")
+    refused = other("POST", "/api/v1/agents", body | {"secondary_engine": ""})[1]
+    assert {item["field"] for item in refused["errors"]} == {"main_engine", "secondary_engine"}

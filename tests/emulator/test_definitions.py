@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from declarations import kind_of
+from declarations import kind_of, value
 from opsconsole.definition import Attribute, ChangeRule, Kind
 from opsconsole.emulator.document import FIELDS, HOST_SETS, ONLY_AT_CREATION, TABLES
 from opsconsole.resources import AGENT_PLUGIN, HOST, RESOURCES
@@ -17,14 +17,6 @@ WRITE_ONLY = {"plugin_ids"}
 
 def on_the_wire(kind: str) -> list[Attribute]:
     return [item for item in KINDS[kind] if not item.local and item.name not in WRITE_ONLY]
-
-
-def sample(attribute: Attribute) -> Any:
-    if attribute.bounds.allowed:
-        return attribute.bounds.allowed[-1]
-    if attribute.kind in (Kind.STRING_SET, Kind.STRING_LIST):
-        return [] if attribute.refers_to or "jump" in attribute.name else ["env:a", "rack:b"]
-    return {Kind.STRING: "text", Kind.INTEGER: 4022, Kind.BOOLEAN: True}[attribute.kind]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -54,11 +46,11 @@ def test_sets_and_fields_of_a_creation() -> None:
 def test_what_a_host_may_be_given_is_kept(make: Make, name: str) -> None:
     ask = make()
     attribute = HOST[name]
-    value = sample(attribute)
-    entry = ask.import_rows({"name": "h", name: value})["results"][0]
+    given = [] if attribute.refers_to else value(attribute, 1 if attribute.bounds.allowed else 0)
+    entry = ask.import_rows({"name": "h", name: given})["results"][0]
     path = f"/api/v1/hosts/{entry['id']}"
-    assert ask("POST", path, {})[1][name] == value
+    assert ask("POST", path, {})[1][name] == given
     if attribute.change is ChangeRule.UPDATE:
         other = ask.import_rows({"name": "other"})["results"][0]["id"]
-        status, body = ask("POST", f"/api/v1/hosts/{other}", {name: value})
-        assert (status, body[name]) == (200, value)
+        status, body = ask("POST", f"/api/v1/hosts/{other}", {name: given})
+        assert (status, body[name]) == (200, given)

@@ -6,28 +6,29 @@ import pytest
 Make = Callable[..., Any]
 
 
+WRONG: dict[str, list[Any]] = {
+    "target_port": [0, 65536, "22", True, 22.0],
+    "name": ["", "n" * 256, 5, None],
+    "skip_tls_verify": [1],
+    "ip_connect_mode": ["none"],
+    "target_type": [["ssh"]],
+    "tags": [["no-colon"], "a:b"],
+    "additional_names": [[1], ["n"] * 65],
+    "jump_host_ids": [["hst_none"], ["a"] * 6],
+}
+AT_BOUND: dict[str, list[Any]] = {
+    "target_port": [1, 65535],
+    "name": ["n" * 255],
+    "additional_names": [["n"] * 64],
+    "tags": [["key:"], ["a:b:c"]],
+    "ip_connect_mode": ["public"],
+    "target_type": ["winrm"],
+    "jump_host_username_credential_id": ["crd_a"],
+}
+
+
 @pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("target_port", 0),
-        ("target_port", 65536),
-        ("target_port", "22"),
-        ("target_port", True),
-        ("target_port", 22.0),
-        ("name", ""),
-        ("name", "n" * 256),
-        ("name", 5),
-        ("name", None),
-        ("skip_tls_verify", 1),
-        ("ip_connect_mode", "none"),
-        ("target_type", ["ssh"]),
-        ("tags", ["no-colon"]),
-        ("tags", "a:b"),
-        ("additional_names", [1]),
-        ("additional_names", ["n"] * 65),
-        ("jump_host_ids", ["hst_none"]),
-        ("jump_host_ids", ["a"] * 6),
-    ],
+    ("field", "value"), [(field, value) for field, values in WRONG.items() for value in values]
 )
 def test_a_value_out_of_bounds_is_one_field_at_fault(make: Make, field: str, value: Any) -> None:
     ask = make()
@@ -39,18 +40,7 @@ def test_a_value_out_of_bounds_is_one_field_at_fault(make: Make, field: str, val
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("target_port", 1),
-        ("target_port", 65535),
-        ("name", "n" * 255),
-        ("additional_names", ["n"] * 64),
-        ("tags", ["key:"]),
-        ("tags", ["a:b:c"]),
-        ("ip_connect_mode", "public"),
-        ("target_type", "winrm"),
-        ("jump_host_username_credential_id", "crd_a"),
-    ],
+    ("field", "value"), [(field, value) for field, values in AT_BOUND.items() for value in values]
 )
 def test_a_value_at_its_bound_is_kept(make: Make, field: str, value: Any) -> None:
     ask = make()

@@ -4,6 +4,8 @@ from typing import Any
 import pytest
 
 Make = Callable[..., Any]
+BATCH = "/api/v1/hosts/batch"
+CSV = ((b"content-type", b"text/csv; charset=utf-8"),)
 
 
 def outcomes(body: dict[str, Any]) -> list[str]:
@@ -89,30 +91,25 @@ def test_query_and_envelope(
 def test_too_many_rows(make: Make, status: int) -> None:
     ask = make(max_rows=2, too_many_rows_status=status)
     rows = [{"name": str(number)} for number in range(3)]
-    answered, body = ask("POST", "/api/v1/hosts/batch", {"rows": rows})
+    answered, body = ask("POST", BATCH, {"rows": rows})
     assert answered == status
     assert body["details"] == {"max_rows": 2, "rows": 3}
     assert len(ask.store.hosts) == 0
-    assert ask("POST", "/api/v1/hosts/batch", {"rows": rows[:2]})[0] == 200
+    assert ask("POST", BATCH, {"rows": rows[:2]})[0] == 200
 
 
 @pytest.mark.parametrize(
-    ("query", "envelope"),
-    [
-        ("", {}),
-        ("", {"rows": {}}),
-        ("", []),
-        ("", b""),
-        ("", b"{"),
-        ("", {"rows": [], "on_error": "pause"}),
-        ("", {"rows": [], "on_error": 1}),
-        ("", {"rows": [], "dry_run": "yes"}),
-        ("?dry_run=1", {"rows": []}),
-        ("?on_error=no", {"rows": []}),
-    ],
-)
-def test_a_bad_envelope_is_a_400(make: Make, query: str, envelope: Any) -> None:
-    assert make()("POST", "/api/v1/hosts/batch" + query, envelope)[0] == 400
+    "envelope",
+    [{}, {"rows": {}}, [], b"", b"{", {"rows": [], "on_error": "pause"},
+     {"rows": [], "on_error": 1}, {"rows": [], "dry_run": "yes"}],
+)  # fmt: skip
+def test_a_bad_envelope_is_a_400(make: Make, envelope: Any) -> None:
+    assert make()("POST", BATCH, envelope)[0] == 400
+
+
+@pytest.mark.parametrize("query", ["?dry_run=1", "?on_error=no"])
+def test_a_bad_query_is_a_400(make: Make, query: str) -> None:
+    assert make()("POST", BATCH + query, {"rows": []})[0] == 400
 
 
 def test_an_assigning_console_gives_ids_of_its_own(make: Make) -> None:
@@ -132,9 +129,8 @@ def test_csv(make: Make) -> None:
         'web,env:a;rack:1,2222,TRUE,"a, ""b""",\r\n'
         "bad,,many,,,\r\n"
     )
-    headers = ((b"content-type", b"text/csv; charset=utf-8"),)
-    path = "/api/v1/hosts/batch?on_error=continue&dry_run=false"
-    status, body = ask("POST", path, text.encode(), headers=headers)
+    path = f"{BATCH}?on_error=continue&dry_run=false"
+    status, body = ask("POST", path, text.encode(), headers=CSV)
     assert (status, outcomes(body)) == (200, ["created", "failed"])
     (host,) = ask.store.hosts
     assert (host["name"], host["tags"], host["target_port"]) == ("web", ["env:a", "rack:1"], 2222)
@@ -144,9 +140,7 @@ def test_csv(make: Make) -> None:
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b'name\n"open', b"name\n" + b"a" * 140_000])
 def test_what_is_no_csv(make: Make, content: bytes) -> None:
-    headers = ((b"content-type", b"text/csv"),)
-    status, _ = make()("POST", "/api/v1/hosts/batch", content, headers=headers)
-    assert status == 400
+    assert make()("POST", BATCH, content, headers=CSV)[0] == 400
 
 
 @pytest.mark.parametrize(("sees_all", "third"), [(True, "failed"), (False, "created")])
@@ -157,7 +151,32 @@ def test_rows_are_authorized_one_by_one(make: Make, sees_all: bool, third: str) 
     ask.store.add("keys", key if sees_all else {**key, "read_orgs": orgs})
     ask.host(name="theirs")
     rows = [{"name": "a"}, {"name": "b", "org_id": "org_main"}, {"name": "theirs"}]
-    status, body = ask("POST", "/api/v1/hosts/batch", {"rows": rows}, key="svc_ak_lab")
+    status, body = ask("POST", BATCH, {"rows": rows}, key="svc_ak_lab")
     assert status == 200
     assert outcomes(body) == ["created", "failed", third]
     assert "ORG_ACCESS_DENIED" in body["results"][1]["error"]
+
+
+def test_what_an_import_does_that_says_nothing_of_failures(make: Make) -> None:
+    rows = {"rows": [{"public_ip": "192.0.2.1"}, {"name": "fine"}]}
+    assert make()("POST", BATCH, rows)[1]["counts"]["created"] == 1
+    _, body = make(on_error_default="stop")("POST", BATCH, rows)
+    assert (body["stopped"], body["counts"]["created"]) == (True, 0)
+
+
+def test_fields_that_are_dropped(make: Make) -> None:
+    ask = make(drops=("mac",))
+    assert ask("POST", BATCH, {"rows": [{"name": "a", "mac": "m", "external_id": "e"}]})[0] == 200
+    [row] = list(ask.store.hosts)
+    assert "mac" not in row
+    assert row["external_id"] == "e"
+
+
+def test_the_layout_of_a_csv_import(make: Make) -> None:
+    ask = make(csv_delimiter=";", csv_list_separator="|")
+    _, body = ask("POST", BATCH, b"name;tags\nweb;env:a|rack:1\n", headers=CSV)
+    assert body["counts"]["created"] == 1
+    [row] = list(ask.store.hosts)
+    assert row["tags"] == ["env:a", "rack:1"]
+    _, body = ask("POST", BATCH, b"name,tags\nweb,env:a\n", headers=CSV)
+    assert body["counts"]["failed"] == 1

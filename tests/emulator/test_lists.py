@@ -183,3 +183,18 @@ def test_the_documents_constants_are_not_json(make: Make) -> None:
     for content in (b'{"name": NaN}', b"[" * 100_000, b'{"target_port": 1' + b"0" * 5000 + b"}"):
         status, _ = make()("POST", "/api/v1/blacklists/blk_wipe", content)
         assert status == 400
+
+
+@pytest.mark.parametrize(
+    ("switch", "said"),
+    [("true_or_false", False), ("absent", None), ("always_true", True), ("always_false", False)],
+)
+def test_has_more_may_be_absent_or_wrong(make: Make, switch: str, said: bool | None) -> None:
+    assert make(has_more=switch)("GET", SEARCH)[1].get("has_more") is said
+
+
+def test_a_filter_leaves_entries_out(make: Make) -> None:
+    ask = make(filter_parameter="q")
+    assert [row["id"] for row in ask("GET", f"{SEARCH}?q=linux")[1]["data"]] == ["spc_linux"]
+    assert ask("GET", f"{SEARCH}?q=none")[1]["total_count"] == 0
+    assert make()("GET", f"{SEARCH}?q=linux")[1]["total_count"] == 6

@@ -49,13 +49,12 @@ def test_settings_that_go_with_a_profile_name_what_it_has() -> None:
 
 
 def test_what_a_test_may_expect_follows_from_the_switches() -> None:
-    named = CONSOLES
-    assert not named["blind"].hosts_readable
-    assert named["extended"].empty_update == "refused"
-    assert named["extended"].hosts_readable
-    odd = {name for name, profile in named.items() if not profile.keeps_values_as_sent}
+    assert not CONSOLES["blind"].hosts_readable
+    assert CONSOLES["extended"].empty_update == "refused"
+    assert CONSOLES["extended"].hosts_readable
+    odd = {name for name, profile in CONSOLES.items() if not profile.keeps_values_as_sent}
     assert odd == {"tidying", "assigning", "dropping"}
-    assert {name for name, profile in named.items() if not profile.lists_whole} == {"truncated"}
+    assert {name for name, profile in CONSOLES.items() if not profile.lists_whole} == {"truncated"}
 
 
 @pytest.mark.parametrize(

@@ -152,3 +152,44 @@ def test_what_is_no_operation(make: Make, method: str, path: str, status: int) -
     answered, body = make()(method, path)
     assert answered == status
     assert {"code", "message", "request_id"} <= set(body)
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_an_object_of_another_org(make: Make, status: int) -> None:
+    ask = make(hidden_status=status)
+    host = ask.host(org_id="org_lab")
+    agent = ask.agent(org_id="org_lab")
+    ask.store.change("keys", "key_main", {"write_orgs": ["org_main"], "read_orgs": []})
+    assert ask("POST", f"/api/v1/hosts/{host['id']}", {})[0] == status
+    plugins = f"/api/v1/agents/{agent['id']}/plugins"
+    assert ask("POST", plugins, {"plugin_id": "plg_disk"})[0] == status
+    assert ask("GET", "/api/v1/blacklists/blk_shutdown")[0] == 404
+    assert ask("POST", "/api/v1/hosts/hst_none", {})[0] == 404
+
+
+def test_a_license_that_expired_refuses_every_write(make: Make) -> None:
+    ask = make(license="expired")
+    host = ask.host()
+    assert ask("GET", "/api/v1/specialties/search")[0] == 200
+    status, body = ask("POST", f"/api/v1/hosts/{host['id']}", {"knowledge": "x"})
+    assert (status, body["code"]) == (403, "LICENSE_EXPIRED")
+
+
+def test_a_license_that_is_used_up_refuses_what_would_be_new(make: Make) -> None:
+    ask = make(license="cap_reached")
+    host = ask.host()
+    assert ask("POST", f"/api/v1/hosts/{host['id']}", {"knowledge": "x"})[0] == 200
+    status, body = ask(
+        "POST", "/api/v1/agents", {"host_id": host["id"], "specialty_id": "spc_linux"}
+    )
+    assert (status, body["code"]) == (403, "LICENSE_CAP_REACHED")
+    _, result = ask("POST", "/api/v1/hosts/batch", {"rows": [{"name": "new"}]})
+    assert result["counts"]["failed"] == 1
+    assert "LICENSE_CAP_REACHED" in result["results"][0]["error"]
+
+
+def test_the_code_of_a_conflict(make: Make) -> None:
+    ask = make(conflict_code="SPECIALTY_IN_USE")
+    ask.agent(specialty_id="spc_linux")
+    status, body = ask("DELETE", "/api/v1/specialties/spc_linux")
+    assert (status, body["code"]) == (409, "SPECIALTY_IN_USE")
