@@ -115,7 +115,7 @@ def lookups_of(declared: Iterable[AdoptedObject]) -> list[Lookup]:
 
 def _order_by_ties(readable: Mapping[str, ConsoleObject]) -> Iterator[str]:
     """Yield jump hosts before the hosts behind them, and owners before their objects."""
-    kinds = {name: number for number, name in enumerate((SPECIALTY.type_name, *RESOURCES))}
+    kinds = {name: number for number, name in enumerate(RESOURCES)}
     hosts = [one for one, item in readable.items() if item.type_name == HOST.type_name]
     ordered = sorted(readable, key=lambda one: kinds[readable[one].type_name])
     hosts_in_order = _jumps_first(readable, hosts)

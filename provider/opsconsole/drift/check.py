@@ -99,12 +99,15 @@ async def check(
 
 async def _check(read: StatesRead, options: CheckOptions, consoles: Consoles) -> DriftReport:
     states = read.states
+    counted = sorted(unmanaged_kinds()[kind] for kind in options.counted)
     objects = await _read_objects(states, consoles)
-    inventories, unlisted = await _read_inventories(objects, consoles, options.counted)
+    inventories, unlisted = await _read_inventories(objects, consoles, counted)
     # Otherwise the report would call everything unchecked that was not read before the stop.
     if consoles.stopped:
         raise Stopped("The check was stopped.")
-    unmanaged, cut = _find_unmanaged(objects, inventories, consoles, options)
+    unmanaged, cut = _find_unmanaged(
+        objects, inventories, consoles, counted, sharded=options.shard is not None
+    )
     findings = [*_classify(objects, consoles), *unmanaged]
     findings, undetermined = _add_declarations(findings, states, options.root)
     listed = not unlisted and not cut and _lists_were_read(objects)
@@ -115,7 +118,6 @@ async def _check(read: StatesRead, options: CheckOptions, consoles: Consoles) ->
     )
     drifted = any(finding.is_drift for finding in findings)
     seen = [r for r in objects if r.outcome.seen is Seen.PRESENT and not r.is_unread]
-    counted = sorted(unmanaged_kinds()[kind] for kind in options.counted)
     return DriftReport(
         findings=tuple(sorted(findings, key=lambda finding: finding.stack)),
         checked_at=timestamp(now),
@@ -191,14 +193,13 @@ def _explain(item: PriorInstance, address: str, consoles: Consoles) -> Outcome |
 async def _read_inventories(
     objects: Iterable[ObjectRead], consoles: Consoles, counted: Collection[str]
 ) -> tuple[dict[str, Inventory], list[Diagnostic]]:
-    """Read the requested lists of each console that has at least one object."""
-    types = {unmanaged_kinds()[kind] for kind in counted}
+    """Read the lists of the counted types, of each console that has at least one object."""
     inventories: dict[str, Inventory] = {}
     diagnostics: list[Diagnostic] = []
     for key in dict.fromkeys(read.console for read in objects):
         if key in consoles.providers:
             session = consoles.providers[key].session
-            inventories[key], problems = await read_inventory(session, types)
+            inventories[key], problems = await read_inventory(session, counted)
             diagnostics += problems
     return inventories, diagnostics
 
@@ -221,21 +222,22 @@ def _find_unmanaged(
     objects: Sequence[ObjectRead],
     inventories: Mapping[str, Inventory],
     consoles: Consoles,
-    options: CheckOptions,
+    counted: Collection[str],
+    *,
+    sharded: bool,
 ) -> tuple[list[Finding], list[Diagnostic]]:
     """Return the objects that no state manages, and a diagnostic for each incomplete list."""
     findings: dict[tuple[str, str, str], Finding] = {}
     cut: list[Diagnostic] = []
-    sharded = options.shard is not None
     for key, listed in inventories.items():
         session = consoles.providers[key].session
         # An object whose console is not known may belong to this one.
         there = {*consoles.sharing(key), ""}
         managed = [read.item for read in objects if read.console in there]
         on_console = [read.item for read in objects if read.console == key]
-        cut += report_incomplete_lists(session, options.counted, listed)
+        cut += report_incomplete_lists(session, counted, listed)
         where = consoles.digest_of(key) if sharded else ""
-        for finding in find_unmanaged(on_console, managed, session, options.counted, listed):
+        for finding in find_unmanaged(on_console, managed, session, counted, listed):
             # The object may have been found already, under other settings of the same console.
             what = (session.settings.base_url, finding.type_name, finding.id)
             findings.setdefault(what, replace(finding, undecided=sharded, console=where))

@@ -83,17 +83,17 @@ def find_unmanaged(
         objects: All objects in state that were read in this session.
         managed: All objects in state that may be on its console, under any settings.
         session: The session of the check.
-        counted: Kinds that count as drift.
-        listed: The console's whole lists of the kinds that count.
+        counted: Types that count as drift.
+        listed: The console's whole lists of the types that count.
     """
     attached = {
         (item.instance.before["agent_id"], item.instance.before["plugin_id"])
         for item in _of_type(managed, AGENT_PLUGIN.type_name)
     }
-    yield from _unmanaged_plugins(objects, attached, session, "plugins" in counted)
+    yield from _unmanaged_plugins(objects, attached, session, AGENT_PLUGIN.type_name in counted)
     searched = session.listed_specialties()
     # If specialties count, they are among the inventories below.
-    if searched is not None and "specialties" not in counted:
+    if searched is not None and SPECIALTY.type_name not in counted:
         name = SPECIALTY.type_name
         yield from _unmanaged_entries(objects, managed, name, searched.entries, counted=False)
     for name, listing in listed.items():
@@ -117,7 +117,7 @@ def report_incomplete_lists(
             f"Not every {type_name} may have been seen: some may be unmanaged", f"{shown} {why}"
         )
     partial = [item for item in session.listed_plugins().values() if not item.complete]
-    if partial and "plugins" in counted:
+    if partial and AGENT_PLUGIN.type_name in counted:
         which = "An agent may have" if len(partial) == 1 else f"{len(partial):,} agents may have"
         # Plugins count by default, so a truncated list of plugins does not fail a check.
         yield warning(
