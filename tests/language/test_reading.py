@@ -110,7 +110,7 @@ def test_several_files_make_one_program(tmp_path: Path) -> None:
     [
         ('{"a": \n  nope}', ("main.tf.json:2:3", "Expecting value")),
         ('{"a": NaN}', ("NaN is not JSON",)),
-        ('{"a": 1e1234567890}', ("not a number: 1e1234567890",)),
+        ('{"a": 1e1234567890}', ("a number beyond 10^±4000",)),
         ("[" * 100000, ("nested too deeply",)),
         ("[1]", ("an object is required here",)),
         ('"x"', ("an object is required",)),

@@ -23,7 +23,7 @@ from opsconsole.language.json_values import (
 from opsconsole.language.model import Block, BlockDefinition, Json, LifecycleBlock, Origin, Schemas
 from opsconsole.language.parser import plain_reference
 from opsconsole.language.support import foreign_name, is_foreign
-from opsconsole.language.syntax import Quoted
+from opsconsole.language.syntax import Quoted, is_name
 from opsconsole.language.values import to_nfc
 from opsconsole.text import did_you_mean
 
@@ -170,8 +170,7 @@ def check_name(name: str, where: str) -> None:
     Raises:
         UserError: The name is not valid.
     """
-    # HCL names are Python identifiers that may also contain dashes, but not at the start.
-    if name[:1] == "-" or not name.replace("-", "_").isidentifier():
+    if not is_name(name):
         raise UserError(f"{where}: {name!r} is not a valid name.", _NAME_RULE)
 
 

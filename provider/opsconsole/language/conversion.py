@@ -52,8 +52,14 @@ from opsconsole.values import UNKNOWN, holds_unknown
 
 
 def unify(types: Iterable[Type]) -> Type | None:
-    """Return the type that all `types` convert to, or None; DYNAMIC fits every type."""
-    known = [type for type in dict.fromkeys(types) if type != DYNAMIC]
+    """Return the type that all `types` convert to, or None; DYNAMIC fits every type.
+
+    As in go-cty, DYNAMIC beside a type that is not primitive makes the result DYNAMIC.
+    """
+    distinct = dict.fromkeys(types)
+    known = [type for type in distinct if type is not DYNAMIC]
+    if DYNAMIC in distinct and not PRIMITIVES.issuperset(known):
+        return DYNAMIC
     if len(known) < 2:
         return known[0] if known else DYNAMIC
     kinds = {type.kind for type in known}
@@ -64,7 +70,8 @@ def unify(types: Iterable[Type]) -> Type | None:
     if kinds == {"map", "object"}:
         return _unify_all("map", known)
     if kinds == {"list", "tuple"}:
-        return _unify_all("list", known)
+        inner = unify(type for of in known for type in of.inner if type is not DYNAMIC)
+        return None if inner is None else list_of(inner)
     if len(kinds) == 1:
         return _unify_all(kinds.pop(), known)
     return _most_general(known)
@@ -211,9 +218,13 @@ def _convert_elements(
     if types.keys() <= {element}:
         return converted, element
     common = unify(types)
-    if common is None:
+    if common is DYNAMIC and wanted.kind == "map" and len(types) == 2:
+        # Only in a map may a null without a type stand beside elements that are not primitive.
+        common = next(type for type in types if type is not DYNAMIC)
+    made = [] if common is None else [convert(item, common) for item in converted]
+    if common is None or any(item.type != common for item in made):
         raise EvaluationError(f"all {wanted.kind} elements must have the same type")
-    return [convert(item, common) for item in converted], common
+    return made, common
 
 
 def _to_list_or_set(value: Value, wanted: Type) -> Value:

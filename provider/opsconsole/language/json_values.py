@@ -27,7 +27,7 @@ from opsconsole.language.failures import (
     UnsupportedExpression,
 )
 from opsconsole.language.model import Origin, Program
-from opsconsole.language.numbers import Number, parse_number
+from opsconsole.language.numbers import parse_number
 from opsconsole.language.parser import parse_template
 from opsconsole.language.syntax import Reference, Scope
 from opsconsole.language.values import (
@@ -124,8 +124,8 @@ def parse_json(
     return json.loads(
         text,
         # A float would lose digits, because numbers of the language have a mantissa of 512 bits.
-        parse_float=_number,
-        parse_int=_number,
+        parse_float=parse_number,
+        parse_int=parse_number,
         # Python accepts NaN and Infinity, which JSON does not have.
         parse_constant=_refuse,
         object_pairs_hook=members,
@@ -143,13 +143,6 @@ def says_twice(text: str) -> bool:
 
     json.loads(text, object_pairs_hook=note)
     return found
-
-
-def _number(text: str) -> Number:
-    number = parse_number(text)
-    if number is None:
-        raise ValueError(f"not a number: {text}")
-    return number
 
 
 def _refuse(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError
@@ -188,7 +189,8 @@ class _For(Node):
         if not source.is_known:
             return unknown(marks=source.marks)
         marks = set(source.marks)
-        self._try_condition(scope)
+        # A wrong condition fails even if there are no rounds.
+        self._holds(scope.within(dict.fromkeys(self.names, unknown())), set())
         results: list[Value] = []
         has_unknown = False
         count = scope.work.count
@@ -196,25 +198,23 @@ class _For(Node):
         for bound in rounds:
             count(1)
             inner = scope.within(dict(zip(self.names, bound, strict=True)))
-            if self.condition is not None:
-                verdict = self.condition.evaluate(inner)
-                marks |= verdict.marks
-                if verdict.is_null:
-                    raise EvaluationError("the condition of a for expression is null")
-                if verdict.data is UNKNOWN:
-                    has_unknown = True
-                    continue
-                if not convert(verdict, BOOL).data:
-                    continue
+            holds = self._holds(inner, marks)
+            if holds is not True:
+                has_unknown = has_unknown or holds is UNKNOWN
+                continue
             results += [result.evaluate(inner) for result in self.operands[1:]]
         made = self.collect(results, scope)
         return (unknown() if has_unknown else made).mark(frozenset(marks))
 
-    def _try_condition(self, scope: Scope) -> None:
-        """Evaluate the condition, so that a wrong condition fails even if there are no rounds."""
-        if self.condition is not None:
-            trial = self.condition.evaluate(scope.within(dict.fromkeys(self.names, unknown())))
-            convert(trial, BOOL)
+    def _holds(self, scope: Scope, marks: set[str]) -> Any:
+        """Return whether the condition holds, or UNKNOWN; add its marks to `marks`."""
+        if self.condition is None:
+            return True
+        verdict = self.condition.evaluate(scope)
+        if verdict.is_null:
+            raise EvaluationError("the condition of a for expression is null")
+        marks |= verdict.marks
+        return convert(verdict, BOOL).data
 
     def collect(self, results: Sequence[Value], scope: Scope) -> Value:
         """Combine the results of all rounds. Each result has a value, or a key and a value."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from opsconsole.language.failures import MAX_EXPONENT, BeyondBounds
+from opsconsole.language.failures import MAX_EXPONENT, BeyondBounds, UnsupportedExpression
 
 Number = int | Fraction
 
@@ -20,7 +20,10 @@ _DOUBLE = 53
 # One decimal digit takes log2(10) bits.
 _MAX_BITS = int(MAX_EXPONENT * 3.3219)
 _TOO_LARGE = f"a number beyond 10^±{MAX_EXPONENT}"
-_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,9})?", re.ASCII)
+_MANTISSA = r"[+-]?(\d+(\.\d*)?|\.\d+)"
+_DECIMAL = re.compile(rf"{_MANTISSA}([eE][+-]?\d+)?", re.ASCII)
+_OF_TERRAFORM = re.compile(rf"[+-]?[iI]nf|{_MANTISSA}[pP][+-]?\d+", re.ASCII)
+"""Infinity, and numbers with a binary exponent."""
 
 
 def parse_number(text: str) -> Number | None:
@@ -28,8 +31,11 @@ def parse_number(text: str) -> Number | None:
 
     Raises:
         BeyondBounds: The number is too large, too close to 0, or written with too many digits.
+        UnsupportedExpression: The number is in a form that only Terraform reads.
     """
     if not _DECIMAL.fullmatch(text):
+        if _OF_TERRAFORM.fullmatch(text):
+            raise UnsupportedExpression("a number such as Inf or 1p5")
         return None
     # The mantissa can hold that many digits, so no rounding is needed.
     if text.isdigit() and len(text) < 150:
@@ -39,19 +45,25 @@ def parse_number(text: str) -> Number | None:
     mantissa, _, exponent = text.lower().partition("e")
     # The digits move the point by at most MAX_EXPONENT places, so they cannot compensate for this.
     if abs(int(exponent or "0")) > 2 * MAX_EXPONENT:
-        if not mantissa.strip("+-0."):
-            return 0
-        raise BeyondBounds(_TOO_LARGE)
-    if mantissa.endswith("."):
-        mantissa += "0"
-    value = Fraction(mantissa) * Fraction(10) ** int(exponent or "0")
-    return round_number(value)
+        if mantissa.strip("+-0."):
+            raise BeyondBounds(_TOO_LARGE)
+        exponent = "0"
+    value = Fraction(f"{mantissa}0" if "." in mantissa else mantissa)
+    value *= Fraction(10) ** int(exponent or "0")
+    return _with_sign(round_number(value), negative=text.startswith("-"))
 
 
 class RoundedWhole(int):
     """A whole number with another precision than literals have, or with more bits than it."""
 
     precision: int
+
+
+class NegativeZero(RoundedWhole):
+    """The zero that `-0` and `0 * -1` come to. Only its text differs from the one of 0."""
+
+    def __str__(self) -> str:
+        return "-0"
 
 
 class RoundedFraction(Fraction):
@@ -165,9 +177,24 @@ def written_number(value: Fraction) -> str:
     return format_number(round_number(value, _DOUBLE) if is_double else value)
 
 
+def is_negative(number: Number) -> bool:
+    """Return whether a number is written with a minus sign."""
+    return number < 0 or isinstance(number, NegativeZero)
+
+
+def _with_sign(number: Number, *, negative: bool) -> Number:
+    """Return `number`, or the negative zero if it is a zero and `negative` is true."""
+    if number or not negative:
+        return number
+    zero = NegativeZero()
+    zero.precision = precision_of(number)
+    return zero
+
+
 def negate(number: Number) -> Number:
     """Return `-number`, with its precision."""
-    return round_number(-number, precision_of(number))
+    negated = round_number(-number, precision_of(number))
+    return _with_sign(negated, negative=not is_negative(number))
 
 
 def calculate(operator: str, left: Number, right: Number) -> Number:
@@ -177,8 +204,10 @@ def calculate(operator: str, left: Number, right: Number) -> Number:
         BeyondBounds: The result is too large, or too close to 0.
     """
     precision = max(precision_of(left), precision_of(right))
+    signs = is_negative(left), is_negative(right)
     if operator == "/":
-        return round_number(Fraction(left) / right, precision)
+        quotient = round_number(Fraction(left) / right, precision)
+        return _with_sign(quotient, negative=signs[0] != signs[1])
     if operator == "*":
         product = left * right
         if precision < _PRECISION:
@@ -186,8 +215,9 @@ def calculate(operator: str, left: Number, right: Number) -> Number:
             exact = Fraction(round_number(product))
             odd = abs(exact.numerator) // ((exact.numerator & -exact.numerator) or 1)
             precision = max(precision, odd.bit_length())
-        return round_number(product, precision)
-    return round_number(left + right if operator == "+" else left - right, precision)
+        return _with_sign(round_number(product, precision), negative=signs[0] != signs[1])
+    total = round_number(left + right if operator == "+" else left - right, precision)
+    return _with_sign(total, negative=signs == (True, operator == "+"))
 
 
 def remainder(left: Number, right: Number) -> Number:
@@ -198,4 +228,4 @@ def remainder(left: Number, right: Number) -> Number:
     precision = max(precision_of(left), 64)
     times = round_number(int(calculate("/", left, right)), precision)
     product = round_number(Fraction(times) * Fraction(right), precision)
-    return round_number(Fraction(left) - Fraction(product), precision)
+    return calculate("-", left, product)

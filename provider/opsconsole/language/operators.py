@@ -127,7 +127,7 @@ def _numeric(operator: str, left: Any, right: Any) -> Any:
     if left is UNKNOWN or right is UNKNOWN:
         return UNKNOWN
     if operator in "/%" and right == 0:
-        raise UnsupportedExpression("a division by zero, which comes to infinity,")
+        raise UnsupportedExpression("a division by zero")
     return _NUMERIC[operator](left, right)
 
 

@@ -13,9 +13,15 @@ from opsconsole.errors import UserError
 from opsconsole.language.constraints import LITERALS
 from opsconsole.language.conversion import convert, to_wire
 from opsconsole.language.evaluator import Evaluator
-from opsconsole.language.failures import MAX_FILE, EvaluationError, UnsupportedExpression
+from opsconsole.language.failures import (
+    MAX_FILE,
+    EvaluationError,
+    ExpressionFailure,
+    UnsupportedExpression,
+)
 from opsconsole.language.json_values import (
     evaluate_argument,
+    explanation,
     only_terraform,
     read_json,
     references_in,
@@ -107,7 +113,7 @@ def example_values(program: Program) -> dict[str, Any]:
     for variable in program.variables.values():
         values[variable.name] = unknown(variable.constraint.type)
         if variable.optional:
-            with suppress(EvaluationError):
+            with suppress(ExpressionFailure):
                 values[variable.name] = variable.constraint.apply(of_python(variable.default))
     return values
 
@@ -224,6 +230,9 @@ def _convert_to_variable(variable: Variable, value: Any, source: str) -> Any:
         raise UserError(
             f"The variable {variable.name} ({source}) does not fit its type: {error}."
         ) from error
+    except UnsupportedExpression as error:
+        title = f"The variable {variable.name} ({source})"
+        raise explanation(title, "", "its value", error) from error
     if fitted.is_null and not variable.nullable:
         raise UserError(
             f"The variable {variable.name} ({source}) must not be null.", "Give a value."

@@ -66,6 +66,12 @@ def require_sequence(value: Value, *, sets: bool = True) -> list[Value]:
     return items_of(value)
 
 
+def _common_type(values: Sequence[Value]) -> Type | None:
+    """Return the type that all lists or sets convert to; those without typed elements fit any."""
+    types = [value.type for value in values if value.type.element is not DYNAMIC]
+    return unify(types or [values[0].type])
+
+
 def same_kind(value: Value, items: list[Value]) -> Value:
     """Return `items` as a list if `value` is a list or a set, else as a tuple."""
     if value.kind == "tuple":
@@ -114,7 +120,7 @@ def _concat(*parts: Value) -> Value:
         require_sequence(item, sets=False)
     check_size(sum(item.size for item in parts))
     if all(item.kind == "list" for item in parts):
-        common = unify(item.type for item in parts)
+        common = _common_type(parts)
         if common is not None:
             lists = [convert(item, common) for item in parts]
             return Value(common, [*chain.from_iterable(item.data for item in lists)])
@@ -281,7 +287,7 @@ def _coalescelist(*values: Value) -> Value:
 
 @Signature("matchkeys", (LIST_OF_ANY, LIST_OF_ANY, LIST_OF_ANY))
 def _matchkeys(values: Value, keys: Value, wanted: Value) -> Value:
-    common = unify([keys.type, wanted.type])
+    common = _common_type([keys, wanted])
     if common is None:
         raise EvaluationError("keys and searchset must be of the same type")
     if len(values.data) != len(keys.data):
@@ -318,7 +324,7 @@ def _range(*numbers: Number) -> Value:
 
 
 def _combine_sets(step: Callable[[set[str], set[str]], set[str]], *sets: Value) -> Value:
-    common = unify([value.type for value in sets])
+    common = _common_type(sets)
     if common is None:
         raise EvaluationError("the sets must have elements of one type")
     element = common.element

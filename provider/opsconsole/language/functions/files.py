@@ -14,6 +14,7 @@ from opsconsole.language.failures import MAX_FILE, BeyondBounds, EvaluationError
 from opsconsole.language.functions.encoding import DIGESTS, base64_text
 from opsconsole.language.functions.registry import Signature
 from opsconsole.language.name_resolver import FunctionContext
+from opsconsole.language.syntax import is_name
 from opsconsole.language.values import DYNAMIC, STRING, elements
 
 
@@ -68,7 +69,10 @@ def _fileexists(context: FunctionContext, name: str) -> bool:
 def _templatefile(context: FunctionContext, name: str, names: Any) -> Any:
     if names.kind not in ("map", "object"):
         raise EvaluationError("the second argument must be a map")
-    return context.render(_text(context, name), {key.data: item for key, item in elements(names)})
+    pairs = {key.data: item for key, item in elements(names)}
+    if wrong := [key for key in pairs if not is_name(key)]:
+        raise EvaluationError(f"{wrong[0]!r} is not a valid name")
+    return context.render(_text(context, name), pairs)
 
 
 @Signature("basename", (STRING,))

@@ -18,7 +18,7 @@ from opsconsole.language.failures import (
 from opsconsole.language.functions.collections import LIST_OF_TEXT, whole
 from opsconsole.language.functions.encoding import to_json
 from opsconsole.language.functions.registry import Signature, Unknowns
-from opsconsole.language.numbers import Number, format_number
+from opsconsole.language.numbers import Number, format_number, is_negative
 from opsconsole.language.values import (
     BOOL,
     CHARACTERS_PER_PART,
@@ -166,8 +166,8 @@ def _as_is(verb: _Verb, value: Value) -> str:
 
 def _general(value: Number) -> str:
     """Return Go's shortest form: an exponent from 7 digits before the point, or 4 zeros after."""
-    text = format_number(value if value >= 0 else -value)
-    sign = "-" if value < 0 else ""
+    text = format_number(value).removeprefix("-")
+    sign = "-" if is_negative(value) else ""
     before, _, after = text.partition(".")
     digits = (before + after).strip("0") or "0"
     if before != "0":
@@ -192,17 +192,18 @@ def _floating(verb: _Verb, number: Number) -> str:
     if "#" in verb.flags or (verb.mode in "gG" and verb.precision is not None):
         raise UnsupportedExpression(f'the format "{verb.raw}"')
     if verb.mode in "eEgG":
-        size = -number if number < 0 else number
-        text = _general(size) if verb.mode in "gG" else _scientific(size, verb.precision)
-        return _add_sign(verb, text.upper() if verb.mode.isupper() else text, negative=number < 0)
+        general = verb.mode in "gG"
+        text = _general(number) if general else _scientific(number, verb.precision)
+        text = text.removeprefix("-").upper() if verb.mode.isupper() else text.removeprefix("-")
+        return _add_sign(verb, text, negative=is_negative(number))
     places = 6 if verb.precision is None else verb.precision
     scaled = str(round(abs(Fraction(number)) * 10**places)).rjust(places + 1, "0")
     digits = f"{scaled[:-places]}.{scaled[-places:]}" if places else scaled
-    return _add_sign(verb, digits, negative=number < 0)
+    return _add_sign(verb, digits, negative=is_negative(number))
 
 
-def _scientific(size: Number, precision: int | None) -> str:
-    fraction = Fraction(size)
+def _scientific(number: Number, precision: int | None) -> str:
+    fraction = Fraction(number)
     if not fraction:
         return f"{0.0:.{6 if precision is None else precision}e}"
     with localcontext(prec=400):

@@ -15,22 +15,29 @@ from opsconsole.language.failures import (
 )
 from opsconsole.language.functions.collections import whole
 from opsconsole.language.functions.registry import Signature
-from opsconsole.language.numbers import Number, from_double, int64, negate, round_number
+from opsconsole.language.numbers import (
+    Number,
+    from_double,
+    int64,
+    is_negative,
+    negate,
+    round_number,
+)
 from opsconsole.language.values import DYNAMIC, NUMBER, STRING
 
-Signature("abs", (NUMBER,))(lambda number: negate(number) if number < 0 else number)
+Signature("abs", (NUMBER,))(lambda number: negate(number) if is_negative(number) else number)
 Signature("max", (NUMBER,), rest=NUMBER)(lambda *numbers: max(numbers))
 Signature("min", (NUMBER,), rest=NUMBER)(lambda *numbers: min(numbers))
 
 
 @Signature("ceil", (NUMBER,))
 def _ceil(number: Number) -> Number:
-    return number if isinstance(number, int) else -(-number // 1)
+    return number or 0 if isinstance(number, int) else -(-number // 1)
 
 
 @Signature("floor", (NUMBER,))
 def _floor(number: Number) -> Number:
-    return number if isinstance(number, int) else number // 1
+    return number or 0 if isinstance(number, int) else number // 1
 
 
 @Signature("signum", (NUMBER,))

@@ -26,6 +26,7 @@ from opsconsole.language.values import (
 )
 
 _REFERENCE = re.compile(r"\$(?:\$|\{(\w+)\}|(\w+))")
+_NAMED = re.compile(r"\(\?P?<(\w+)>")
 _MEMORY = 64 * 2**20
 """The memory in bytes that RE2 may use for one pattern. Go refuses patterns of about that size."""
 
@@ -79,7 +80,7 @@ def compile_pattern(pattern: str) -> Pattern:
     try:
         expression = re2.compile(pattern, options)
     except re2.error as error:
-        problem = _problem(error)
+        problem = error.args[0].decode("utf-8", "replace")
         if "too large" in problem:
             raise UnsupportedExpression("a regular expression as large as this one") from error
         raise EvaluationError(f"this is not a regular expression: {problem}") from error
@@ -92,14 +93,12 @@ def compile_pattern(pattern: str) -> Pattern:
     return Pattern(expression, expression.groups, names)
 
 
-def _problem(error: Exception) -> str:
-    text = error.args[0] if error.args else ""
-    return text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
-
-
 def _with_groups_of_one_kind(pattern: str) -> Pattern:
     expression = compile_pattern(pattern)
     if 0 < len(expression.names) < expression.groups:
+        # RE2 keeps the last of two groups with one name and counts both.
+        if len(set(names := _NAMED.findall(pattern))) < len(names):
+            raise UnsupportedExpression("a regular expression with two groups of one name")
         raise EvaluationError("named and unnamed groups cannot be mixed")
     return expression
 
