@@ -16,7 +16,6 @@ from opsconsole.language.evaluator import Evaluated, Evaluator, OutputValue
 from opsconsole.language.graph import Graph, build_graph, named_resources
 from opsconsole.language.instances import Instance
 from opsconsole.language.json_values import (
-    DependsOnUnknown,
     OnlyTerraform,
     UnreadProgram,
     readable_references,
@@ -51,13 +50,11 @@ from opsconsole.language.variables import (
     example_values,
     lasting_values,
     read_backend_options,
-    read_values,
     resolve_variables,
 )
 
 __all__ = [
     "Block",
-    "DependsOnUnknown",
     "Evaluated",
     "Evaluator",
     "Graph",
@@ -91,7 +88,6 @@ __all__ = [
     "read_app",
     "read_backend_options",
     "read_program",
-    "read_values",
     "readable_part",
     "readable_references",
     "resolve_variables",

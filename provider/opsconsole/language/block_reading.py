@@ -137,16 +137,12 @@ def _lifecycle(value: Json, origin: Origin, address: str, mode: str) -> Lifecycl
     )
 
 
-_PATH: Final = re.compile(r"[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*|\[\d+\]|\[\"[^\"]*\"\])*")
-
-
 def _read_ignore_changes(value: Json, where: str) -> tuple[tuple[AttributePath, ...], bool]:
     if value == "all":
         return (), True
     paths: list[AttributePath] = []
     for item in texts(value, f"{where}: ignore_changes"):
-        text = bare_text(item, f"{where}: ignore_changes")
-        reference = plain_reference(text) if _PATH.fullmatch(text) else None
+        reference = plain_reference(bare_text(item, f"{where}: ignore_changes"))
         if reference is None:
             raise UserError(f"{where}: ignore_changes: {item!r} names no attribute.")
         paths.append(reference.steps)

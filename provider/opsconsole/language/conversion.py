@@ -303,24 +303,22 @@ def _is_comparable(left: Type, right: Type) -> bool:
 
 def all_of(verdicts: Iterable[Any]) -> Any:
     """Return whether all of `verdicts` hold: True, False or UNKNOWN."""
-    has_unknown = False
-    for verdict in verdicts:
-        if verdict is UNKNOWN:
-            has_unknown = True
-        elif not verdict:
-            return False
-    return UNKNOWN if has_unknown else True
+    return _settle(verdicts, deciding=False)
 
 
 def any_of(verdicts: Iterable[Any]) -> Any:
     """Return whether one of `verdicts` holds: True, False or UNKNOWN."""
+    return _settle(verdicts, deciding=True)
+
+
+def _settle(verdicts: Iterable[Any], *, deciding: bool) -> Any:
+    """Return `deciding` if a verdict is that, even if others are unknown."""
     has_unknown = False
     for verdict in verdicts:
-        if verdict is UNKNOWN:
-            has_unknown = True
-        elif verdict:
-            return True
-    return UNKNOWN if has_unknown else False
+        if verdict is deciding:
+            return deciding
+        has_unknown = has_unknown or verdict is UNKNOWN
+    return UNKNOWN if has_unknown else not deciding
 
 
 def order_set(items: Iterable[Any], element: Type) -> list[Any]:

@@ -37,11 +37,6 @@ class ExpressionFailure(Exception):
 
     expression: str = ""
 
-    def at(self, expression: str) -> ExpressionFailure:
-        """Set the failing template, unless a smaller one is set already."""
-        self.expression = self.expression or expression
-        return self
-
 
 class EvaluationError(ExpressionFailure):
     """The expression is wrong, or wrong for these values. `try` and `can` catch it."""

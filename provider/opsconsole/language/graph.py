@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
 from opsconsole.errors import UserError
@@ -50,30 +53,21 @@ class Graph:
     order: tuple[str, ...]
     outputs: Mapping[str, tuple[str, ...]]
     imports: tuple[str, ...] = ()
-    _ancestors: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
 
     def ancestors(self, address: str) -> tuple[str, ...]:
         """Return all direct and indirect dependencies of a block, sorted.
 
         Terraform's state lists these as `dependencies`.
         """
-        return tuple(sorted(self._all_before(address)))
+        return tuple(sorted(self._ancestors[address]))
 
-    def _all_before(self, address: str) -> frozenset[str]:
-        # A stack instead of recursion, because chains of blocks may be long.
-        known = self._ancestors
-        waiting = [address]
-        while waiting:
-            current = waiting[-1]
-            missing = [item for item in self.direct[current] if item not in known]
-            if missing:
-                waiting += missing
-                continue
-            waiting.pop()
-            if current not in known:
-                direct = self.direct[current]
-                known[current] = frozenset(direct).union(*(known[item] for item in direct))
-        return known[address]
+    @cached_property
+    def _ancestors(self) -> Mapping[str, frozenset[str]]:
+        known: dict[str, frozenset[str]] = {}
+        for address in self.order:
+            direct = self.direct[address]
+            known[address] = frozenset(direct).union(*(known[item] for item in direct))
+        return known
 
 
 def build_graph(program: Program) -> Graph:
@@ -305,25 +299,20 @@ def _missing(
 
 def _order_blocks(program: Program, direct: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     rank = {address: index for index, address in enumerate(program.blocks)}
-    addresses = tuple(program.blocks)
-    missing = {address: len(dependencies) for address, dependencies in direct.items()}
-    users: dict[str, list[str]] = {}
-    for address, dependencies in direct.items():
-        for dependency in dependencies:
-            users.setdefault(dependency, []).append(address)
+    sorter = TopologicalSorter(direct)
+    # In spite of a cycle, the sorter returns the blocks that do not wait for it.
+    with suppress(CycleError):
+        sorter.prepare()
     # A heap of ranks, so that blocks that are ready together keep the order of reading.
-    ready = [rank[address] for address, count in missing.items() if not count]
-    heapq.heapify(ready)
-    order = []
-    while ready:
-        address = addresses[heapq.heappop(ready)]
-        order.append(address)
-        for user in users.get(address, ()):
-            missing[user] -= 1
-            if not missing[user]:
-                heapq.heappush(ready, rank[user])
-    if len(order) < len(addresses):
-        raise _cycle(program, direct, set(addresses) - set(order))
+    ready: list[tuple[int, str]] = []
+    order: list[str] = []
+    while sorter.is_active():
+        for address in sorter.get_ready():
+            heapq.heappush(ready, (rank[address], address))
+        order.append(heapq.heappop(ready)[1])
+        sorter.done(order[-1])
+    if len(order) < len(rank):
+        raise _cycle(program, direct, set(rank) - set(order))
     return tuple(order)
 
 

@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 
 from opsconsole.diagnostics import Mistakes, diagnostics_of
 from opsconsole.errors import UserError
-from opsconsole.language.conversion import convert
 from opsconsole.language.failures import (
     MAX_PROGRAM,
     BeyondBounds,
@@ -27,23 +26,20 @@ from opsconsole.language.failures import (
     UnsupportedExpression,
 )
 from opsconsole.language.model import Origin, Program
+from opsconsole.language.nodes import make_object
 from opsconsole.language.numbers import parse_number
 from opsconsole.language.parser import parse_template
 from opsconsole.language.syntax import Reference, Scope
 from opsconsole.language.values import (
-    NO_MARKS,
     STRING,
     Value,
-    object_of,
     of_python,
     to_nfc,
     tuple_of,
-    unknown,
 )
 from opsconsole.named_files import read_named
 from opsconsole.terraform_binary import engine_of
 from opsconsole.text import did_you_mean
-from opsconsole.values import UNKNOWN
 
 COMMENT = "//"
 """The property that holds comments and the metadata of constructs, and is not an argument."""
@@ -77,7 +73,7 @@ def read_json(path: Path) -> Any:
     Raises:
         UserError: The file cannot be read or is not JSON. The message gives file, line and column.
     """
-    text = _read_text(path)
+    text = read_text(path)
     try:
         found = parse_json(text, _members)
         # Python's reader keeps an escaped lone surrogate; Go's reader replaces it.
@@ -95,22 +91,24 @@ def read_json(path: Path) -> Any:
         raise UserError(f"{path}: {error}.", "Synthesise it again.") from error
 
 
-def _read_text(path: Path) -> str:
-    """Return the text of a file of a program.
+def read_text(path: Path, most: int = MAX_PROGRAM) -> str:
+    """Return the text of a file of a program, or of its variables.
 
     Raises:
         UserError: The file cannot be read, is too large, or is not UTF-8.
     """
     try:
-        data = read_named(path, MAX_PROGRAM)
+        data = read_named(path, most)
     except OSError as error:
         too_large = error.errno == errno.EFBIG
-        remedy = "Split the program." if too_large else "Check the path."
+        remedy = "Split it." if too_large else "Check the path."
         raise UserError(f"{path}: {error.strerror or error}.", remedy) from error
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UserError(f"{path}: this is not UTF-8 text (byte {error.start}).") from error
+        raise UserError(
+            f"{path}: this is not UTF-8 text (byte {error.start}).", "Save it as UTF-8."
+        ) from error
 
 
 def parse_json(
@@ -196,7 +194,8 @@ def _evaluated_template(text: str, scope: Scope) -> Value:
     try:
         found = parse_template(text).evaluate(scope)
     except ExpressionFailure as failure:
-        failure.at(text)
+        # A smaller template may be set already.
+        failure.expression = failure.expression or text
         raise
     if isinstance(found.data, str):
         return Value(STRING, to_nfc(found.data), found.marks)
@@ -206,23 +205,8 @@ def _evaluated_template(text: str, scope: Scope) -> Value:
 def _evaluated_object(value: dict[str, Any], scope: Scope) -> Value:
     if isinstance(value, Repeated):
         raise EvaluationError(f'the key "{value.twice()}" is declared twice')
-    result: dict[str, Value] = {}
-    marks = NO_MARKS
-    has_unknown = False
-    for raw_key, raw in value.items():
-        key = evaluate_json(raw_key, scope)
-        marks |= key.marks
-        item = evaluate_json(raw, scope)
-        if key.is_null:
-            raise EvaluationError("null is not a key of an object")
-        if key.data is UNKNOWN:
-            has_unknown = True
-            continue
-        name = convert(key, STRING).data
-        if name in result:
-            raise EvaluationError(f'the key "{name}" is declared twice')
-        result[name] = item
-    return unknown(marks=marks) if has_unknown else object_of(result).mark(marks)
+    pairs = ((evaluate_json(key, scope), evaluate_json(raw, scope)) for key, raw in value.items())
+    return make_object(pairs, 'the key "{}" is declared twice')
 
 
 def readable_references(value: Any) -> list[Reference]:

@@ -7,6 +7,7 @@ none of its own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,6 +46,8 @@ NOTHING: Final = DataSourceDefinition((), "", "", "", "", ())
 NO_SETTINGS: Final = ProviderDefinition((), "")
 
 
+_PLACE: Final = re.compile(r"(?:file://)?(.+?):(\d+)(?::\d+)?")
+
 Json = Any
 """A value of JSON, in which strings are templates unless said otherwise."""
 
@@ -70,21 +73,13 @@ class Origin:
     def place(self, folder: Path) -> str:
         """Return `FILE:LINE` from the metadata, relative to `folder`; empty if not known."""
         for entry in self.trace:
-            text = entry.strip().rpartition("(")[2].rstrip(")")
-            file, _, line = _without_column(text).rpartition(":")
-            if file and line.isdigit():
-                path = Path(file.removeprefix("file://"))
+            if match := _PLACE.fullmatch(entry.strip().rpartition("(")[2].rstrip(")")):
+                path = Path(match[1])
                 if path.is_absolute() and path.is_relative_to(folder):
                     path = path.relative_to(folder)
-                return f"{path}:{line}"
+                return f"{path}:{match[2]}"
         # Synthesis writes a stack trace into the metadata only on request.
         return ""
-
-
-def _without_column(text: str) -> str:
-    """Return `file:line` of `file:line:column`."""
-    head, _, last = text.rpartition(":")
-    return head if last.isdigit() and head.rpartition(":")[2].isdigit() else text
 
 
 @dataclass(frozen=True, slots=True)

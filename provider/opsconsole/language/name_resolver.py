@@ -407,11 +407,13 @@ class ProgramScope:
 
 
 def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instance]) -> Instance:
-    # `e["a"]` is a Quoted. True is not an index, although Python treats it as an int.
-    fitting = isinstance(key, int if block.counted else str) and not isinstance(key, bool)
+    if block.counted and isinstance(key, str) and key.isascii() and key.isdigit():
+        key = int(key)
+    elif block.repeated and isinstance(key, int):
+        key = str(key)
+    # True is not an index, although Python treats it as an int.
+    fitting = isinstance(key, str | int) and not isinstance(key, bool)
     instance = instances.get(key) if fitting else None
-    if instance is None and (found := _as_key(block, key)) is not None:
-        instance = instances.get(found)
     if instance is not None:
         return instance
     if not instances:
@@ -427,15 +429,6 @@ def _second(reference: Reference, form: str) -> str:
     if len(reference.steps) < 2:
         raise EvaluationError(f"{reference.source_text()} alone means nothing: write {form}")
     return str(reference.steps[1])
-
-
-def _as_key(block: Block, key: Step) -> InstanceKey:
-    """Convert an index to the kind of key that the block's instances have, if possible."""
-    if block.counted and isinstance(key, str) and key.isascii() and key.isdigit():
-        return int(key)
-    if block.repeated and isinstance(key, int):
-        return str(key)
-    return None
 
 
 def _of_instances(block: Block, values: Mapping[InstanceKey, Value]) -> Value:

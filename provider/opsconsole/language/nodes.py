@@ -96,13 +96,16 @@ class Object(Node):
         return make_object((key.evaluate(scope), item.evaluate(scope)) for key, item in pairs)
 
 
-def make_object(pairs: Iterable[tuple[Value, Value]]) -> Value:
-    """Return an object. The last pair with a name counts.
+def make_object(pairs: Iterable[tuple[Value, Value]], refusal: str = "") -> Value:
+    """Return an object.
 
     If a key is unknown, so is the object. The object has the marks of the keys.
 
+    Args:
+        refusal: The message about a repeated name, `{}`. Without a message, the last pair counts.
+
     Raises:
-        EvaluationError: A key is null, or not a string.
+        EvaluationError: A key is null, or not a string, or is refused.
     """
     items: dict[str, Value] = {}
     marks = NO_MARKS
@@ -114,8 +117,10 @@ def make_object(pairs: Iterable[tuple[Value, Value]]) -> Value:
         name = convert(key, STRING).data
         if name is UNKNOWN:
             has_unknown = True
-        else:
-            items[name] = item
+            continue
+        if refusal and name in items:
+            raise EvaluationError(refusal.format(name))
+        items[name] = item
     return unknown(marks=marks) if has_unknown else object_of(items).mark(marks)
 
 
@@ -245,13 +250,8 @@ class ForObject(_For):
     __slots__ = ()
 
     def collect(self, results: Sequence[Value], scope: Scope) -> Value:
-        seen: set[str] = set()
-        for key in results[::2]:
-            name = convert(key, STRING).data
-            if isinstance(name, str) and name in seen:
-                raise EvaluationError(f'two elements have the key "{name}": group them with ...')
-            seen.add(name)
-        return make_object(zip(results[::2], results[1::2], strict=True))
+        pairs = zip(results[::2], results[1::2], strict=True)
+        return make_object(pairs, 'two elements have the key "{}": group them with ...')
 
 
 class ForGroups(_For):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from opsconsole.language.conversion import convert, equal, unify
+from opsconsole.language.conversion import all_of, any_of, convert, equal, unify
 from opsconsole.language.failures import DependsOnRelease, EvaluationError, UnsupportedExpression
 from opsconsole.language.numbers import calculate, negate, remainder
 from opsconsole.language.syntax import Node, Scope
@@ -62,7 +62,8 @@ def _binary(operator: str, left: Value, right: Value) -> Value:
         negates = operator == "!=" and verdict is not UNKNOWN
         return Value(BOOL, not verdict if negates else verdict, marks)
     if operator in ("&&", "||"):
-        return Value(BOOL, _logic(operator, _operand(left, BOOL), _operand(right, BOOL)), marks)
+        decide = any_of if operator == "||" else all_of
+        return Value(BOOL, decide([_operand(left, BOOL), _operand(right, BOOL)]), marks)
     result = _numeric(operator, _operand(left, NUMBER), _operand(right, NUMBER))
     return Value(NUMBER if operator in "+-*/%" else BOOL, result, marks)
 
@@ -92,14 +93,6 @@ def _operand(value: Value, type: Type) -> Any:
         return convert(value, type).data
     except EvaluationError as error:
         raise EvaluationError(f"unsuitable operand: {error}") from error
-
-
-def _logic(operator: str, left: Any, right: Any) -> Any:
-    """Evaluate `&&` or `||`. An operand that decides alone does so even if the other is unknown."""
-    deciding = operator == "||"
-    if left is deciding or right is deciding:
-        return deciding
-    return UNKNOWN if left is UNKNOWN or right is UNKNOWN else not deciding
 
 
 def _passes_over(operator: str, left: Value | EvaluationError, right: Any) -> bool:

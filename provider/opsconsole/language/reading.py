@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -242,10 +243,16 @@ class _Reader:
             for body in bodies(content, where):
                 read = _UNLABELLED[kind]
                 self.attempt("", read, self, body, where, origin_of(body, file))
+        elif kind in _NAMED:
+            prefix, read_named = _NAMED[kind]
+            required = kind != "locals"
+            for name, value in iterate_labels(content, f"{file}: {kind}", required=required):
+                self.attempt(f"{prefix}.{name}", read_named, self, name, value, file)
         elif kind in _KINDS:
             _KINDS[kind](self, content, file)
         else:
-            raise unknown_language("block type", kind, (*_KINDS, *_UNLABELLED), file)
+            known = (*_KINDS, *_NAMED, *_UNLABELLED)
+            raise unknown_language("block type", kind, known, file)
 
     def _terraform(self, content: Json, file: str) -> None:
         where = f"{file}: terraform"
@@ -315,13 +322,7 @@ class _Reader:
         if "for_each" in body:
             raise only_terraform("for_each of a provider", origin, name)
 
-    def _resource(self, content: Json, file: str) -> None:
-        self._blocks("managed", content, file)
-
-    def _data(self, content: Json, file: str) -> None:
-        self._blocks("data", content, file)
-
-    def _blocks(self, mode: str, content: Json, file: str) -> None:
+    def _blocks(self, content: Json, file: str, mode: str = "managed") -> None:
         for type_name, named in iterate_labels(content, f"{file}: {mode}", required=True):
             for name, value in iterate_labels(named, f"{file}: {type_name}", required=True):
                 address = f"{'data.' if mode == 'data' else ''}{type_name}.{name}"
@@ -347,11 +348,7 @@ class _Reader:
             raise UserError(f"{file}: {remote_states.PREFIX}{name} is declared twice.")
         self.remote_states[name] = remote_states.read_block(name, body, file)
 
-    def _variable(self, content: Json, file: str) -> None:
-        for name, value in iterate_labels(content, f"{file}: variable", required=True):
-            self.attempt(f"var.{name}", self._one_variable, name, value, file)
-
-    def _one_variable(self, name: str, value: Json, file: str) -> None:
+    def _variable(self, name: str, value: Json, file: str) -> None:
         check_name(name, f"{file}: variable")
         if name in RESERVED_VARIABLES:
             raise UserError(
@@ -362,22 +359,15 @@ class _Reader:
             raise UserError(f"{file}: the variable {name} is declared twice.")
         self.variables[name] = _read_variable(name, value, file)
 
-    def _locals(self, content: Json, file: str) -> None:
-        for name, value in iterate_labels(content, f"{file}: locals"):
-            self.attempt(f"local.{name}", self._local, name, value, file)
-
     def _local(self, name: str, value: Json, file: str) -> None:
         check_name(name, f"{file}: locals")
         if name in self.locals:
             raise UserError(f"{file}: the local value {name} is declared twice.")
         self.locals[name] = value
 
-    def _outputs(self, content: Json, file: str) -> None:
-        for name, value in iterate_labels(content, f"{file}: output", required=True):
-            if value is not None:
-                self.attempt("", self._output, name, value, file)
-
     def _output(self, name: str, value: Json, file: str) -> None:
+        if value is None:
+            return
         where = f"{file}: output.{name}"
         check_name(name, f"{file}: output")
         body = single(value, where)
@@ -450,12 +440,15 @@ class _Reader:
 _KINDS: Final[Mapping[str, Callable[[_Reader, Json, str], None]]] = {
     "terraform": _Reader._terraform,
     "provider": _Reader._provider,
-    "resource": _Reader._resource,
-    "data": _Reader._data,
-    "variable": _Reader._variable,
-    "locals": _Reader._locals,
-    "output": _Reader._outputs,
+    "resource": _Reader._blocks,
+    "data": partial(_Reader._blocks, mode="data"),
 }
+_NAMED: Final[Mapping[str, tuple[str, Callable[[_Reader, str, Json, str], None]]]] = {
+    "variable": ("var", _Reader._variable),
+    "locals": ("local", _Reader._local),
+    "output": ("output", _Reader._output),
+}
+"""The kinds with one label, or none, and how expressions name what they declare."""
 _UNLABELLED: Final[Mapping[str, Callable[[_Reader, dict[str, Json], str, Origin], None]]] = {
     "import": _Reader._import,
     "moved": _Reader._read_moved,

@@ -24,6 +24,7 @@ from opsconsole.language.json_values import (
     explanation,
     only_terraform,
     read_json,
+    read_text,
     references_in,
     try_step,
 )
@@ -31,7 +32,6 @@ from opsconsole.language.model import Program, Validation, Variable
 from opsconsole.language.name_resolver import ProgramScope
 from opsconsole.language.parser import parse_arguments, parse_expression
 from opsconsole.language.values import BOOL, EPHEMERAL, SENSITIVE, STRING, of_python, unknown
-from opsconsole.named_files import read_named
 from opsconsole.text import did_you_mean
 from opsconsole.values import UNKNOWN
 
@@ -172,15 +172,9 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _read_tfvars(path: Path) -> dict[str, Any]:
     """Read literal values, `name = value`, in Terraform's native syntax."""
-    try:
-        text = read_named(path, MAX_FILE).decode("utf-8")
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror or error}.", "Check the path.") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: {error}.", "Save it as UTF-8.") from error
     values: dict[str, Any] = {}
     try:
-        for name, node in parse_arguments(text):
+        for name, node in parse_arguments(read_text(path, MAX_FILE)):
             if name in values:
                 raise UserError(f"{path}: {name} is declared twice.")
             values[name] = node.evaluate(LITERALS)

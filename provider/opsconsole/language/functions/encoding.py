@@ -137,26 +137,14 @@ def _uuidv5(namespace: str, name: str) -> str:
     return str(uuid.uuid5(space, name))
 
 
-def _hash(algorithm: str, content: bytes) -> bytes:
+def _digest(algorithm: str, write: Callable[[bytes], str], content: bytes) -> str:
     # In FIPS mode, Python refuses MD5 unless told that it is not used for security.
-    return hashlib.new(algorithm, content, usedforsecurity=False).digest()
-
-
-def _hex_digest(algorithm: str, content: bytes) -> str:
-    return _hash(algorithm, content).hex()
-
-
-def _base64_digest(algorithm: str, content: bytes) -> str:
-    return base64_text(_hash(algorithm, content))
+    return write(hashlib.new(algorithm, content, usedforsecurity=False).digest())
 
 
 DIGESTS: Final[Mapping[str, Callable[[bytes], str]]] = {
-    "md5": partial(_hex_digest, "md5"),
-    "sha1": partial(_hex_digest, "sha1"),
-    "sha256": partial(_hex_digest, "sha256"),
-    "sha512": partial(_hex_digest, "sha512"),
-    "base64sha256": partial(_base64_digest, "sha256"),
-    "base64sha512": partial(_base64_digest, "sha512"),
+    **{name: partial(_digest, name, bytes.hex) for name in ("md5", "sha1", "sha256", "sha512")},
+    **{f"base64{name}": partial(_digest, name, base64_text) for name in ("sha256", "sha512")},
 }
 """Functions that hash bytes, by name."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import reduce
+from string import ascii_letters, digits
 from typing import Any
 
 from opsconsole.language.failures import (
@@ -88,6 +90,9 @@ def _logarithm(number: float, base: float) -> float:
     raise UnsupportedExpression("a logarithm of numbers that are no powers of two")
 
 
+_DIGITS = digits + ascii_letters
+
+
 @Signature("parseint", (DYNAMIC, NUMBER))
 def _parseint(text: Any, base: Number) -> Number:
     if text.type != STRING:
@@ -98,30 +103,11 @@ def _parseint(text: Any, base: Number) -> Number:
         raise EvaluationError("the base must be 2 to 62")
     if len(text) > MAX_EXPONENT:
         raise BeyondBounds(f"a number of more than {MAX_EXPONENT} digits")
-    digits = text.removeprefix("-") if text.startswith("-") else text.removeprefix("+")
-    value = 0
-    for digit in digits:
-        worth = _digit(digit, radix)
-        if worth is None:
-            break
-        value = value * radix + worth
-    else:
-        if digits:
-            value = -value if text.startswith("-") else value
-            return round_number(value, max(64, value.bit_length()))
+    # Up to base 36 case does not matter; above, lower case comes first.
+    written = text.lower() if radix <= 36 and text.isascii() else text
+    digits = [_DIGITS.find(digit) for digit in written[written.startswith(("-", "+")) :]]
+    if digits and all(0 <= digit < radix for digit in digits):
+        value = reduce(lambda sum, digit: sum * radix + digit, digits)
+        value = -value if text.startswith("-") else value
+        return round_number(value, max(64, value.bit_length()))
     raise EvaluationError(f'cannot parse "{text}" as a base {radix} integer')
-
-
-def _digit(character: str, radix: int) -> int | None:
-    """Return a digit's value. Up to base 36 case does not matter; above, lower case comes first."""
-    if not (character.isascii() and character.isalnum()):
-        return None
-    if character.isdigit():
-        worth = int(character)
-    elif radix <= 36:
-        worth = ord(character.lower()) - ord("a") + 10
-    elif character.islower():
-        worth = ord(character) - ord("a") + 10
-    else:
-        worth = ord(character) - ord("A") + 36
-    return worth if worth < radix else None

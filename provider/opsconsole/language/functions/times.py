@@ -134,16 +134,8 @@ def _date_part(verb: str, time: datetime) -> str:
     if verb in _DATE_PARTS:
         # On Linux, some Python builds write %Y without leading zeros.
         return time.strftime(_DATE_PARTS[verb]).rjust(len(verb) if verb == "YYYY" else 0, "0")
-    numbers = {
-        "M": time.month,
-        "D": time.day,
-        "h": time.hour,
-        "H": time.hour % 12 or 12,
-        "m": time.minute,
-        "s": time.second,
-    }
-    if verb in numbers:
-        return str(numbers[verb])
+    if verb in "MDhHms":
+        return time.strftime(_DATE_PARTS[2 * verb]).lstrip("0") or "0"
     if verb == "aa":
         return time.strftime("%p").lower()
     if verb in ("Z", "ZZZ", "ZZZZ", "ZZZZZ"):
