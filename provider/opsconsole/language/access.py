@@ -120,8 +120,6 @@ class GetAttribute(Node):
 class Index(Node):
     """`source[key]`, if the key is not a literal or the source is not a plain reference."""
 
-    __slots__ = ()
-
     def evaluate(self, scope: Scope) -> Value:
         source, key_node = self.operands
         key = key_node.evaluate(scope)
@@ -140,8 +138,6 @@ class Splat(Node):
 
     A single value counts as one element, and null as no element.
     """
-
-    __slots__ = ()
 
     def evaluate(self, scope: Scope) -> Value:
         source, each = self.operands

@@ -123,7 +123,7 @@ def _lifecycle(value: Json, origin: Origin, address: str, mode: str) -> Lifecycl
     if declared and mode == "data":
         raise UserError(f"{where}: {declared[0]} has no meaning for a data source.", "Remove it.")
     ignored, ignore_all = _read_ignore_changes(body.get("ignore_changes", []), where)
-    triggers = texts(body.get("replace_triggered_by", []), f"{where}: replace_triggered_by")
+    triggers = body.get("replace_triggered_by", [])
     return LifecycleBlock(
         prevent_destroy=flag(body.get("prevent_destroy", False), f"{where}.prevent_destroy"),
         create_before_destroy=flag(body["create_before_destroy"], f"{where}.create_before_destroy")
@@ -131,9 +131,7 @@ def _lifecycle(value: Json, origin: Origin, address: str, mode: str) -> Lifecycl
         else None,
         ignore_changes=ignored,
         ignore_all=ignore_all,
-        replace_triggered_by=tuple(
-            bare_text(item, f"{where}: replace_triggered_by") for item in triggers
-        ),
+        replace_triggered_by=tuple(bare_texts(triggers, f"{where}: replace_triggered_by")),
     )
 
 
@@ -141,10 +139,10 @@ def _read_ignore_changes(value: Json, where: str) -> tuple[tuple[AttributePath, 
     if value == "all":
         return (), True
     paths: list[AttributePath] = []
-    for item in texts(value, f"{where}: ignore_changes"):
-        reference = plain_reference(bare_text(item, f"{where}: ignore_changes"))
+    for text in bare_texts(value, f"{where}: ignore_changes"):
+        reference = plain_reference(text)
         if reference is None:
-            raise UserError(f"{where}: ignore_changes: {item!r} names no attribute.")
+            raise UserError(f"{where}: ignore_changes: {text!r} names no attribute.")
         paths.append(reference.steps)
     return tuple(paths), False
 
@@ -348,15 +346,12 @@ def provider_key(body: Mapping[str, Json], where: str) -> str:
     return text
 
 
-def texts(value: Json, where: str) -> list[Json]:
-    """Return the items of a meta-argument that is a list.
-
-    Raises:
-        UserError: The value is not a list.
-    """
+def bare_texts(value: Json, where: str) -> Iterator[str]:
+    """Yield the items of a meta-argument that lists expressions; raises as `bare_text`."""
     if not isinstance(value, list):
         raise UserError(f"{where}: a list is required.", "Write [] for none.")
-    return value
+    for item in value:
+        yield bare_text(item, where)
 
 
 def blocks_named(value: Json, where: str) -> tuple[str, ...]:
@@ -366,18 +361,18 @@ def blocks_named(value: Json, where: str) -> tuple[str, ...]:
         UserError: The value is not a list of references to blocks, variables or local values.
     """
     found = []
-    for item in texts(value, f"{where}: depends_on"):
-        reference = plain_reference(bare_text(item, f"{where}: depends_on"))
+    for text in bare_texts(value, f"{where}: depends_on"):
+        reference = plain_reference(text)
         if reference is not None and is_foreign(reference):
             raise foreign_name(reference, f"{where}: depends_on")
         address = None if reference is None else block_address(reference.steps)
         if reference is None or address is None:
-            raise UserError(f"{where}: depends_on: {item!r} is not a reference.")
+            raise UserError(f"{where}: depends_on: {text!r} is not a reference.")
         rest = reference.steps[address.count(".") + 1 :]
         keyed = len(rest) == 1 and isinstance(rest[0], int | Quoted)
         if reference.steps[0] in _INSTANCE_NAMES or (rest and not keyed):
             raise UserError(
-                f"{where}: depends_on: {item!r} names more than a block.", "Name the block."
+                f"{where}: depends_on: {text!r} names more than a block.", "Name the block."
             )
         found.append(address)
     return tuple(dict.fromkeys(found))

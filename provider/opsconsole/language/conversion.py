@@ -126,7 +126,16 @@ def _converts(source: Type, wanted: Type) -> bool:
     kinds = source.kind, wanted.kind
     if kinds in (("tuple", "list"), ("tuple", "set"), ("object", "map")) or kinds in _ALIKE:
         return all(_converts(inner, wanted.element) for inner in source.inner)
-    return False
+    if kinds == ("object", "object"):
+        ours = source.attributes
+        return all(
+            name in ours and _converts(ours[name], inner)
+            for name, inner in wanted.attributes.items()
+        )
+    if kinds == ("tuple", "tuple"):
+        same = len(source.inner) == len(wanted.inner)
+        return same and all(map(_converts, source.inner, wanted.inner))
+    return kinds == ("map", "object")
 
 
 def convert(value: Value, wanted: Type) -> Value:
@@ -138,7 +147,7 @@ def convert(value: Value, wanted: Type) -> Value:
     if value.type is wanted or wanted is DYNAMIC or value.type == wanted:
         return value
     if value.data is None or value.data is UNKNOWN:
-        if not _is_possible(value.type, wanted):
+        if not _converts(value.type, wanted):
             raise _type_error(wanted.kind, value)
         return Value(_complete(wanted, value.type), value.data, value.marks)
     if wanted in PRIMITIVES:
@@ -154,23 +163,6 @@ def convert(value: Value, wanted: Type) -> Value:
 
 def _type_error(what: str | Type, value: Value) -> EvaluationError:
     return EvaluationError(f"{what} required, but this is {value.type}")
-
-
-def _is_possible(source: Type, wanted: Type) -> bool:
-    """Return whether a null or unknown value of type `source` can be of type `wanted`."""
-    if _converts(source, wanted):
-        return True
-    kinds = source.kind, wanted.kind
-    if kinds == ("object", "object"):
-        ours = source.attributes
-        return all(
-            name in ours and _is_possible(ours[name], inner)
-            for name, inner in wanted.attributes.items()
-        )
-    if kinds == ("tuple", "tuple"):
-        same = len(source.inner) == len(wanted.inner)
-        return same and all(map(_is_possible, source.inner, wanted.inner))
-    return kinds == ("map", "object")
 
 
 def _complete(wanted: Type, source: Type) -> Type:
@@ -211,7 +203,7 @@ def _convert_elements(
 ) -> tuple[list[Value], Type]:
     """Return the elements of `value` as a collection `wanted`, which may be of any, takes them."""
     element = wanted.element if wanted.element is not DYNAMIC else value.type.element
-    if not items and not _is_possible(value.type.element, element):
+    if not items and not _converts(value.type.element, element):
         raise _type_error(wanted.kind, value)
     converted = [convert(item, element) for item in items]
     types = dict.fromkeys(item.type for item in converted)

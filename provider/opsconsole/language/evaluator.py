@@ -169,14 +169,9 @@ class Evaluator:
     def _expand(self, block: Block) -> Mapping[InstanceKey, Instance]:
         if not block.counted and not block.repeated:
             return {None: Instance(block, block.address)}
-        scope = self.scope()
-        entries: Mapping[InstanceKey, Any]
-        if block.counted:
-            entries = evaluate_argument(block.title, "count", block.count, scope, count_entries)
-        else:
-            entries = evaluate_argument(
-                block.title, "for_each", block.for_each, scope, each_entries
-            )
+        name, raw = ("count", block.count) if block.counted else ("for_each", block.for_each)
+        read = count_entries if block.counted else each_entries
+        entries = evaluate_argument(block.title, name, raw, self.scope(), read)
         address = block.address
         return {
             key: Instance(block, address + print_key(key), key, each)

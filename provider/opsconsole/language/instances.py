@@ -78,11 +78,7 @@ def count_entries(value: Value) -> dict[InstanceKey, Value]:
     """
     if value.marks:
         raise EvaluationError("count must not be sensitive")
-    if value.data is UNKNOWN:
-        raise NotKnownYet(
-            "count depends on values that are known only after apply; apply what it depends on "
-            "first"
-        )
+    _require_known(value, "count")
     if value.is_null:
         raise EvaluationError("count must not be null")
     number = convert(value, NUMBER).data
@@ -90,6 +86,14 @@ def count_entries(value: Value) -> dict[InstanceKey, Value]:
         raise EvaluationError("count must be a whole number from 0 on")
     _check_instances(number)
     return dict.fromkeys(range(number), NULL)
+
+
+def _require_known(value: Value, name: str) -> None:
+    if value.data is UNKNOWN:
+        raise NotKnownYet(
+            f"{name} depends on values that are known only after apply; apply what it depends on "
+            "first"
+        )
 
 
 def _check_instances(number: int) -> None:
@@ -106,11 +110,7 @@ def each_entries(value: Value) -> dict[str, Value]:
     """
     if value.marks:
         raise EvaluationError("for_each must not be sensitive: its keys would be shown")
-    if value.data is UNKNOWN:
-        raise NotKnownYet(
-            "for_each depends on values that are known only after apply; apply what it depends on "
-            "first"
-        )
+    _require_known(value, "for_each")
     if value.is_null or value.kind not in ("map", "object", "set"):
         kind = "null" if value.is_null else f"a {value.type}"
         raise EvaluationError(f"for_each must be a map or a set of strings, not {kind}")

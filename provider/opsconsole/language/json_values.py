@@ -132,15 +132,9 @@ def parse_json(
 
 def says_twice(text: str) -> bool:
     """Return whether an object in a JSON text has the same name twice."""
-    found = False
-
-    def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        nonlocal found
-        found = found or len(dict(pairs)) < len(pairs)
-        return {}
-
-    json.loads(text, object_pairs_hook=note)
-    return found
+    verdicts: list[bool] = []
+    json.loads(text, object_pairs_hook=lambda pairs: verdicts.append(len(dict(pairs)) < len(pairs)))
+    return any(verdicts)
 
 
 def _refuse(name: str) -> Any:
@@ -182,31 +176,29 @@ def evaluate_json(value: Any, scope: Scope) -> Value:
         # Every template sequence, even an escaped one, contains a brace.
         if "{" not in value:
             return Value(STRING, to_nfc(value))
-        return _evaluated_template(value, scope)
+        return _evaluate_template(value, scope)
     if isinstance(value, list):
         return tuple_of(evaluate_json(item, scope) for item in value)
+    if isinstance(value, Repeated):
+        raise EvaluationError(f'the key "{value.twice()}" is declared twice')
     if isinstance(value, dict):
-        return _evaluated_object(value, scope)
+        pairs = (
+            (evaluate_json(name, scope), evaluate_json(raw, scope)) for name, raw in value.items()
+        )
+        return make_object(pairs, 'the key "{}" is declared twice')
     return of_python(value)
 
 
-def _evaluated_template(text: str, scope: Scope) -> Value:
+def _evaluate_template(text: str, scope: Scope) -> Value:
     try:
-        found = parse_template(text).evaluate(scope)
+        result = parse_template(text).evaluate(scope)
     except ExpressionFailure as failure:
         # A smaller template may be set already.
         failure.expression = failure.expression or text
         raise
-    if isinstance(found.data, str):
-        return Value(STRING, to_nfc(found.data), found.marks)
-    return found
-
-
-def _evaluated_object(value: dict[str, Any], scope: Scope) -> Value:
-    if isinstance(value, Repeated):
-        raise EvaluationError(f'the key "{value.twice()}" is declared twice')
-    pairs = ((evaluate_json(key, scope), evaluate_json(raw, scope)) for key, raw in value.items())
-    return make_object(pairs, 'the key "{}" is declared twice')
+    if isinstance(result.data, str):
+        return Value(STRING, to_nfc(result.data), result.marks)
+    return result
 
 
 def readable_references(value: Any) -> list[Reference]:

@@ -80,16 +80,12 @@ def _try_each(call: Call, scope: Scope) -> Value:
 class Tuple(Node):
     """`[a, b]`."""
 
-    __slots__ = ()
-
     def evaluate(self, scope: Scope) -> Value:
         return tuple_of(operand.evaluate(scope) for operand in self.operands)
 
 
 class Object(Node):
     """`{a = b}`; the operands are alternating keys and values."""
-
-    __slots__ = ()
 
     def evaluate(self, scope: Scope) -> Value:
         pairs = zip(self.operands[::2], self.operands[1::2], strict=True)
@@ -126,8 +122,6 @@ def make_object(pairs: Iterable[tuple[Value, Value]], refusal: str = "") -> Valu
 
 class Template(Node):
     """Text with interpolations; has at least two parts, or one part that is text."""
-
-    __slots__ = ()
 
     def evaluate(self, scope: Scope) -> Value:
         return join_parts((operand.evaluate(scope) for operand in self.operands), scope)
@@ -229,16 +223,12 @@ class _For(Node):
 class ForTuple(_For):
     """`[for key, value in collection : result if condition]`."""
 
-    __slots__ = ()
-
     def collect(self, results: Sequence[Value], scope: Scope) -> Value:
         return tuple_of(results)
 
 
 class ForTemplate(_For):
     """`%{ for key, value in collection }text%{ endfor }`."""
-
-    __slots__ = ()
 
     def collect(self, results: Sequence[Value], scope: Scope) -> Value:
         return join_parts(results, scope)
@@ -247,8 +237,6 @@ class ForTemplate(_For):
 class ForObject(_For):
     """`{for key, value in collection : new_key => result if condition}`."""
 
-    __slots__ = ()
-
     def collect(self, results: Sequence[Value], scope: Scope) -> Value:
         pairs = zip(results[::2], results[1::2], strict=True)
         return make_object(pairs, 'two elements have the key "{}": group them with ...')
@@ -256,8 +244,6 @@ class ForObject(_For):
 
 class ForGroups(_For):
     """`{for key, value in collection : new_key => result... if condition}`."""
-
-    __slots__ = ()
 
     def collect(self, results: Sequence[Value], scope: Scope) -> Value:
         groups: dict[str, list[Value]] = {}

@@ -140,8 +140,6 @@ class Conditional(Node):
     A failure of the result that is not taken is ignored.
     """
 
-    __slots__ = ()
-
     def evaluate(self, scope: Scope) -> Value:
         condition = self.operands[0].evaluate(scope)
         results: list[Value] = []

@@ -75,9 +75,6 @@ class Type:
             self._hash = hash((self.kind, self.names, self.inner))
         return self._hash
 
-    def __repr__(self) -> str:
-        return f"Type({self})"
-
     def __str__(self) -> str:
         """Return the type as Terraform's messages write it, such as `list of string`."""
         if self.kind in COLLECTIONS:
@@ -161,9 +158,6 @@ class Marked:
     def __init__(self, data: Any, marks: Marks) -> None:
         self.data = data
         self.marks = marks
-
-    def __repr__(self) -> str:
-        return f"Marked({', '.join(sorted(self.marks))})"
 
 
 class Value:

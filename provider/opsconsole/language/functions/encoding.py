@@ -149,9 +149,5 @@ DIGESTS: Final[Mapping[str, Callable[[bytes], str]]] = {
 """Functions that hash bytes, by name."""
 
 
-def _of_text(step: Callable[[bytes], str], text: str) -> str:
-    return step(text.encode())
-
-
 for _name, _step in {"base64encode": base64_text, **DIGESTS}.items():
-    Signature(_name, (STRING,))(partial(_of_text, _step))
+    Signature(_name, (STRING,))(lambda text, step=_step: step(text.encode()))

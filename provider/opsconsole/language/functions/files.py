@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
@@ -87,9 +85,7 @@ def _dirname(path: str) -> str:
     return posixpath.normpath(path.rpartition("/")[0] or ("/" if path.startswith("/") else "."))
 
 
-def _read_by(step: Callable[[bytes], str], context: FunctionContext, name: str) -> str:
-    return step(_content(context, name))
-
-
 for _name, _step in {"base64": base64_text, **DIGESTS}.items():
-    Signature(f"file{_name}", (STRING,), context=True)(partial(_read_by, _step))
+    Signature(f"file{_name}", (STRING,), context=True)(
+        lambda context, name, step=_step: step(_content(context, name))
+    )

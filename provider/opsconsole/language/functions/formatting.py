@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -57,12 +58,17 @@ class _Verb:
         return text + filling if "-" in self.flags else filling + text
 
 
-@Signature("format", (STRING,), rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
-def _format(pattern: Any, *arguments: Any) -> Any:
+def _is_unsettled(pattern: Any, arguments: Iterable[Value]) -> bool:
+    """Return whether an argument is a null without a type, of which go-cty makes an unknown."""
     if pattern is None:
         raise EvaluationError("an argument must not be null")
-    if any(item.is_null and item.type == DYNAMIC for item in arguments):
-        return unknown()  # as go-cty, which does not know the type of such a null
+    return any(item.is_null and item.type == DYNAMIC for item in arguments)
+
+
+@Signature("format", (STRING,), rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
+def _format(pattern: Any, *arguments: Any) -> Any:
+    if _is_unsettled(pattern, arguments):
+        return unknown()
     if pattern is UNKNOWN or any(holds_unknown(argument.data) for argument in arguments):
         return unknown(STRING)
     return apply_format(pattern, arguments)
@@ -70,9 +76,7 @@ def _format(pattern: Any, *arguments: Any) -> Any:
 
 @Signature("formatlist", (STRING,), rest=DYNAMIC, nulls=True, unknowns=Unknowns.OWN)
 def _formatlist(pattern: Any, *arguments: Any) -> Any:
-    if pattern is None:
-        raise EvaluationError("an argument must not be null")
-    if any(item.is_null and item.type == DYNAMIC for item in arguments):
+    if _is_unsettled(pattern, arguments):
         return unknown()
     if pattern is UNKNOWN or any(argument.data is UNKNOWN for argument in arguments):
         return unknown(LIST_OF_TEXT)

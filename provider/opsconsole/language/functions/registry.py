@@ -85,22 +85,7 @@ _SPECIAL: Final = frozenset(("try", "can"))
 """Functions that receive expressions; they are nodes of the tree."""
 
 _OF_TERRAFORM: Final = frozenset(
-    (
-        "abspath",
-        "base64gzip",
-        "bcrypt",
-        "convert",
-        "ephemeralasnull",
-        "fileset",
-        "pathexpand",
-        "rsadecrypt",
-        "templatestring",
-        "textdecodebase64",
-        "textencodebase64",
-        "type",
-        "yamldecode",
-        "yamlencode",
-    )
+    ("abspath", "base64gzip", "convert", "fileset", "templatestring", "yamldecode", "yamlencode")
 )
 """Functions of Terraform that must not be mistaken for slips of similar names here."""
 

@@ -51,15 +51,10 @@ class Pattern:
             if end > start or start != before:
                 yield [found.span(group) for group in range(self.groups + 1)]
             before = end
-            position = end if end > position else _after_character(text, position)
-
-
-def _after_character(text: bytes, position: int) -> int:
-    position += 1
-    # The text is UTF-8, and a search must not begin inside a character.
-    while position < len(text) and text[position] & 0xC0 == 0x80:
-        position += 1
-    return position
+            position = max(end, position + 1)
+            # The text is UTF-8, and a search must not begin inside a character.
+            while position < len(text) and text[position] & 0xC0 == 0x80:
+                position += 1
 
 
 @lru_cache(maxsize=128)
