@@ -92,7 +92,7 @@ def _item_at(value: Value, position: Any, marks: Marks) -> Value:
     return unpack(inner, UNKNOWN if value.data is UNKNOWN else value.data[position], marks)
 
 
-def follow(value: Value, steps: Sequence[Step]) -> Value:
+def get_path(value: Value, steps: Sequence[Step]) -> Value:
     """Return the part of `value` that `steps` lead to."""
     for step in steps:
         if isinstance(step, int):

@@ -15,14 +15,14 @@ from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.errors import UserError
 from opsconsole.language.json_values import (
     COMMENT,
+    DuplicateKeys,
     OnlyTerraform,
-    Repeated,
-    only_terraform,
-    unknown_language,
+    only_terraform_error,
+    unknown_name_error,
 )
 from opsconsole.language.model import Block, BlockDefinition, Json, LifecycleBlock, Origin, Schemas
 from opsconsole.language.parser import plain_reference
-from opsconsole.language.support import foreign_name, is_foreign
+from opsconsole.language.support import foreign_name_error, is_foreign
 from opsconsole.language.syntax import Quoted, is_name
 from opsconsole.language.values import to_nfc
 from opsconsole.text import did_you_mean
@@ -63,14 +63,14 @@ def read_block(
         UserError: The block's type is unknown or belongs to another provider, or the block has
             unsupported content.
     """
-    origin = origin_of(dict(body), file)
+    origin = read_origin(dict(body), file)
     address = f"{'data.' if mode == 'data' else ''}{type_name}.{name}"
     where = origin.title(address)
     check_name(name, f"{file}: {address}")
     definition = _definition(mode, type_name, origin, address, schemas)
     for kind in _REFUSED:
         if kind in body:
-            raise only_terraform(f"{kind} blocks", origin, address)
+            raise only_terraform_error(f"{kind} blocks", origin, address)
     if "count" in body and "for_each" in body:
         raise UserError(f"{where}: count and for_each exclude each other.")
     found = Block(
@@ -81,7 +81,7 @@ def read_block(
         origin=origin,
         provider=provider_key(body, where) or type_name.partition("_")[0],
         definition=definition,
-        depends_on=blocks_named(body.get("depends_on", []), where),
+        depends_on=read_depends_on(body.get("depends_on", []), where),
         lifecycle=_lifecycle(body.get("lifecycle"), origin, address, mode),
         count=body.get("count"),
         for_each=body.get("for_each"),
@@ -102,7 +102,9 @@ def _definition(
         return known[type_name]
     provider = type_name.partition("_")[0]
     if provider not in {name.partition("_")[0] for name in known}:
-        raise only_terraform(f'{type_name} belongs to the provider "{provider}"', origin, address)
+        raise only_terraform_error(
+            f'{type_name} belongs to the provider "{provider}"', origin, address
+        )
     kind = "data source" if mode == "data" else "resource"
     raise UserError(
         f'{origin.title(address)}: there is no {kind} type "{type_name}".',
@@ -114,10 +116,10 @@ def _lifecycle(value: Json, origin: Origin, address: str, mode: str) -> Lifecycl
     if value is None:
         return _DEFAULT
     where = f"{origin.title(address)}: lifecycle"
-    body = single(value, where)
+    body = single_body(value, where)
     for kind in _CONDITIONS:
         if kind in body:
-            raise only_terraform(kind, origin, address)
+            raise only_terraform_error(kind, origin, address)
     check_arguments(body, _LIFECYCLE, f"{origin.file}: {where}")
     declared = [name for name in body if name != COMMENT]
     if declared and mode == "data":
@@ -125,8 +127,10 @@ def _lifecycle(value: Json, origin: Origin, address: str, mode: str) -> Lifecycl
     ignored, ignore_all = _read_ignore_changes(body.get("ignore_changes", []), where)
     triggers = body.get("replace_triggered_by", [])
     return LifecycleBlock(
-        prevent_destroy=flag(body.get("prevent_destroy", False), f"{where}.prevent_destroy"),
-        create_before_destroy=flag(body["create_before_destroy"], f"{where}.create_before_destroy")
+        prevent_destroy=read_bool(body.get("prevent_destroy", False), f"{where}.prevent_destroy"),
+        create_before_destroy=read_bool(
+            body["create_before_destroy"], f"{where}.create_before_destroy"
+        )
         if "create_before_destroy" in body
         else None,
         ignore_changes=ignored,
@@ -176,7 +180,7 @@ def check_arguments(body: Mapping[str, Any], allowed: Collection[str], where: st
     """
     for name in body:
         if name not in allowed and name != COMMENT:
-            raise unknown_language("argument", name, allowed, where)
+            raise unknown_name_error("argument", name, allowed, where)
 
 
 def check_versions(text: str, where: str) -> None:
@@ -213,14 +217,14 @@ def check_required_provider(name: str, wanted: Mapping[str, Any], where: str) ->
     check_versions(version, f"{where}.{name}")
 
 
-def bodies(value: Any, where: str) -> Iterator[dict[str, Any]]:
+def iterate_bodies(value: Any, where: str) -> Iterator[dict[str, Any]]:
     """Yield each body of a block that may be an object or a list of objects; null yields nothing.
 
     Raises:
         UserError: The value is neither.
     """
     for body in _objects(value, where):
-        if isinstance(body, Repeated):
+        if isinstance(body, DuplicateKeys):
             raise UserError(f'{where}: "{body.twice()}" is declared twice.', "Keep one of them.")
         yield body
 
@@ -234,13 +238,13 @@ def _objects(value: Any, where: str) -> Iterator[dict[str, Any]]:
         yield body
 
 
-def single(value: Any, where: str) -> dict[str, Any]:
+def single_body(value: Any, where: str) -> dict[str, Any]:
     """Return the only body of a block that may occur once; empty if the value is null.
 
     Raises:
         UserError: There are several bodies, or the value is not an object.
     """
-    found = list(bodies(value, where))
+    found = list(iterate_bodies(value, where))
     if len(found) > 1:
         raise UserError(f"{where}: this block may occur only once.")
     return found[0] if found else {}
@@ -258,12 +262,12 @@ def iterate_labels(value: Any, where: str, *, required: bool = False) -> Iterato
     if value is None and required:
         raise UserError(f"{where}: a label is required here, not null.")
     for body in _objects(value, where):
-        for label, content in body.pairs if isinstance(body, Repeated) else body.items():
+        for label, content in body.pairs if isinstance(body, DuplicateKeys) else body.items():
             if label != COMMENT:
                 yield label, content
 
 
-def origin_of(body: dict[str, Any], file: str) -> Origin:
+def read_origin(body: dict[str, Any], file: str) -> Origin:
     """Return where a body comes from, according to the metadata that synthesis leaves in it."""
     comment = body.get(COMMENT)
     if not isinstance(comment, dict):
@@ -281,7 +285,7 @@ def origin_of(body: dict[str, Any], file: str) -> Origin:
     )
 
 
-def literal_text(value: Any, where: str) -> str:
+def read_string(value: Any, where: str) -> str:
     """Return a string literal.
 
     Raises:
@@ -292,7 +296,7 @@ def literal_text(value: Any, where: str) -> str:
     return to_nfc(value)
 
 
-def flag(value: Any, where: str) -> bool:
+def read_bool(value: Any, where: str) -> bool:
     """Return a literal true or false, which may also be written as a string.
 
     Raises:
@@ -319,7 +323,7 @@ def bare_text(value: Json, where: str) -> str:
     Raises:
         UserError: The value is not a string, or is a template.
     """
-    text = literal_text(value, where)
+    text = read_string(value, where)
     if text.startswith("${"):
         raise UserError(f"{where}: {text!r} is a template.", "Write it without ${ and }.")
     return text
@@ -354,7 +358,7 @@ def bare_texts(value: Json, where: str) -> Iterator[str]:
         yield bare_text(item, where)
 
 
-def blocks_named(value: Json, where: str) -> tuple[str, ...]:
+def read_depends_on(value: Json, where: str) -> tuple[str, ...]:
     """Return the addresses that `depends_on` lists, without keys.
 
     Raises:
@@ -364,7 +368,7 @@ def blocks_named(value: Json, where: str) -> tuple[str, ...]:
     for text in bare_texts(value, f"{where}: depends_on"):
         reference = plain_reference(text)
         if reference is not None and is_foreign(reference):
-            raise foreign_name(reference, f"{where}: depends_on")
+            raise foreign_name_error(reference, f"{where}: depends_on")
         address = None if reference is None else block_address(reference.steps)
         if reference is None or address is None:
             raise UserError(f"{where}: depends_on: {text!r} is not a reference.")

@@ -63,7 +63,7 @@ class Constraint:
         if not isinstance(value.data, list | dict) or not value.is_known:
             return value
         if isinstance(value.data, list):
-            return self._filled_sequence(value)
+            return self._apply_item_defaults(value)
         pairs = {key.data: item for key, item in elements(value)}
         if self.inner is not None:
             pairs = {name: self.inner._apply_defaults(item) for name, item in pairs.items()}
@@ -78,7 +78,7 @@ class Constraint:
             return object_of(pairs).mark(value.marks)
         return value
 
-    def _filled_sequence(self, value: Value) -> Value:
+    def _apply_item_defaults(self, value: Value) -> Value:
         items = items_of(value)
         inner = self.items if self.inner is None else (self.inner,) * len(items)
         if not inner or len(inner) != len(items):

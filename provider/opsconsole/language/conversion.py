@@ -372,7 +372,7 @@ def attribute_type(attribute: Attribute) -> Type:
     return list_of(inner) if attribute.kind is Kind.OBJECT_LIST else inner
 
 
-def to_declared(attribute: Attribute, value: Value) -> Value:
+def convert_to_attribute(attribute: Attribute, value: Value) -> Value:
     """Convert a value of the language to the type that `attribute` accepts. Marks are kept.
 
     As in Terraform, missing members of a nested object become null and surplus members are dropped.

@@ -16,7 +16,7 @@ from opsconsole.clock import utc_now
 from opsconsole.definition import Attribute, ProviderDefinition
 from opsconsole.diagnostics import Path
 from opsconsole.errors import UserError
-from opsconsole.language.conversion import convert, to_declared, to_wire
+from opsconsole.language.conversion import convert, convert_to_attribute, to_wire
 from opsconsole.language.instances import (
     ImportTarget,
     Instance,
@@ -210,7 +210,7 @@ class Evaluator:
             # Report a misspelt argument only once.
             misnamed = [name for name in block.arguments if name not in block.definition.by_name]
             misspelt = {nearest(name, block.definition.names) for name in misnamed}
-            problems += (_missing(block, name) for name in lacking if name not in misspelt)
+            problems += (_missing_error(block, name) for name in lacking if name not in misspelt)
         return configured
 
     def provider_config(self, key: str) -> Evaluated:
@@ -336,10 +336,12 @@ class Evaluator:
         for name, raw in arguments.items():
             attribute = definition.by_name.get(name)
             if attribute is None or not attribute.settable:
-                problems.append(_no_argument(title, name, attribute, definition))
+                problems.append(_argument_error(title, name, attribute, definition))
                 continue
             try:
-                value = evaluate_argument(title, name, raw, scope, partial(to_declared, attribute))
+                value = evaluate_argument(
+                    title, name, raw, scope, partial(convert_to_attribute, attribute)
+                )
             except UserError as problem:
                 problems.append(problem)
                 # With null instead, a required argument would also be reported as missing.
@@ -368,11 +370,11 @@ class Evaluator:
         return known
 
 
-def _missing(block: Block, name: str) -> UserError:
+def _missing_error(block: Block, name: str) -> UserError:
     return UserError(f"{block.title}: {name} is required.", "Declare it, and not as null.")
 
 
-def _no_argument(
+def _argument_error(
     title: str, name: str, attribute: Attribute | None, definition: Definition
 ) -> UserError:
     if attribute is not None:

@@ -21,15 +21,15 @@ from opsconsole.language.block_reading import block_address
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.json_values import (
     LocalCycle,
-    explanation,
-    in_order,
-    nested_too_deeply,
+    expression_error,
+    order_locals,
     raise_any,
     references_in,
+    too_deep_error,
 )
 from opsconsole.language.model import Block, Json, Program
 from opsconsole.language.parser import parse_expression
-from opsconsole.language.support import ROOTS, foreign_name, is_foreign
+from opsconsole.language.support import ROOTS, foreign_name_error, is_foreign
 from opsconsole.language.syntax import Reference
 from opsconsole.text import did_you_mean
 
@@ -188,7 +188,7 @@ class _Finder:
                 did_you_mean(name, self._program.locals),
             )
         try:
-            order = in_order(name, self._program.locals, self._locals)
+            order = order_locals(name, self._program.locals, self._locals)
         except LocalCycle as cycle:
             # Keep an entry, so that the next reference to this value does not report the cycle
             # again.
@@ -213,10 +213,10 @@ class _Finder:
         try:
             references = read(value)
         except (EvaluationError, UnsupportedExpression) as error:
-            self._note(explanation(title, name, value, error))
+            self._note(expression_error(title, name, value, error))
             return
         except RecursionError:
-            self._note(nested_too_deeply(title, name))
+            self._note(too_deep_error(title, name))
             return
         for reference in references:
             found.update(dict.fromkeys(self.attempt(reference, where)))
@@ -232,7 +232,7 @@ class _Finder:
     def _targets(self, reference: Reference, where: str) -> tuple[str, ...]:
         root = reference.steps[0]
         if is_foreign(reference):
-            raise foreign_name(reference, where)
+            raise foreign_name_error(reference, where)
         if root in _NEVER_BLOCKS and not reference.steps[1:]:
             raise UserError(
                 f"{where}: {root} alone has no value.", f"Name a part of it, such as {root}.NAME."
@@ -261,7 +261,9 @@ class _Finder:
         name = (address or "").removeprefix(remote_states.PREFIX)
         block = self._program.remote_states.get(name)
         if block is None:
-            raise _missing(where, written, address or written, name, self._program.remote_states)
+            raise _missing_error(
+                where, written, address or written, name, self._program.remote_states
+            )
         if block.name in self._reading:
             raise UserError(f"{where}: {written} refers to itself.", "Take the reference out.")
         self._reading.append(block.name)
@@ -274,7 +276,7 @@ class _Finder:
     def _block(self, address: str | None, written: str, where: str) -> str:
         if address is None or address not in self._program.blocks:
             named = address or written
-            raise _missing(where, written, named, named, self._program.blocks)
+            raise _missing_error(where, written, named, named, self._program.blocks)
         return address
 
     def _declared_among(self, addresses: Iterable[str], title: str) -> Iterator[str]:
@@ -289,7 +291,7 @@ def _references_of(text: str) -> list[Reference]:
     return list(parse_expression(text).references())
 
 
-def _missing(
+def _missing_error(
     where: str, written: str, address: str, name: str, known: Mapping[str, Block]
 ) -> UserError:
     return UserError(
@@ -312,11 +314,13 @@ def _order_blocks(program: Program, direct: Mapping[str, tuple[str, ...]]) -> tu
         order.append(heapq.heappop(ready)[1])
         sorter.done(order[-1])
     if len(order) < len(rank):
-        raise _cycle(program, direct, set(rank) - set(order))
+        raise _cycle_error(program, direct, set(rank) - set(order))
     return tuple(order)
 
 
-def _cycle(program: Program, direct: Mapping[str, tuple[str, ...]], stuck: set[str]) -> UserError:
+def _cycle_error(
+    program: Program, direct: Mapping[str, tuple[str, ...]], stuck: set[str]
+) -> UserError:
     """Return the error that names a cycle, found by following dependencies of unordered blocks."""
     path: list[str] = []
     current = min(stuck, key=list(program.blocks).index)

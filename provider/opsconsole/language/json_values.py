@@ -50,7 +50,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LONE = re.compile("[\ud800-\udfff]")
 
 
-class Repeated(dict[str, Any]):
+class DuplicateKeys(dict[str, Any]):
     """A JSON object in which a name occurs twice; `pairs` has all members, the dict only the last.
 
     If the names are types or labels of blocks, Terraform reads the object as several blocks.
@@ -68,7 +68,7 @@ class Repeated(dict[str, Any]):
 
 
 def read_json(path: Path) -> Any:
-    """Return the content of a JSON file; an object with a repeated name is a Repeated.
+    """Return the content of a JSON file; an object with a repeated name is a DuplicateKeys.
 
     Raises:
         UserError: The file cannot be read or is not JSON. The message gives file, line and column.
@@ -147,7 +147,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         return found
     # Comments are not arguments, so there may be several.
     names = [name for name, _ in pairs if name != COMMENT]
-    return found if len(set(names)) == len(names) else Repeated(pairs)
+    return found if len(set(names)) == len(names) else DuplicateKeys(pairs)
 
 
 def replace_surrogates(value: Any) -> Any:
@@ -161,7 +161,7 @@ def replace_surrogates(value: Any) -> Any:
         return [replace_surrogates(item) for item in value]
     if not isinstance(value, dict):
         return value
-    pairs = value.pairs if isinstance(value, Repeated) else value.items()
+    pairs = value.pairs if isinstance(value, DuplicateKeys) else value.items()
     return _members([(_LONE.sub("\ufffd", name), replace_surrogates(item)) for name, item in pairs])
 
 
@@ -179,7 +179,7 @@ def evaluate_json(value: Any, scope: Scope) -> Value:
         return _evaluate_template(value, scope)
     if isinstance(value, list):
         return tuple_of(evaluate_json(item, scope) for item in value)
-    if isinstance(value, Repeated):
+    if isinstance(value, DuplicateKeys):
         raise EvaluationError(f'the key "{value.twice()}" is declared twice')
     if isinstance(value, dict):
         pairs = (
@@ -235,7 +235,7 @@ class LocalCycle(Exception):
     """Local values refer to each other in a cycle; the message names them."""
 
 
-def in_order(name: str, values: Mapping[str, Any], done: Collection[str]) -> list[str]:
+def order_locals(name: str, values: Mapping[str, Any], done: Collection[str]) -> list[str]:
     """Return the local values to evaluate, each after its references and `name` last.
 
     Args:
@@ -310,7 +310,7 @@ def raise_any(problems: Sequence[UserError]) -> None:
         raise Mistakes(item for problem in problems for item in diagnostics_of(problem))
 
 
-def only_terraform(what: str, origin: Origin, address: str = "") -> OnlyTerraform:
+def only_terraform_error(what: str, origin: Origin, address: str = "") -> OnlyTerraform:
     """Return the error that says that `what`, at `origin`, is not supported here."""
     named = f"{origin.path or origin.file} ({address})" if address else origin.path or origin.file
     return OnlyTerraform(
@@ -318,7 +318,7 @@ def only_terraform(what: str, origin: Origin, address: str = "") -> OnlyTerrafor
     )
 
 
-def unknown_language(what: str, name: str, known: Iterable[str], where: str) -> OnlyTerraform:
+def unknown_name_error(what: str, name: str, known: Iterable[str], where: str) -> OnlyTerraform:
     """Return the error about a name that this engine does not know.
 
     Args:
@@ -369,12 +369,12 @@ def try_step(title: str, name: str, step: Callable[..., T], *arguments: Any) -> 
     try:
         return step(*arguments)
     except (EvaluationError, UnsupportedExpression) as error:
-        raise explanation(title, name, arguments[0], error) from error
+        raise expression_error(title, name, arguments[0], error) from error
     except RecursionError as error:
-        raise nested_too_deeply(title, name) from error
+        raise too_deep_error(title, name) from error
 
 
-def explanation(
+def expression_error(
     title: str, name: str, raw: Any, error: EvaluationError | UnsupportedExpression
 ) -> UserError:
     """Return the error that names the place, the expression and the cause."""
@@ -399,7 +399,7 @@ def explanation(
     )
 
 
-def nested_too_deeply(title: str, name: str) -> UserError:
+def too_deep_error(title: str, name: str) -> UserError:
     """Return the error for a value that is nested too deeply."""
     where = f"{title}: {name}" if name else title
     return UserError(f"{where}: its value is nested too deeply.", "Use fewer levels.")

@@ -50,8 +50,8 @@ def find_mistakes(
     )
     search = _Search(evaluator, present, Path.cwd())
     try:
-        search.look_at_references()
-        search.look_at_values()
+        search.check_references()
+        search.check_values()
     except OnlyTerraform as refusal:
         refusal.program = program
         raise
@@ -75,11 +75,11 @@ class _Search:
         self._folder = folder
         self._imported: set[str] = set()
 
-    def look_at_references(self) -> None:
+    def check_references(self) -> None:
         """Find references that lead nowhere, and cycles."""
         self._attempt(build_graph, self._program)
 
-    def look_at_values(self) -> None:
+    def check_values(self) -> None:
         """Find the mistakes in local values, blocks, providers, imports and outputs."""
         program, evaluator = self._program, self._evaluator
         for name in program.locals:
@@ -88,7 +88,7 @@ class _Search:
         for item in program.imports:
             self._attempt(self._note_targets, item)
         for block in program.blocks.values():
-            self._attempt(self._look_at_block, block)
+            self._attempt(self._check_block, block)
         for key in program.providers:
             self._attempt(evaluator.provider_config, key)
         for name in program.outputs:
@@ -132,7 +132,7 @@ class _Search:
         self._imported.add(block.to.partition("[")[0])
         self._imported.update(str(item.address) for item in self._evaluator.targets_of(block))
 
-    def _look_at_block(self, block: Block) -> None:
+    def _check_block(self, block: Block) -> None:
         for instance in self._evaluator.instances(block).values():
             problems: list[UserError] = []
             values = self._evaluator.examine(instance, problems).values

@@ -16,7 +16,7 @@ from typing import Any, cast
 from opsconsole.definition import Attribute
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.language import remote_states
-from opsconsole.language.access import element, follow
+from opsconsole.language.access import element, get_path
 from opsconsole.language.block_reading import block_address
 from opsconsole.language.conversion import attribute_type, attribute_value
 from opsconsole.language.failures import (
@@ -25,7 +25,7 @@ from opsconsole.language.failures import (
     UnsupportedExpression,
 )
 from opsconsole.language.instances import Instance
-from opsconsole.language.json_values import LocalCycle, evaluate_json, in_order
+from opsconsole.language.json_values import LocalCycle, evaluate_json, order_locals
 from opsconsole.language.model import Block, Program
 from opsconsole.language.numbers import int64
 from opsconsole.language.syntax import Quoted, Reference, Scope, Step, Work
@@ -85,7 +85,7 @@ class TemplateScope:
         root = str(reference.steps[0])
         if root not in self.names:
             raise EvaluationError(f"the template names {root}, which the call does not give")
-        return follow(self.names[root], reference.steps[1:])
+        return get_path(self.names[root], reference.steps[1:])
 
     def resolve_index(self, reference: Reference, key: Value) -> Value:
         return element(self.resolve(reference), key)
@@ -134,15 +134,15 @@ class NameResolver:
             "terraform": {"workspace": workspace},
         }
         self._locals: dict[str, Value | ExpressionFailure] = {}
-        self._passing: dict[str, Value | ExpressionFailure] = {}
+        self._unsettled_locals: dict[str, Value | ExpressionFailure] = {}
         self._depth = 0
         self._objects: dict[str, tuple[Attributes, Value]] = {}
         self._all_instances: dict[str, Value] = {}
         self._remote_states: dict[str, Value] = {}
-        self._missed = 0
+        self._unknown_lookups = 0
         self._checking = checking
 
-    def _absent(self, message: str) -> Value:
+    def _absent_value(self, message: str) -> Value:
         """Return the placeholder for a missing name while the program is checked for mistakes.
 
         Raises:
@@ -150,7 +150,7 @@ class NameResolver:
         """
         if not self._checking:
             raise EvaluationError(message)
-        self._missed += 1
+        self._unknown_lookups += 1
         return unknown()
 
     def value_of(self, reference: Reference) -> Value:
@@ -162,9 +162,9 @@ class NameResolver:
         steps = reference.steps
         root = steps[0]
         if root == "var":
-            return follow(self._variable(reference), steps[2:])
+            return get_path(self._variable(reference), steps[2:])
         if root == "local":
-            return follow(self._local(reference), steps[2:])
+            return get_path(self._local(reference), steps[2:])
         if root in self._settings:
             return self._setting(reference)
         if root == "module":
@@ -174,7 +174,7 @@ class NameResolver:
         address = block_address(steps)
         block = None if address is None else self._program.blocks.get(address)
         if block is None:
-            return self._absent(f"there is no {reference.source_text()}")
+            return self._absent_value(f"there is no {reference.source_text()}")
         return self._of_block(block, steps[3 if block.mode == "data" else 2 :])
 
     def instance_value(self, reference: Reference, key: Value) -> Value:
@@ -190,56 +190,56 @@ class NameResolver:
         return self._of_block(block, (plain,)).mark(marks)
 
     def _variable(self, reference: Reference) -> Value:
-        name = _second(reference, "var.NAME")
+        name = _second_step(reference, "var.NAME")
         if name not in self._program.variables:
-            return self._absent(
+            return self._absent_value(
                 f"there is no variable {name}. {did_you_mean(name, self._program.variables)}"
             )
         return self._variables[name]
 
     def _local(self, reference: Reference) -> Value:
-        name = _second(reference, "local.NAME")
+        name = _second_step(reference, "local.NAME")
         found = self._locals.get(name)
         if isinstance(found, Value):
             return found
         if name not in self._program.locals:
-            return self._absent(
+            return self._absent_value(
                 f"there is no local value {name}. {did_you_mean(name, self._program.locals)}"
             )
-        if name in self._passing:
+        if name in self._unsettled_locals:
             # The value may depend on an unknown value, so a local value that uses it must not be
             # kept either.
-            self._missed += 1
-            found = self._passing[name]
+            self._unknown_lookups += 1
+            found = self._unsettled_locals[name]
         else:
-            found = self._evaluated_in_order(name)
+            found = self._evaluate_locals(name)
         if isinstance(found, ExpressionFailure):
             raise found
         return found
 
-    def _evaluated_in_order(self, name: str) -> Value | ExpressionFailure:
+    def _evaluate_locals(self, name: str) -> Value | ExpressionFailure:
         """Return a local value, or its failure, after evaluating the local values it refers to."""
         self._depth += 1
         found: Value | ExpressionFailure = NULL
         try:
-            done = ChainMap(self._locals, self._passing)
+            done = ChainMap(self._locals, self._unsettled_locals)
             # Evaluate each after its references, so that a long chain needs no deep recursion.
-            for item in in_order(name, self._program.locals, done):
-                missed = self._missed
-                found = self._evaluated_local(item)
+            for item in order_locals(name, self._program.locals, done):
+                before = self._unknown_lookups
+                found = self._evaluate_local(item)
                 # A value that depends on unknown values may be known the next time. So it is kept
                 # only until the outermost local value is evaluated.
-                lasting = missed == self._missed and not isinstance(found, ExpressionFailure)
-                (self._locals if lasting else self._passing)[item] = found
+                lasting = isinstance(found, Value) and before == self._unknown_lookups
+                (self._locals if lasting else self._unsettled_locals)[item] = found
         except LocalCycle as cycle:
             raise EvaluationError(f"local values refer to each other in a cycle: {cycle}") from None
         finally:
             self._depth -= 1
             if not self._depth:
-                self._passing.clear()
+                self._unsettled_locals.clear()
         return found
 
-    def _evaluated_local(self, name: str) -> Value | ExpressionFailure:
+    def _evaluate_local(self, name: str) -> Value | ExpressionFailure:
         try:
             return evaluate_json(self._program.locals[name], ProgramScope(self))
         except ExpressionFailure as failure:
@@ -249,7 +249,7 @@ class NameResolver:
         name, rest = str(reference.steps[2]), reference.steps[3:]
         block = self._program.remote_states.get(name)
         if block is None:
-            return self._absent(f"there is no {reference.source_text()}")
+            return self._absent_value(f"there is no {reference.source_text()}")
         instances = self._expand(block)
         several = block.counted or block.repeated
         if several and not rest:
@@ -272,11 +272,11 @@ class NameResolver:
                 )
             self._remote_states[instance.address] = value
         if value.data is UNKNOWN:
-            self._missed += 1
+            self._unknown_lookups += 1
             return unknown()
         if len(rest) > 1 and rest[0] == "outputs" and rest[1] not in value.data["outputs"]:
-            raise remote_states.no_output(block, str(rest[1]))
-        return follow(value, rest)
+            raise remote_states.no_output_error(block, str(rest[1]))
+        return get_path(value, rest)
 
     def _setting(self, reference: Reference) -> Value:
         root, *rest = reference.steps
@@ -304,22 +304,22 @@ class NameResolver:
             hint = did_you_mean(str(name), definition.names)
             raise EvaluationError(f'{block.address} has no attribute "{name}". {hint}')
         if values is None:
-            return follow(unknown(attribute_type(attribute)), steps[1:])
+            return get_path(unknown(attribute_type(attribute)), steps[1:])
         value = self._attribute(address, values, attribute)
-        return follow(value, steps[1:]) if len(steps) > 1 else value
+        return get_path(value, steps[1:]) if len(steps) > 1 else value
 
     def _attribute(self, address: str, values: Attributes, attribute: Attribute) -> Value:
         value = attribute_value(values.get(attribute.name), attribute)
         for path in self._sensitive(address):
             if path and path[0] == attribute.name:
-                value = _marked_below(value, path[1:])
+                value = _mark_below(value, path[1:])
         return value
 
     def _lookup_instance(self, address: str) -> Attributes | None:
         """Return an instance's value. Count each None, because results based on it are not kept."""
         values = self._lookup(address)
         if values is None or values is UNKNOWN:
-            self._missed += 1
+            self._unknown_lookups += 1
             return None
         held: Attributes = values
         return held
@@ -378,7 +378,7 @@ class ProgramScope:
     def resolve(self, reference: Reference) -> Value:
         root = reference.steps[0]
         if self.names and root in self.names:
-            return follow(self.names[str(root)], reference.steps[1:])
+            return get_path(self.names[str(root)], reference.steps[1:])
         if root in ("each", "count", "self"):
             return self._of_instance(reference)
         return self._program.value_of(reference)
@@ -397,9 +397,9 @@ class ProgramScope:
         root, *rest = reference.steps
         if instance is not None and root == "each" and instance.block.repeated and rest:
             if rest[0] == "key":
-                return follow(Value(STRING, instance.key), tuple(rest[1:]))
+                return get_path(Value(STRING, instance.key), tuple(rest[1:]))
             if rest[0] == "value":
-                return follow(instance.each, tuple(rest[1:]))
+                return get_path(instance.each, tuple(rest[1:]))
         if instance is not None and rest == ["index"] and instance.block.counted:
             return Value(NUMBER, int64(cast("int", instance.key)))
         needs = {"each": "for_each", "count": "count"}.get(str(root), "a provisioner")
@@ -425,7 +425,7 @@ def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instan
     )
 
 
-def _second(reference: Reference, form: str) -> str:
+def _second_step(reference: Reference, form: str) -> str:
     if len(reference.steps) < 2:
         raise EvaluationError(f"{reference.source_text()} alone means nothing: write {form}")
     return str(reference.steps[1])
@@ -438,17 +438,17 @@ def _of_instances(block: Block, values: Mapping[InstanceKey, Value]) -> Value:
     return object_of({str(key): item for key, item in values.items()})
 
 
-def _marked_below(value: Value, path: AttributePath) -> Value:
+def _mark_below(value: Value, path: AttributePath) -> Value:
     if not path or not isinstance(value.data, list | dict):
         return value.mark(IS_SENSITIVE)
-    return Value(value.type, _data_marked_below(value.data, path), value.marks)
+    return Value(value.type, _mark_data_below(value.data, path), value.marks)
 
 
-def _data_marked_below(data: Any, path: AttributePath) -> Any:
+def _mark_data_below(data: Any, path: AttributePath) -> Any:
     if isinstance(data, Marked):
         return data
     try:
-        inner = _data_marked_below(data[path[0]], path[1:])
+        inner = _mark_data_below(data[path[0]], path[1:])
     except (LookupError, TypeError):
         # The path leads nowhere in this value. Hide all of the value rather than nothing.
         return Marked(data, IS_SENSITIVE)

@@ -13,19 +13,19 @@ from opsconsole.language import remote_states
 from opsconsole.language.block_reading import (
     RESERVED_VARIABLES,
     bare_text,
-    blocks_named,
-    bodies,
     check_arguments,
     check_name,
     check_required_provider,
     check_versions,
-    flag,
+    iterate_bodies,
     iterate_labels,
-    literal_text,
-    origin_of,
     provider_key,
     read_block,
-    single,
+    read_bool,
+    read_depends_on,
+    read_origin,
+    read_string,
+    single_body,
 )
 from opsconsole.language.constraints import parse_constraint
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
@@ -33,9 +33,9 @@ from opsconsole.language.json_values import (
     COMMENT,
     OnlyTerraform,
     UnreadProgram,
-    only_terraform,
+    only_terraform_error,
     read_json,
-    unknown_language,
+    unknown_name_error,
 )
 from opsconsole.language.model import (
     BackendBlock,
@@ -90,7 +90,7 @@ def load_directory(directory: Path, schemas: Schemas, stack: str = "") -> Progra
     files = sorted(directory.glob("*.tf.json"))
     overriding = [path.name for path in files if path.name.endswith("override.tf.json")]
     # Checked first, to distinguish a directory of only *.tf files from one without a program.
-    refuse_native(directory, overriding)
+    refuse_hcl(directory, overriding)
     if not files:
         raise UserError(
             f"{directory} holds no *.tf.json file.",
@@ -124,7 +124,7 @@ def readable_part(load: Callable[[], Program]) -> Program | None:
         return refusal.program
 
 
-def refuse_native(directory: Path, overriding: Sequence[str]) -> None:
+def refuse_hcl(directory: Path, overriding: Sequence[str]) -> None:
     """Refuse a directory with files that this engine does not read, or that override others."""
     # OpenTofu reads `x.tofu.json` instead of `x.tf.json`, Terraform does not. So the program
     # depends on the engine.
@@ -237,12 +237,12 @@ class _Reader:
     def member(self, kind: str, content: Json, file: str) -> None:
         """Read one member of a file's top level."""
         if kind in _UNSUPPORTED:
-            raise only_terraform(f"{kind} blocks", Origin(file))
+            raise only_terraform_error(f"{kind} blocks", Origin(file))
         if kind in _UNLABELLED:
             where = f"{file}: {kind}"
-            for body in bodies(content, where):
+            for body in iterate_bodies(content, where):
                 read = _UNLABELLED[kind]
-                self.attempt("", read, self, body, where, origin_of(body, file))
+                self.attempt("", read, self, body, where, read_origin(body, file))
         elif kind in _NAMED:
             prefix, read_named = _NAMED[kind]
             required = kind != "locals"
@@ -252,11 +252,11 @@ class _Reader:
             _KINDS[kind](self, content, file)
         else:
             known = (*_KINDS, *_NAMED, *_UNLABELLED)
-            raise unknown_language("block type", kind, known, file)
+            raise unknown_name_error("block type", kind, known, file)
 
     def _terraform(self, content: Json, file: str) -> None:
         where = f"{file}: terraform"
-        for body in bodies(content, where):
+        for body in iterate_bodies(content, where):
             for kind, value in body.items():
                 self.attempt(_SETTINGS, self._setting, kind, value, where)
 
@@ -268,14 +268,14 @@ class _Reader:
         elif kind == "required_version":
             if value is not None:
                 place = f"{where}.required_version"
-                check_versions(literal_text(value, place), place)
+                check_versions(read_string(value, place), place)
         elif kind == "required_providers":
             self._required_providers(value, f"{where}.required_providers")
         else:
             check_arguments({kind: value}, _TERRAFORM, where)
 
     def _required_providers(self, content: Json, where: str) -> None:
-        for body in bodies(content, where):
+        for body in iterate_bodies(content, where):
             if self.required_providers:
                 raise UserError(f"{where}: it is declared twice.", "Keep one of them.")
             for name, wanted in body.items():
@@ -290,20 +290,20 @@ class _Reader:
         if len(found) != 1 or self.backend is not None:
             raise UserError(f"{where}: there must be one backend.", "Keep one of them.")
         kind, settings = found[0]
-        kept = {key: value for key, value in single(settings, where).items() if key != COMMENT}
+        kept = {key: value for key, value in single_body(settings, where).items() if key != COMMENT}
         self.backend = BackendBlock(kind, kept)
 
     def _provider(self, content: Json, file: str) -> None:
         for name, value in iterate_labels(content, f"{file}: provider", required=True):
             where = f"{file}: provider.{name}"
             check_name(name, where)
-            for body in bodies(value, where):
+            for body in iterate_bodies(value, where):
                 self.attempt("", self._provider_block, name, body, file, where)
 
     def _provider_block(self, name: str, body: dict[str, Json], file: str, where: str) -> None:
         key = name
         if "alias" in body:
-            alias = literal_text(body["alias"], f"{where}.alias")
+            alias = read_string(body["alias"], f"{where}.alias")
             check_name(alias, f"{where}.alias")
             key = f"{name}.{alias}"
         if key in self.providers:
@@ -316,17 +316,17 @@ class _Reader:
             for argument, item in body.items()
             if argument not in (COMMENT, "alias", "version", "for_each")
         }
-        origin = origin_of(body, file)
+        origin = read_origin(body, file)
         # Stored before the refusal, so that a command that needs only the state can continue.
         self.providers[key] = ProviderBlock(key, arguments, origin, body.get("for_each"))
         if "for_each" in body:
-            raise only_terraform("for_each of a provider", origin, name)
+            raise only_terraform_error("for_each of a provider", origin, name)
 
     def _blocks(self, content: Json, file: str, mode: str = "managed") -> None:
         for type_name, named in iterate_labels(content, f"{file}: {mode}", required=True):
             for name, value in iterate_labels(named, f"{file}: {type_name}", required=True):
                 address = f"{'data.' if mode == 'data' else ''}{type_name}.{name}"
-                for body in bodies(value, f"{file}: {type_name}.{name}"):
+                for body in iterate_bodies(value, f"{file}: {type_name}.{name}"):
                     if address.startswith(remote_states.PREFIX):
                         self.attempt(address, self._remote_state, name, body, file)
                     else:
@@ -370,29 +370,29 @@ class _Reader:
             return
         where = f"{file}: output.{name}"
         check_name(name, f"{file}: output")
-        body = single(value, where)
+        body = single_body(value, where)
         if name in self.outputs:
             raise UserError(f"{where} is declared twice.")
-        origin = origin_of(body, file)
+        origin = read_origin(body, file)
         if "precondition" in body:
-            raise only_terraform("precondition", origin, f"output.{name}")
+            raise only_terraform_error("precondition", origin, f"output.{name}")
         check_arguments(body, _OUTPUT, where)
         if "value" not in body:
             raise UserError(f"{where}: it has no value.")
-        if flag(body.get("ephemeral", False), f"{where}.ephemeral"):
+        if read_bool(body.get("ephemeral", False), f"{where}.ephemeral"):
             raise UserError(f"{where}: an output of the root cannot be ephemeral.")
         self.outputs[name] = Output(
             name=name,
             value=body["value"],
             origin=origin,
-            sensitive=flag(body.get("sensitive", False), f"{where}.sensitive"),
+            sensitive=read_bool(body.get("sensitive", False), f"{where}.sensitive"),
             description=_description(body, where),
-            depends_on=blocks_named(body.get("depends_on", []), where),
+            depends_on=read_depends_on(body.get("depends_on", []), where),
         )
 
     def _import(self, body: dict[str, Json], where: str, origin: Origin) -> None:
         if "identity" in body:
-            raise only_terraform("the identity of an import block", origin)
+            raise only_terraform_error("the identity of an import block", origin)
         check_arguments(body, _IMPORT, where)
         if body.get("id") is None:
             raise UserError(f"{where}: an id is required.")
@@ -417,16 +417,16 @@ class _Reader:
         source = _address(body.get("from"), f"{where}.from", origin)
         target = _address(body.get("to"), f"{where}.to", origin)
         if (source.type, source.mode) != (target.type, target.mode):
-            raise only_terraform(f"moving {source} to another type, {target},", origin)
+            raise only_terraform_error(f"moving {source} to another type, {target},", origin)
         self.moved.append(Moved(source, target, origin))
 
     def _read_removed(self, body: dict[str, Json], where: str, origin: Origin) -> None:
         if "provisioner" in body:
-            raise only_terraform("provisioner blocks", origin)
+            raise only_terraform_error("provisioner blocks", origin)
         check_arguments(body, ("from", "lifecycle"), where)
-        lifecycle = single(body.get("lifecycle"), f"{where}.lifecycle")
+        lifecycle = single_body(body.get("lifecycle"), f"{where}.lifecycle")
         check_arguments(lifecycle, ("destroy",), f"{where}.lifecycle")
-        destroy = flag(lifecycle.get("destroy", True), f"{where}.lifecycle.destroy")
+        destroy = read_bool(lifecycle.get("destroy", True), f"{where}.lifecycle.destroy")
         source = _address(body.get("from"), f"{where}.from", origin)
         if source.mode == "data":
             raise UserError(f"{where}: {source} is a data source.", "Name a resource.")
@@ -462,21 +462,21 @@ def _address(value: Json, where: str, origin: Origin) -> Address:
     except UserError as error:
         raise UserError(f"{where}: {error.message}", error.remedy) from error
     if address.module:
-        raise only_terraform(f"the module in {address}", origin)
+        raise only_terraform_error(f"the module in {address}", origin)
     return address
 
 
 def _description(body: dict[str, Json], where: str) -> str:
     value = body.get("description", "")
     plain = isinstance(value, str | int) and not isinstance(value, bool)
-    return literal_text(str(value) if plain else value, f"{where}.description")
+    return read_string(str(value) if plain else value, f"{where}.description")
 
 
 def _read_variable(name: str, value: Json, file: str) -> Variable:
     where = f"{file}: variable.{name}"
-    body = single(value, where)
+    body = single_body(value, where)
     check_arguments(body, _VARIABLE, where)
-    origin = origin_of(body, file)
+    origin = read_origin(body, file)
     wanted = body.get("type", "any")
     try:
         constraint = parse_constraint(bare_text(wanted, f"{where}.type"))
@@ -488,16 +488,16 @@ def _read_variable(name: str, value: Json, file: str) -> Variable:
         origin=origin,
         default=body.get("default"),
         optional="default" in body,
-        sensitive=flag(body.get("sensitive", False), f"{where}.sensitive"),
-        ephemeral=flag(body.get("ephemeral", False), f"{where}.ephemeral"),
-        nullable=flag(body.get("nullable", True), f"{where}.nullable"),
+        sensitive=read_bool(body.get("sensitive", False), f"{where}.sensitive"),
+        ephemeral=read_bool(body.get("ephemeral", False), f"{where}.ephemeral"),
+        nullable=read_bool(body.get("nullable", True), f"{where}.nullable"),
         # Without a type, Terraform takes a text literally; with type `any`, it parses an
         # expression.
         textual="type" not in body or constraint.type in PRIMITIVES,
         description=_description(body, where),
         validations=tuple(
             _read_validation(rule, f"{where}.validation")
-            for rule in bodies(body.get("validation"), f"{where}.validation")
+            for rule in iterate_bodies(body.get("validation"), f"{where}.validation")
         ),
     )
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.language.block_reading import check_arguments, origin_of
+from opsconsole.language.block_reading import check_arguments, read_origin
 from opsconsole.language.conversion import from_wire, to_wire
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.json_values import COMMENT, only_terraform
+from opsconsole.language.json_values import COMMENT, only_terraform_error
 from opsconsole.language.model import Block
 from opsconsole.language.values import (
     NULL,
@@ -42,10 +42,10 @@ def read_block(name: str, body: Mapping[str, Any], file: str) -> Block:
     Raises:
         UserError: The block has an argument that does not exist, or lacks `backend`.
     """
-    origin = origin_of(dict(body), file)
+    origin = read_origin(dict(body), file)
     address = f"{PREFIX}{name}"
     if "lifecycle" in body:
-        raise only_terraform(f"lifecycle of {TYPE}", origin, address)
+        raise only_terraform_error(f"lifecycle of {TYPE}", origin, address)
     if "count" in body and "for_each" in body:
         raise UserError(f"{file}: {address} has both count and for_each.", "Leave one of them out.")
     arguments = {key: value for key, value in body.items() if key not in _META}
@@ -66,7 +66,7 @@ def read_block(name: str, body: Mapping[str, Any], file: str) -> Block:
     )
 
 
-def stack_of(block: Block) -> str:
+def stack_name(block: Block) -> str:
     """Return the stack that a block refers to, as far as the block's name tells."""
     return block.name.removeprefix(_OF_CDKTF)
 
@@ -106,9 +106,9 @@ def read(block: Block, arguments: Mapping[str, Any], root: Path, cache: Any) -> 
     )
 
 
-def no_output(block: Block, name: str) -> EvaluationError:
+def no_output_error(block: Block, name: str) -> EvaluationError:
     """Return the error that the state of another stack lacks an output."""
-    stack = stack_of(block)
+    stack = stack_name(block)
     return EvaluationError(
         f'the state of the stack "{stack}" has no output "{name}": apply {stack} first, as it is'
         " not applied yet, or not since it has that output"
@@ -118,7 +118,7 @@ def no_output(block: Block, name: str) -> EvaluationError:
 def _outputs(
     block: Block, kind: str, config: Mapping[str, Any], workspace: str, root: Path
 ) -> dict[str, Any]:
-    stack = stack_of(block)
+    stack = stack_name(block)
     try:
         name, state = read_foreign(root, kind, config, workspace)
     except UserError as error:

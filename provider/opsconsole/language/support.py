@@ -12,10 +12,10 @@ from typing import Final
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.json_values import (
     OnlyTerraform,
-    explanation,
-    nested_too_deeply,
-    only_terraform,
+    expression_error,
+    only_terraform_error,
     templates_in,
+    too_deep_error,
 )
 from opsconsole.language.model import Json, Program
 from opsconsole.language.nodes import Call
@@ -43,7 +43,7 @@ def is_foreign(reference: Reference) -> bool:
     return root not in ROOTS and "_" not in root
 
 
-def foreign_name(reference: Reference, where: str) -> OnlyTerraform:
+def foreign_name_error(reference: Reference, where: str) -> OnlyTerraform:
     """Return the error about a foreign reference at `where`."""
     named = f"{where}: the name {reference.source_text()}"
     return OnlyTerraform(f"{named} is not known to the native engine.", named)
@@ -61,18 +61,18 @@ def check_support(program: Program) -> None:
             for text in templates_in(value):
                 _check(parse_template(text))
         except UnsupportedExpression as error:
-            raise explanation(title, name, value, error) from error
+            raise expression_error(title, name, value, error) from error
         except EvaluationError:
             # Evaluation reports this mistake; only constructs that need Terraform are reported
             # here.
             continue
         except RecursionError as error:
-            raise nested_too_deeply(title, name) from error
+            raise too_deep_error(title, name) from error
     for block in program.imports:
         target = block.to.partition("[")[0]
         # A resource with a mistake is not among the blocks either.
         if target.count(".") == 1 and target not in program.blocks and not program.unread:
-            raise only_terraform(
+            raise only_terraform_error(
                 "an import block whose resource is to be generated", block.origin, target
             )
 
@@ -107,5 +107,5 @@ def _check(node: Node) -> None:
             from opsconsole.language import functions  # most programs call none
 
             if not functions.is_known(current.name):
-                raise functions.unknown_function(current.name)
+                raise functions.unknown_function_error(current.name)
         waiting.extend(current.children())

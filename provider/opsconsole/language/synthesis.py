@@ -19,7 +19,7 @@ from typing import Any
 from opsconsole.errors import UserError
 from opsconsole.language.json_values import read_json
 from opsconsole.language.model import Program, Schemas
-from opsconsole.language.reading import load_directory, refuse_native
+from opsconsole.language.reading import load_directory, refuse_hcl
 from opsconsole.optional_packages import missing_package
 from opsconsole.terraform_binary import standin_in_place_of_terraform
 from opsconsole.text import did_you_mean
@@ -71,7 +71,7 @@ def find_output(directory: Path, *, run_app: bool = True) -> Path:
             synthesise(app)
     if not (output / "manifest.json").exists():
         if not config.exists():
-            refuse_native(directory, ())
+            refuse_hcl(directory, ())
         raise UserError(
             f"There is no program in {directory}: no cdktf.json, no {output.name} that an app "
             "wrote, and no *.tf.json file.",
@@ -87,7 +87,7 @@ def load_stack(output: Path, schemas: Schemas, stack: str | None = None) -> Prog
         UserError: The stack does not exist or reports an error, or there are several stacks and
             `stack` is not given.
     """
-    stacks = _stacks(output)
+    stacks = _read_manifest(output)
     if stack is None:
         if len(stacks) != 1:
             raise UserError(
@@ -99,7 +99,7 @@ def load_stack(output: Path, schemas: Schemas, stack: str | None = None) -> Prog
         stack = next(iter(stacks))
     if stack not in stacks:
         raise UserError(f'There is no stack "{stack}".', did_you_mean(stack, stacks))
-    errors = _annotations(stacks[stack], "@cdktf/error")
+    errors = _read_annotations(stacks[stack], "@cdktf/error")
     if errors:
         raise UserError(
             f"Constructs of the stack {stack} report errors:\n"
@@ -108,7 +108,7 @@ def load_stack(output: Path, schemas: Schemas, stack: str | None = None) -> Prog
         )
     path = output / str(stacks[stack].get("synthesizedStackPath", ""))
     program = load_directory(path.parent, schemas, stack)
-    warnings = _annotations(stacks[stack], "@cdktf/warn", "@cdktf/info")
+    warnings = _read_annotations(stacks[stack], "@cdktf/warn", "@cdktf/info")
     return replace(program, warnings=warnings)
 
 
@@ -118,10 +118,10 @@ def stacks_of(output: Path) -> list[str]:
     Raises:
         UserError: There is no manifest, or the manifest is not valid.
     """
-    return sorted(_stacks(output))
+    return sorted(_read_manifest(output))
 
 
-def _stacks(output: Path) -> dict[str, dict[str, Any]]:
+def _read_manifest(output: Path) -> dict[str, dict[str, Any]]:
     path = output / "manifest.json"
     document = read_json(path)
     stacks = document.get("stacks") if isinstance(document, dict) else None
@@ -130,7 +130,7 @@ def _stacks(output: Path) -> dict[str, dict[str, Any]]:
     return stacks
 
 
-def _annotations(manifest: dict[str, Any], *levels: str) -> tuple[tuple[str, str], ...]:
+def _read_annotations(manifest: dict[str, Any], *levels: str) -> tuple[tuple[str, str], ...]:
     """Return construct path and text of a stack's annotations on these levels."""
     found = manifest.get("annotations")
     return tuple(
@@ -211,18 +211,18 @@ def synthesise(app: App) -> None:
     if result.returncode != 0:
         raise UserError(
             f"The app failed: `{app.command}` ended with status {result.returncode}.\n"
-            f"{_ending(result.stdout)}",
-            _remedy(result.stdout),
+            f"{_last_lines(result.stdout)}",
+            _failure_remedy(result.stdout),
         )
     if not manifest.exists():
         raise UserError(
             f"The app wrote no program: `{app.command}` made no {manifest}.\n"
-            f"{_ending(result.stdout)}",
+            f"{_last_lines(result.stdout)}",
             "Does it call `app.synth()`?",
         )
 
 
-def _remedy(output: str) -> str:
+def _failure_remedy(output: str) -> str:
     """Return the remedy for a failed app: a missing extra, if that is the only cause."""
     lacking = _LACKING.search(output)
     problem = lacking and missing_package(ModuleNotFoundError(name=lacking[1]))
@@ -231,14 +231,14 @@ def _remedy(output: str) -> str:
     return "Fix the app, or run its command on its own to see the error."
 
 
-def _ending(output: str) -> str:
+def _last_lines(output: str) -> str:
     """Return the informative end of the output of an app that failed."""
-    lines = [f"    {line}" for line in _without_packages(output.rstrip().splitlines())]
+    lines = [f"    {line}" for line in _without_package_frames(output.rstrip().splitlines())]
     cut = [f"    … {len(lines) - _SHOWN_LINES} lines before"] if len(lines) > _SHOWN_LINES else []
     return "\n".join([*cut, *lines[-_SHOWN_LINES:], ""])
 
 
-def _without_packages(lines: list[str]) -> list[str]:
+def _without_package_frames(lines: list[str]) -> list[str]:
     """Replace the frames of installed packages in Python's tracebacks by an ellipsis."""
     # The mistake is in the app, so only its own lines and the final error matter.
     kept: list[str] = []

@@ -21,8 +21,8 @@ from opsconsole.language.failures import (
 )
 from opsconsole.language.json_values import (
     evaluate_argument,
-    explanation,
-    only_terraform,
+    expression_error,
+    only_terraform_error,
     read_json,
     read_text,
     references_in,
@@ -161,11 +161,11 @@ def read_backend_options(options: Iterable[str]) -> dict[str, Any]:
                 f"-backend-config={option} is neither NAME=VALUE nor a file of settings.",
                 "Check the path.",
             )
-        settings |= {name.strip(): value} if sign else _plain(read_values(Path(option)))
+        settings |= {name.strip(): value} if sign else _plain_values(read_values(Path(option)))
     return settings
 
 
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+def _plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values in a file as plain data."""
     return {name: to_wire(of_python(value).unmark_deep()[0]) for name, value in values.items()}
 
@@ -226,7 +226,7 @@ def _convert_to_variable(variable: Variable, value: Any, source: str) -> Any:
         ) from error
     except UnsupportedExpression as error:
         title = f"The variable {variable.name} ({source})"
-        raise explanation(title, "", "its value", error) from error
+        raise expression_error(title, "", "its value", error) from error
     if fitted.is_null and not variable.nullable:
         raise UserError(
             f"The variable {variable.name} ({source}) must not be null.", "Give a value."
@@ -253,13 +253,13 @@ def check_variables(program: Program, values: Mapping[str, Any]) -> None:
         f"The value of the variable {variable.name} is not valid: {message}"
         for variable in program.variables.values()
         for rule in variable.validations
-        if (message := _broken(variable, rule, scope))
+        if (message := _check_rule(variable, rule, scope))
     ]
     if broken:
         raise UserError("\n".join(broken), "The program's validation rules say so.")
 
 
-def _broken(variable: Variable, rule: Validation, scope: ProgramScope) -> str:
+def _check_rule(variable: Variable, rule: Validation, scope: ProgramScope) -> str:
     """Return the rule's message if the variable breaks it."""
     title = f"{variable.origin.path or variable.origin.file} (var.{variable.name})"
     references = try_step(title, "validation", references_in, rule.condition)
@@ -271,7 +271,7 @@ def _broken(variable: Variable, rule: Validation, scope: ProgramScope) -> str:
     for reference in references:
         if reference.steps[0] not in _KNOWN_BEFORE:
             what = f"a validation that refers to {reference.source_text()}"
-            raise only_terraform(what, variable.origin, f"var.{variable.name}")
+            raise only_terraform_error(what, variable.origin, f"var.{variable.name}")
     verdict = evaluate_argument(
         title, "validation", rule.condition, scope, partial(convert, wanted=BOOL)
     )

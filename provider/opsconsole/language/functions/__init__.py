@@ -22,7 +22,7 @@ from opsconsole.language.functions.registry import (
     MARKING,
     call,
     is_known,
-    unknown_function,
+    unknown_function_error,
 )
 
-__all__ = ["FUNCTIONS", "MARKING", "call", "is_known", "unknown_function"]
+__all__ = ["FUNCTIONS", "MARKING", "call", "is_known", "unknown_function_error"]

@@ -115,7 +115,7 @@ def apply_format(pattern: str, arguments: Any) -> str:
         highest = max(highest, following)
         if following > len(arguments):
             raise EvaluationError(f'there is no argument {following} for "{match[0]}"')
-        pieces.append(_one(_verb(match), arguments[following - 1]))
+        pieces.append(_format_value(_verb(match), arguments[following - 1]))
         length += len(pieces[-1])
         check_length(length)
     if highest < len(arguments):
@@ -140,9 +140,9 @@ def _size(digits: str | None) -> int:
     return int(digits or 0)
 
 
-def _one(verb: _Verb, value: Any) -> str:
+def _format_value(verb: _Verb, value: Any) -> str:
     if verb.mode == "v":
-        return _as_is(verb, value)
+        return _format_plain(verb, value)
     if value.is_null:
         raise EvaluationError(f'null cannot be formatted with "{verb.raw}"')
     if verb.mode == "t":
@@ -159,7 +159,7 @@ def _one(verb: _Verb, value: Any) -> str:
     raise EvaluationError(f'there is no format verb "{verb.raw}"')
 
 
-def _as_is(verb: _Verb, value: Value) -> str:
+def _format_plain(verb: _Verb, value: Value) -> str:
     if "#" not in verb.flags:
         if value.type == STRING and not value.is_null:
             return verb.pad(value.data)

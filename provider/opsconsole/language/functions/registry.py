@@ -95,7 +95,7 @@ def is_known(name: str) -> bool:
     return any(name.removeprefix("core::") in names for names in (FUNCTIONS, MARKING, _SPECIAL))
 
 
-def unknown_function(name: str) -> UnsupportedExpression:
+def unknown_function_error(name: str) -> UnsupportedExpression:
     """Return the failure for a call of an unknown function."""
     known = not (name in _OF_TERRAFORM or "::" in name)
     near = did_you_mean(name, FUNCTIONS) if known else ""
@@ -113,9 +113,9 @@ def call(name: str, arguments: Sequence[Value], context: FunctionContext) -> Val
     """
     name = name.removeprefix("core::")
     if name in MARKING:
-        return _marking(name, arguments)
+        return _call_marking(name, arguments)
     if name not in FUNCTIONS:
-        raise unknown_function(name)
+        raise unknown_function_error(name)
     signature, implementation = FUNCTIONS[name]
     required, count = len(signature.parameters), len(arguments)
     if count < required or (signature.rest is None and count > required):
@@ -140,7 +140,7 @@ def call(name: str, arguments: Sequence[Value], context: FunctionContext) -> Val
         raise EvaluationError(f"{name}: {error}") from error
 
 
-def _marking(name: str, arguments: Sequence[Value]) -> Value:
+def _call_marking(name: str, arguments: Sequence[Value]) -> Value:
     if len(arguments) != 1:
         raise EvaluationError(f"{name} takes one argument, not {len(arguments)}")
     value = arguments[0]

@@ -47,12 +47,12 @@ def _title(text: str) -> str:
     letters = []
     before = " "
     for letter in text:
-        letters.append(_change_case(letter, "title") if _separates(before) else letter)
+        letters.append(_change_case(letter, "title") if _is_separator(before) else letter)
         before = letter
     return "".join(letters)
 
 
-def _separates(letter: str) -> bool:
+def _is_separator(letter: str) -> bool:
     if letter.isascii():
         return not (letter.isalnum() or letter == "_")
     if unicodedata.category(letter)[0] == "L" or letter.isdigit():
