@@ -16,8 +16,8 @@ from opsconsole.state.journal import Journal
 from opsconsole.state.objects import StateChange
 from opsconsole.state.records import (
     Base,
+    Changes,
     Intent,
-    Outcome,
     Record,
     Writing,
     changes_of,
@@ -41,7 +41,7 @@ CHANGES = st.builds(
 RECORDS: st.SearchStrategy[Record] = st.one_of(
     st.builds(Base, TEXT, TEXT, st.integers(0, 2**60), TEXT, st.booleans()),
     st.builds(Intent, TEXT, TEXT, TEXT, st.dictionaries(TEXT, TEXT), TEXT),
-    st.builds(Outcome, st.lists(CHANGES).map(tuple), st.lists(TEXT).map(tuple)),
+    st.builds(Changes, st.lists(CHANGES).map(tuple), st.lists(TEXT).map(tuple)),
     st.builds(Writing, st.integers(0, 2**60), TEXT),
 )
 
@@ -54,8 +54,8 @@ def intent(name: str) -> Intent:
     return Intent(name, f"opsconsole_agent.{name}", "POST /api/v1/agents", {"name": name}, "now")
 
 
-def changed(name: str, *settles: str) -> Outcome:
-    return Outcome(
+def changed(name: str, *settles: str) -> Changes:
+    return Changes(
         (StateChange("instance", f"opsconsole_host.{name}", "{}", "p", "", None),), settles
     )
 
@@ -116,7 +116,7 @@ def test_an_intent_is_open_until_something_tells_its_outcome():
         intent("b"),
         intent("c"),
         changed("a", "a"),
-        Outcome((), ("b",)),
+        Changes((), ("b",)),
     ]
     assert open_intents(records) == [intent("c")]
     assert changes_of(records) == list(changed("a").changes)
@@ -231,14 +231,14 @@ def test_on_a_full_disk_intents_fail_and_results_are_still_kept(tmp_path, monkey
     monkeypatch.setattr(os, "posix_fallocate", full.posix_fallocate)
     monkeypatch.setattr(os, "pwrite", full.pwrite)
     big = StateChange("instance", "opsconsole_agent.a", "x" * 600_000)
-    journal.append(Outcome((big,), ("a",)))
+    journal.append(Changes((big,), ("a",)))
     journal.flush_now()
     journal.append(intent("b"))
     with pytest.raises(UserError, match=r"no room .*No further call is made"):
         journal.flush_now()
     journal.close()
     monkeypatch.undo()
-    assert Journal.resume(tmp_path / "j")[1] == [intent("a"), Outcome((big,), ("a",))]
+    assert Journal.resume(tmp_path / "j")[1] == [intent("a"), Changes((big,), ("a",))]
 
 
 async def test_a_flush_right_behind_another_one_is_not_kept_waiting(tmp_path):
@@ -297,7 +297,7 @@ def test_a_record_of_another_shape_is_one_error(text):
 
 
 def test_damage_in_a_journal_that_was_put_in_place_whole_is_no_torn_end():
-    records = [Outcome((), (f"i{place}",)) for place in range(5)]
+    records = [Changes((), (f"i{place}",)) for place in range(5)]
     data = bytearray(encode_records(records))
     data[data.index(b"i1")] ^= 1
     with pytest.raises(UserError, match="good records behind it"):

@@ -8,7 +8,7 @@ import pytest
 from opsconsole.errors import UserError
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateChange
-from opsconsole.state.records import Base, Intent, Outcome, Record, Writing
+from opsconsole.state.records import Base, Changes, Intent, Record, Writing
 from opsconsole.state.recovery import recover
 
 Host = Callable[..., InstanceObject]
@@ -34,7 +34,7 @@ class Story:
         self.state.put(A, self.host(1, name="new", **attributes))
         self.state.remove(B)
         self.state.put(C, self.host(3))
-        self.records.append(Outcome(tuple(self.pending)))
+        self.records.append(Changes(tuple(self.pending)))
         self.pending.clear()
         return self
 
@@ -175,7 +175,7 @@ def test_a_state_that_another_engine_wrote_loses_and_doubles_nothing(story, host
 def test_a_replacement_is_not_forgotten_when_the_old_one_was_removed(story, host):
     data = moved_on(story, lambda state: state.remove(A))
     story.state.put(A, host(5))
-    story.records.append(Outcome(tuple(story.pending)))
+    story.records.append(Changes(tuple(story.pending)))
     assert outcome(story.records, data) == {A: "host-5", B: "host-2"}
 
 
@@ -188,7 +188,7 @@ def test_two_journals_are_one_where_a_run_wrote_both(story):
         ([*stored, b], True, [a, b]),
         ([other, b], True, [a]),
         ([other, b], False, [a, b]),
-        ([*stored, Outcome((), ("a",))], True, []),
+        ([*stored, Changes((), ("a",))], True, []),
     ):
         found = recover(here, stored, story.before, b"", "s", keeps_journal=keeps_journal)
         assert found.intents == names
@@ -198,7 +198,7 @@ def test_two_journals_are_one_where_a_run_wrote_both(story):
 def test_a_journal_without_its_first_record_is_refused_and_names_some(story):
     for place in range(30):
         story.state.put(f"opsconsole_host.h{place}", story.host(place))
-    story.records.append(Outcome(tuple(story.pending)))
+    story.records.append(Changes(tuple(story.pending)))
     with pytest.raises(UserError, match=r"lost its first record.*h19, …") as caught:
         after(story.records[1:], story.before)
     assert caught.value.remedy
@@ -211,5 +211,5 @@ def test_a_journal_that_knows_the_outcome_of_an_unsettled_create_is_believed(sto
     story.change()
     with pytest.raises(UserError, match="in the state, and a run that crashed made it hst_0003"):
         after(story.records, data)
-    story.records.append(Outcome((), ("run-1",)))
+    story.records.append(Changes((), ("run-1",)))
     assert outcome(story.records, data) == {A: "new", C: "host-3"}

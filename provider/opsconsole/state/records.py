@@ -50,8 +50,8 @@ class Intent(msgspec.Struct, frozen=True, array_like=True, tag="intent"):
     at: str
 
 
-class Outcome(msgspec.Struct, frozen=True, array_like=True, tag="outcome"):
-    """The outcome of these intents is known. Its `changes` are often empty."""
+class Changes(msgspec.Struct, frozen=True, array_like=True, tag="outcome"):
+    """Changes of the state, and the intents that they settle; either may be empty."""
 
     changes: tuple[StateChange, ...]
     settles: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Writing(msgspec.Struct, frozen=True, array_like=True, tag="writing"):
     digest: str
 
 
-Record = Base | Intent | Outcome | Writing
+Record = Base | Intent | Changes | Writing
 
 _DECODER = msgspec.json.Decoder(Record, float_hook=WrittenNumber)
 
@@ -144,7 +144,7 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
 def changes_of(records: Iterable[Record]) -> list[StateChange]:
     """Return all changes, in the order in which they were made."""
     return [
-        change for record in records if isinstance(record, Outcome) for change in record.changes
+        change for record in records if isinstance(record, Changes) for change in record.changes
     ]
 
 
@@ -154,7 +154,7 @@ def open_intents(records: Sequence[Record]) -> list[Intent]:
     for record in records:
         if isinstance(record, Intent):
             waiting[record.id] = record
-        elif isinstance(record, Outcome):
+        elif isinstance(record, Changes):
             for settled in record.settles:
                 waiting.pop(settled, None)
     return list(waiting.values())

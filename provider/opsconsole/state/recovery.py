@@ -20,8 +20,8 @@ from opsconsole.state.model import State
 from opsconsole.state.objects import StateChange, object_id, short_digest
 from opsconsole.state.records import (
     Base,
+    Changes,
     Intent,
-    Outcome,
     Record,
     Writing,
     changes_of,
@@ -55,8 +55,8 @@ class Recovered:
     def records(self) -> list[Record]:
         """The records of a single journal that replaces all journals that were read."""
         writing = [Writing(self.base.serial, self.base.digest)] * self.was_torn
-        outcome = [Outcome(tuple(self.changes))] if self.changes else []
-        return [self.base, *writing, *outcome, *self.intents]
+        changes = [Changes(tuple(self.changes))] if self.changes else []
+        return [self.base, *writing, *changes, *self.intents]
 
 
 def recover(
@@ -177,7 +177,7 @@ def _merge(state: State, records: Sequence[Record]) -> list[StateChange]:
         first.setdefault(place, change)
         last[place] = change
     applied = []
-    settled = {call for record in records if isinstance(record, Outcome) for call in record.settles}
+    settled = {call for record in records if isinstance(record, Changes) for call in record.settles}
     for place, change in last.items():
         if change.kind == "instance" and _must_apply(state, first[place], change, settled):
             state.apply(change)

@@ -29,7 +29,7 @@ from opsconsole.state.backend import Backend, SnapshotMeta
 from opsconsole.state.journal import Journal
 from opsconsole.state.model import State
 from opsconsole.state.objects import StateChange, object_id
-from opsconsole.state.records import Base, Intent, Outcome, Writing, encode_records
+from opsconsole.state.records import Base, Changes, Intent, Writing, encode_records
 from opsconsole.state.recovery import Recovered
 from opsconsole.state.rescue import rescue
 
@@ -215,7 +215,7 @@ class StateSession:
         """
         known = [intent for intent in settles if self._intents.pop(intent, None) is not None]
         if self._pending or known:
-            self._open_journal().append(Outcome(tuple(self._pending), tuple(known)))
+            self._open_journal().append(Changes(tuple(self._pending), tuple(known)))
             self._since_write += len(self._pending)
             # Cleared, not replaced, because `state.on_change` appends to this list.
             self._pending.clear()
@@ -326,7 +326,7 @@ class StateSession:
         if settled:
             self.unresolved = tuple(call for call in self.unresolved if call.id not in done)
             journal = self._open_journal()
-            journal.append(Outcome((), settled))
+            journal.append(Changes((), settled))
             journal.flush_now()
 
     def close(self) -> None:
