@@ -14,7 +14,7 @@ from typing import Any
 
 JOURNAL_SUFFIX = ".opsconsole-journal"
 """The suffix after a state file's name. A journal holds changes that may not be in state yet, and
-calls of unknown outcome."""
+open intents."""
 
 WORKSPACES_FOLDER = "terraform.tfstate.d"
 """Where a local backend keeps the states of workspaces, unless `workspace_dir` names a folder."""

@@ -51,12 +51,12 @@ async def test_what_a_lost_machine_did_is_found_from_another(place: Place, tmp_p
     with place.session(tmp_path / "after") as session:
         assert session.folded == (0 if place.embeds_journal else 1)
         assert "opsconsole_agent.done" in session.state
-        assert {call.id for call in session.unresolved} == {early, late}
-        session.mark_resolved([early])
+        assert {call.id for call in session.open_intents} == {early, late}
+        session.mark_settled([early])
     with place.session(tmp_path / "third") as session:
-        assert [call.id for call in session.unresolved] == [late]
+        assert [call.id for call in session.open_intents] == [late]
         assert session.folded == 0
-        session.mark_resolved([late])
+        session.mark_settled([late])
     storage = place.storage()
     assert storage.read_with_journal()[1] == b""
     storage.close()

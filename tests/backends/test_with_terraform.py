@@ -160,7 +160,7 @@ def test_a_state_begun_natively_is_gone_on_with(
     engine.apply()
     with place.session(tmp_path / "native") as session:
         assert "terraform_data.one" in session.state
-        assert [call.address for call in session.unresolved] == ["opsconsole_agent.a"]
+        assert [call.address for call in session.open_intents] == ["opsconsole_agent.a"]
 
 
 @on("s3-file", among=SEVERAL_OBJECTS)

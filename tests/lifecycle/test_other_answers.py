@@ -36,7 +36,7 @@ async def test_an_agent_with_another_host_specialty_org_or_name_is_not_the_creat
     sent = {"name": "a", "host_id": host_id, "specialty_id": "spc_linux", "org_id": "org_main"}
     answer = {"id": "agt_x", **sent, shown: "another"}
     console.fault(operation="agent_create", text=json.dumps(answer))
-    assert (await steps_of("agent").create(**sent)).uncertain
+    assert (await steps_of("agent").create(**sent)).unsettled
     console.fault(operation="agent_create", text=json.dumps({"id": "agt_y"}))
     assert (await steps_of("agent").create(**sent)).state["id"] == "agt_y"
     console.fault(operation="agent_create", text=json.dumps({"id": "agt_z", "main_engine": 5}))
@@ -67,7 +67,7 @@ async def test_an_agent_that_was_there_before_is_not_the_created_one(
     first = await agents.create(**body)
     twin = json.dumps(console.row("agents", first.state["id"]))
     console.fault(operation="agent_create", text=twin)
-    assert (await agents.create(**body)).uncertain
+    assert (await agents.create(**body)).unsettled
 
 
 async def host(steps_of: Callable[..., Any], **settings: Any) -> tuple[Any, Any]:
@@ -200,7 +200,7 @@ async def test_a_host_whose_id_an_import_does_not_tell_is_found_by_a_dry_run(
     hosts = steps_of("host")
     [mine] = await hosts.create_all(hosts.config(name="mine"))
     [row] = [row for row in console.rows("hosts") if row["name"] == "mine"]
-    assert mine.uncertain is (told == "none")
+    assert mine.unsettled is (told == "none")
     if told == "none":
         assert is_sentinel(mine.state["id"])
     else:

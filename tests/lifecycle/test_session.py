@@ -9,7 +9,7 @@ import pytest
 from opsconsole.errors import AnswerLost
 from opsconsole.lifecycle import session
 from opsconsole.lifecycle.session import SingleFlight
-from opsconsole.lifecycle.uncertain import may_still_arrive
+from opsconsole.lifecycle.writes import may_still_arrive
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.settings import Settings
 from patience import until

@@ -44,7 +44,7 @@ async def test_a_settling_dry_run_that_is_not_heeded_leaves_no_host_behind(steps
     assert one.state["id"] == made["id"]
     assert errors(one) == []
     assert any("dry run" in item for item in warnings(one))
-    assert two.uncertain
+    assert two.unsettled
     assert "dry run" in errors(later)[0]
 
 

@@ -46,15 +46,15 @@ async def test_open_intents_wait_until_the_user_tells(session, state_path, host)
         opened.record(settles=[made])
     assert journal_of(state_path).stat().st_mode & 0o777 == 0o600
     with session() as again:
-        (call,) = again.unresolved
+        (call,) = again.open_intents
         assert (call.id, call.address, call.call) == (
             lost,
             "opsconsole_agent.a",
             "POST /api/v1/agents",
         )
         assert call.details == {"name": "a"}
-        again.mark_resolved([lost])
-        assert again.unresolved == ()
+        again.mark_settled([lost])
+        assert again.open_intents == ()
     assert not journal_of(state_path).exists()
 
 

@@ -143,9 +143,9 @@ class Sessions(RuleBasedStateMachine):
     def settle(self, data: Any, made: bool) -> None:
         """Learn the outcome of a call: what it made, or a refusal."""
         call, address = data.draw(st.sampled_from(sorted(self.known().calls.items())))
-        if call in {left.id for left in self.live.unresolved}:
+        if call in {left.id for left in self.live.open_intents}:
             self.history.append(lambda known: known.calls.pop(call, None) and None)
-            self.run(lambda: self.live.mark_resolved([call]), 0, power=False)
+            self.run(lambda: self.live.mark_settled([call]), 0, power=False)
             return
         known = f"hst_{next(self.numbers)}" if made else ""
         if made:
@@ -344,7 +344,7 @@ class Sessions(RuleBasedStateMachine):
         }
         found = Known(
             {address: held.attributes["id"] for address, held in ids.items() if held},
-            {call.id: call.address for call in self.session.unresolved},
+            {call.id: call.address for call in self.session.open_intents},
         )
         possible = [self.known(count) for count in range(self.kept, len(self.history) + 1)]
         assert any(self.may_be(found, known) for known in possible), f"{found} of {possible}"

@@ -32,7 +32,7 @@ from opsconsole.lifecycle.interface import (
     creation_fields,
     propose_creation,
 )
-from opsconsole.lifecycle.uncertain import create_once, delete_once, update_once
+from opsconsole.lifecycle.writes import create_once, delete_once, update_once
 from opsconsole.resources import RESOURCES
 from opsconsole.resources.lifecycles import LIFECYCLES
 from opsconsole.resources.missing import missing

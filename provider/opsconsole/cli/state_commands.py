@@ -64,7 +64,7 @@ def remove(args: argparse.Namespace) -> int:
         if not args.dry_run:
             done = {str(address) for address in addresses}
             asyncio.run(session.checkpoint())
-            session.mark_resolved(call.id for call in session.unresolved if call.address in done)
+            session.mark_settled(call.id for call in session.open_intents if call.address in done)
     verb = "Would remove" if args.dry_run else "Removed"
     count = plural(len(addresses), "resource instance")
     sys.stdout.write(f"{verb} {count}. The console was not touched.\n")
@@ -151,8 +151,8 @@ def _check_succession(stored: State, pushed: State) -> None:
 def fold(args: argparse.Namespace) -> int:
     with open_state(opening.state_backend(args, "state fold")) as session:
         folded = session.folded
-        diagnostics = _settle(args, session) if session.unresolved else []
-        unresolved = list(session.unresolved)
+        diagnostics = _settle(args, session) if session.open_intents else []
+        left = list(session.open_intents)
     if folded:
         sys.stdout.write(f"Added {plural(folded, 'change')} of the interrupted run to the state.\n")
     else:
@@ -161,17 +161,17 @@ def fold(args: argparse.Namespace) -> int:
         from opsconsole.cli import planning
 
         planning.show_diagnostics(args, diagnostics)
-    if unresolved:
+    if left:
         sys.stdout.write(
-            f"It is not known yet whether {plural(len(unresolved), 'write')} took place:\n"
-            + "".join(f"  {call.address}\n" for call in unresolved)
+            f"It is not known yet whether {plural(len(left), 'write')} took place:\n"
+            + "".join(f"  {call.address}\n" for call in left)
             + "`opsconsole plan` asks the console which of them did.\n"
         )
     return 0
 
 
 def _settle(args: argparse.Namespace, session: StateSession) -> Sequence[Diagnostic]:
-    """Settle the writes of unknown outcome by asking the console, if there is a program."""
+    """Settle open intents by asking the console, if there is a program."""
     from opsconsole.cli import planning
     from opsconsole.cli.interrupts import make_runner, run_stoppable
     from opsconsole.reconcile.settle import settle_all

@@ -289,8 +289,7 @@ class DriftReport:
         A resource of any type must be checked if the outcome of its creation is unknown.
         """
         listed = not self.required or finding.type_name in self.required
-        # After a creation of unknown outcome, only a check shows whether the console has the
-        # object.
+        # After an unsettled create, only a check shows whether the console has the object.
         return listed or is_sentinel(finding.id)
 
     def attribute_coverage(self, *types: str) -> float:

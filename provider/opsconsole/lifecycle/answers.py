@@ -349,7 +349,7 @@ _SENTINEL: Final = "outcome-unknown/"
 
 
 def new_sentinel(call: str = "") -> str:
-    """Return a new id that no answer gave, to stand for a create of unknown outcome.
+    """Return a new id that no answer gave, for a create that stays unsettled.
 
     Args:
         call: The id of the call in a journal: a journal that knows its outcome is believed.
@@ -358,7 +358,7 @@ def new_sentinel(call: str = "") -> str:
 
 
 def is_sentinel(resource_id: object) -> bool:
-    """Return whether `resource_id` stands for an unknown outcome."""
+    """Return whether `resource_id` is that of an unsettled create."""
     return isinstance(resource_id, str) and resource_id.startswith(_SENTINEL)
 
 

@@ -31,10 +31,9 @@ from opsconsole.lifecycle.answers import (
 )
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
-    CreateOutcome,
+    STILL_UNSETTLED,
     CreateRequest,
     DeleteRequest,
-    LostCreate,
     Outcome,
     PlanChange,
     PlanCreation,
@@ -45,7 +44,7 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     Removal,
     Report,
-    SettledCreate,
+    UnsettledCreate,
     UpdateRequest,
     WriteRequest,
     fill_unknown,
@@ -53,7 +52,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.session import ConsoleSession, map_limited
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.lifecycle.uncertain import refuse_replacement, warn_unread_sentinel
+from opsconsole.lifecycle.writes import refuse_replacement, warn_unread_sentinel
 from opsconsole.v1.operations import OPERATIONS, naming_hint
 from opsconsole.values import UNKNOWN, Attributes, changed_fields, unsatisfied_fields
 
@@ -166,9 +165,9 @@ class BaseLifecycle(ABC):
         return None
 
     async def settle_creates(
-        self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
-    ) -> list[SettledCreate]:
-        """Settle creates whose outcome was lost, in order; by default the outcomes stay unknown.
+        self, creates: Sequence[UnsettledCreate], existing: Sequence[Attributes]
+    ) -> list[Outcome]:
+        """Settle creates, in order; by default they stay unsettled.
 
         Args:
             existing: Resources of the kind that are known to exist.
@@ -176,7 +175,7 @@ class BaseLifecycle(ABC):
         Raises:
             ConsoleError: The console could not be asked.
         """
-        return [SettledCreate(CreateOutcome.UNKNOWN) for _ in lost]
+        return [STILL_UNSETTLED] * len(creates)
 
     def name(self, values: Attributes | None, address: str = "") -> str:
         """Return a resource's name in messages: its title, its label and its id, if known."""
@@ -319,7 +318,7 @@ class BaseLifecycle(ABC):
             prior,
             private,
             diagnostics,
-            uncertain=isinstance(problem, ConsoleError) and not problem.safe_to_repeat,
+            unsettled=isinstance(problem, ConsoleError) and not problem.safe_to_repeat,
         )
 
     @abstractmethod

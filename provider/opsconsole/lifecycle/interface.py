@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from opsconsole.definition import ChangeRule, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, has_error
@@ -184,8 +184,8 @@ WriteRequest = CreateRequest | UpdateRequest | DeleteRequest
 """Ask to carry out what was planned for one resource."""
 
 
-class LostCreate(NamedTuple):
-    """A create whose outcome was lost.
+class UnsettledCreate(NamedTuple):
+    """A create whose outcome is not known.
 
     Attributes:
         planned: The planned values that were known when it was sent.
@@ -205,14 +205,6 @@ class LostCreate(NamedTuple):
         unset = {a.name: UNKNOWN for a in definition if a.computed and known[a.name] is None}
         config = {a.name: known[a.name] for a in definition.settable}
         return CreateRequest(config, known | unset, address=self.address)
-
-
-class CreateOutcome(Enum):
-    """The outcome of a create whose answer was lost."""
-
-    CREATED = "created"
-    NEVER = "never created"
-    UNKNOWN = "unknown"
 
 
 NOT_PERMITTED = "the console does not allow this key the call that reads it"
@@ -241,8 +233,8 @@ class Outcome(NamedTuple):
             PRESENT object: why the console refused to show some of `unobserved`.
         cause: The error that `reason` speaks of, where there is one.
         unobserved: Names of attributes that this answer did not show.
-        uncertain: Whether a write was sent without learning its outcome. After a create, `state`
-            then holds the planned value under an id that stands for "not known".
+        unsettled: Whether a write was sent and its outcome is not known. After a create, `state`
+            then holds the planned value under a sentinel id.
         begun: Whether anything was asked of the console. It is false if the run was told to stop
             before; `state` is then unchanged.
         rerouted: After the deletion of a host: ids of the hosts that the console rerouted.
@@ -255,7 +247,7 @@ class Outcome(NamedTuple):
     reason: str = ""
     cause: Cause | None = None
     unobserved: tuple[str, ...] = ()
-    uncertain: bool = False
+    unsettled: bool = False
     begun: bool = True
     rerouted: tuple[str, ...] = ()
 
@@ -274,11 +266,9 @@ class Outcome(NamedTuple):
         return self._replace(diagnostics=(*self.diagnostics, *extra))
 
 
-class SettledCreate(NamedTuple):
-    """The result of settling a create whose answer was lost; `outcome` holds the object."""
-
-    result: CreateOutcome
-    outcome: Outcome | None = None
+NEVER_CREATED: Final = Outcome(None)
+STILL_UNSETTLED: Final = Outcome(None, unsettled=True)
+"""With the outcome of an object that exists, the results of settling a create."""
 
 
 class Report(Protocol):

@@ -143,7 +143,7 @@ async def import_instance(
     session.record()
     await session.checkpoint()
     # Do this only after state is durable. Until then, only the list of calls records the creation.
-    session.mark_resolved(call.id for call in session.unresolved if call.address == str(address))
+    session.mark_settled(call.id for call in session.open_intents if call.address == str(address))
     return diagnostics
 
 
@@ -160,7 +160,7 @@ def _find_block(workspace: Workspace, address: Address) -> Block:
 
 def _check_free(session: StateSession, address: Address) -> None:
     held = session.state.get(address)
-    # A creation of unknown outcome leaves its address free: an import settles it.
+    # An unsettled create leaves its address free: an import settles it.
     if held is not None and not is_sentinel(held.attributes.get("id")):
         raise UserError(
             f"{address} is in state already, as {held.attributes.get('id')}.",

@@ -256,7 +256,7 @@ class Planner:
         while owned := self._find_gone_with_owner(prior, refreshed):
             refreshed |= await refresh(owned, self.providers.by_state_address(owned))
         for item in refreshed.values():
-            # The warning about an unknown outcome is given once, whether it is read or not.
+            # The warning about an unsettled create is given once, whether it is read or not.
             if item.read is not None and not item.unsettled:
                 self._diagnostics += (one.about(item.address) for one in item.read.diagnostics)
         return prior.known | refreshed
@@ -336,7 +336,7 @@ class Planner:
 def _leave_unsettled(
     known: Mapping[str, PriorInstance], decided: Container[str]
 ) -> Iterator[Change]:
-    """Yield a change without an action for each creation of unknown outcome without a decision."""
+    """Yield a change without an action for each unsettled create without a decision."""
     for item in known.values():
         # This includes creations outside of -target, as no run is complete with one of them.
         if item.unsettled and item.address not in decided:
@@ -407,7 +407,7 @@ async def make_plan(
     options: PlanOptions,
     watch: Callable[[Planner], None] | None = None,
 ) -> Plan:
-    """Settle the unknown outcomes of earlier runs, and make a plan.
+    """Settle the writes of earlier runs, and make a plan.
 
     Args:
         workspace: The workspace, with the state of `session`.
@@ -422,7 +422,7 @@ async def make_plan(
         watch(planner)
     try:
         diagnostics: list[Diagnostic] = []
-        if session.unresolved or holds_unsettled(workspace.state):
+        if session.open_intents or holds_unsettled(workspace.state):
             from opsconsole.reconcile.settle import settle_unknown  # rarely needed
 
             diagnostics = await settle_unknown(session, planner.providers)

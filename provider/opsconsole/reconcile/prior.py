@@ -19,7 +19,7 @@ from opsconsole.errors import UserError
 from opsconsole.language import Moved, Program
 from opsconsole.lifecycle.answers import is_sentinel, mentions_sentinel
 from opsconsole.lifecycle.interface import Outcome
-from opsconsole.lifecycle.uncertain import remedy
+from opsconsole.lifecycle.writes import remedy
 from opsconsole.resources import RESOURCES
 from opsconsole.state import (
     Address,
@@ -159,7 +159,7 @@ def read_deposed(state: State, known: Mapping[str, PriorInstance]) -> dict[str, 
 
 
 def holds_unsettled(state: State) -> bool:
-    """Return whether a state may hold a creation of unknown outcome, without decoding it."""
+    """Return whether a state may hold an unsettled create, without decoding it."""
     return any(
         mentions_sentinel(state.image(address, deposed) or "")
         for address, deposed in state.objects()

@@ -1,8 +1,8 @@
-"""Settles the calls of earlier runs whose outcome is not known.
+"""Settles the writes of earlier runs (`lifecycle.writes` defines the words).
 
-A crash leaves a create in the journal, a lost answer leaves it in state. The lifecycle settles
-both. A create that it cannot settle is in state as a tainted instance under a sentinel id, which
-means "not known". Neither engine creates the object again until the user states the outcome.
+A crash leaves an open intent in the journal; a lost answer leaves a create in state under a
+sentinel id. The lifecycle settles both. A create that it cannot settle is in state as a tainted
+instance, and neither engine creates the object again until the user states the outcome.
 
 Reads settle the deletes and updates of an interrupted run. Objects that this run deleted leave the
 state before a plan is made, so that the guard does not count them as lost. An update needs only the
@@ -19,18 +19,12 @@ from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.errors import ConsoleError, Stopped, UserError
 from opsconsole.lifecycle.answers import PrivateState, new_sentinel
 from opsconsole.lifecycle.interface import (
-    CreateOutcome,
-    LostCreate,
+    Outcome,
     Seen,
-    SettledCreate,
+    UnsettledCreate,
     fill_unknown,
 )
-from opsconsole.lifecycle.uncertain import (
-    SENT,
-    dry_run_status_of,
-    may_still_arrive,
-    sent_now,
-)
+from opsconsole.lifecycle.writes import recall_create, unsettled_private
 from opsconsole.reconcile.cascade import Cascade
 from opsconsole.reconcile.prior import (
     PriorInstance,
@@ -48,50 +42,49 @@ _log = logging.getLogger(__name__)
 
 
 async def settle_unknown(session: StateSession, providers: Providers) -> list[Diagnostic]:
-    """Settle the unknown outcomes of earlier runs as far as possible; return diagnostics.
+    """Settle the writes of earlier runs as far as possible; return diagnostics.
 
     Raises:
         UserError: The console cannot be asked, or the result cannot be made durable.
         Stopped: The run was told to stop.
     """
-    diagnostics = await _settle_calls(session, providers)
-    return diagnostics + await _settle_sentinels(session, providers)
+    diagnostics = await _settle_intents(session, providers)
+    return diagnostics + await _settle_state(session, providers)
 
 
-async def _settle_calls(session: StateSession, providers: Providers) -> list[Diagnostic]:
-    """Settle calls that earlier runs left."""
-    calls = [call for call in session.unresolved if call.id]
+async def _settle_intents(session: StateSession, providers: Providers) -> list[Diagnostic]:
+    """Settle the open intents of earlier runs."""
+    calls = [call for call in session.open_intents if call.id]
     if not calls:
         return []
     creates = [call for call in calls if _verb(call) == "create"]
     others = [call for call in calls if _verb(call) != "create"]
     diagnostics, settled = await _settle_writes(session, providers, others)
-    # The list of calls is kept even if settling them is interrupted.
-    lost = [
-        _of_call(call)
+    # The list of intents is kept even if settling them is interrupted.
+    unsettled = [
+        _of_intent(call)
         for call in creates
         if call.address not in session.state or _stands_aside(session, call)
     ]
-    for create, found in [pair async for pair in _ask_console(session, providers, lost)]:
-        diagnostics += _keep_settled(session, create, found)
+    for create, outcome in [pair async for pair in _ask_console(session, providers, unsettled)]:
+        diagnostics += _keep_settled(session, create, outcome)
     providers.check_stopped()
-    # Until state is durable, only the list of calls records their outcomes.
+    # Until state is durable, only the list of open intents records their outcomes.
     session.record()
     await session.checkpoint()
-    session.mark_resolved(call.id for call in (*creates, *settled))
+    session.mark_settled(call.id for call in (*creates, *settled))
     return diagnostics
 
 
-async def _settle_sentinels(session: StateSession, providers: Providers) -> list[Diagnostic]:
-    """Settle the instances in state that have a sentinel id."""
+async def _settle_state(session: StateSession, providers: Providers) -> list[Diagnostic]:
+    """Settle the creates that are in state under a sentinel id."""
     known = read_prior(session.state).values()
     items = [item for item in known if item.unsettled]
     items.sort(key=lambda item: (item.stored.provider, item.type_name))
     diagnostics: list[Diagnostic] = []
-    async for create, found in _ask_console(
-        session, providers, [_of_state(item) for item in items]
-    ):
-        diagnostics += _keep_settled(session, create, found)
+    creates = map(_of_state, items)
+    async for create, outcome in _ask_console(session, providers, creates):
+        diagnostics += _keep_settled(session, create, outcome)
     if diagnostics:
         session.record()
         await session.checkpoint()
@@ -99,17 +92,16 @@ async def _settle_sentinels(session: StateSession, providers: Providers) -> list
 
 
 @dataclass(frozen=True, slots=True)
-class _Lost:
-    """A create whose outcome is not known.
+class _Unsettled:
+    """A create to settle, and where it comes from.
 
     Attributes:
-        create: The create, as the console can settle it.
+        create: The create, as its lifecycle can settle it.
         held: The object to put into state, without its value.
-        call: The call that an interrupted run left; None if the create is in state under a
-            sentinel.
+        call: The open intent; None if the create is in state under a sentinel id.
     """
 
-    create: LostCreate
+    create: UnsettledCreate
     held: InstanceObject
     call: Intent | None
 
@@ -119,27 +111,21 @@ class _Lost:
         return self.held.provider, instance_of(self.create.address).type
 
 
-def _of_call(call: Intent) -> _Lost:
+def _of_intent(call: Intent) -> _Unsettled:
     details = call.details
     planned, needed = details.get("planned"), details.get("dependencies")
-    create = LostCreate(
-        dict(planned) if isinstance(planned, dict) else {},
-        call.address,
-        str(details.get("dry_run_said", "")),
-        may_still_arrive(call.at),
-    )
+    planned = dict(planned) if isinstance(planned, dict) else {}
+    create = recall_create(planned, call.address, details, call.at)
     dependencies = tuple(map(str, needed)) if isinstance(needed, Iterable) else ()
     held = InstanceObject(_provider(call), {}, dependencies=dependencies)
-    return _Lost(create, held, call)
+    return _Unsettled(create, held, call)
 
 
-def _of_state(item: PriorInstance) -> _Lost:
-    remembered = PrivateState.decode(item.stored.private).extra
-    # The id is a sentinel, which no console knows.
+def _of_state(item: PriorInstance) -> _Unsettled:
+    facts = PrivateState.decode(item.stored.private).extra
+    # No console knows a sentinel id.
     planned = {name: value for name, value in item.before.items() if name != "id"}
-    may_arrive = may_still_arrive(remembered.get(SENT))
-    create = LostCreate(planned, item.address, dry_run_status_of(remembered), may_arrive)
-    return _Lost(create, item.stored, None)
+    return _Unsettled(recall_create(planned, item.address, facts), item.stored, None)
 
 
 def _verb(call: Intent) -> str:
@@ -151,8 +137,8 @@ def _provider(call: Intent) -> str:
 
 
 async def _ask_console(
-    session: StateSession, providers: Providers, creates: Iterable[_Lost]
-) -> AsyncIterator[tuple[_Lost, SettledCreate]]:
+    session: StateSession, providers: Providers, creates: Iterable[_Unsettled]
+) -> AsyncIterator[tuple[_Unsettled, Outcome]]:
     """Ask the console for the outcomes of creates, all of one provider and type at once.
 
     If the console cannot be asked, the state stays unchanged.
@@ -160,7 +146,7 @@ async def _ask_console(
     Raises:
         UserError: The console cannot be asked about a call.
     """
-    groups: dict[tuple[str, str], list[_Lost]] = {}
+    groups: dict[tuple[str, str], list[_Unsettled]] = {}
     for item in creates:
         groups.setdefault(item.kind, []).append(item)
     for (provider, type_name), group in groups.items():
@@ -210,35 +196,36 @@ def _stands_aside(session: StateSession, call: Intent) -> bool:
     return held is not None and replaced is not None and held.attributes.get("id") == replaced
 
 
-def _keep_settled(session: StateSession, lost: _Lost, found: SettledCreate) -> list[Diagnostic]:
+def _keep_settled(session: StateSession, item: _Unsettled, outcome: Outcome) -> list[Diagnostic]:
     """Put the outcome of a create into state, and report it."""
-    address, outcome, call = lost.create.address, found.outcome, lost.call
+    create, call = item.create, item.call
+    address = create.address
     run = "an earlier run" if call is None else "the run that was interrupted"
-    # NEVER about a call in the journal counts at once, even if the call may still arrive: the dry
+    never_created = outcome.state is None and not outcome.unsettled
+    # For an open intent, "never created" counts at once, even if the call may still arrive: the dry
     # run before the next import shows a host that has arrived by then. An agent has no such guard,
-    # so its lifecycle says UNKNOWN while the call may arrive. NEVER about a sentinel waits.
-    waits = call is None and lost.create.may_arrive
-    if found.result is CreateOutcome.NEVER and not waits:
+    # so its lifecycle leaves it unsettled while the call may arrive. A sentinel id waits.
+    if never_created and not (call is None and create.may_arrive):
         why = "The console was asked and does not show it."
         if call is None:
             session.state.remove(address)
-            if lost.create.dry_run_status:
+            if create.dry_run_status:
                 why = "A dry run of the same row shows that the console does not have it."
         return [warning(f"{address} was not created by {run}", why)]
     diagnostics: list[Diagnostic] = []
-    if outcome is not None and outcome.state is not None:
-        held = lost.held._replace(attributes=outcome.state, private=outcome.private, tainted=False)
+    if outcome.state is not None:
+        held = item.held._replace(attributes=outcome.state, private=outcome.private, tainted=False)
         where = f"It is {outcome.state['id']}, and in state from now on."
         diagnostics = [warning(f"{address} was created by {run}", where), *outcome.diagnostics]
     elif call is None:
-        # Still not known: state holds it already, under its sentinel.
+        # State holds it already.
         return []
     else:
-        planned, definition = lost.create.planned, RESOURCES[lost.kind[1]]
+        planned, definition = create.planned, RESOURCES[item.kind[1]]
         unknown = {a.name: UNKNOWN for a in definition if a.name not in planned}
         state = fill_unknown(definition, planned | unknown, {"id": new_sentinel(call.id)})
-        private = PrivateState(extra=sent_now(lost.create.dry_run_status)).encode()
-        held = lost.held._replace(attributes=state, private=private, tainted=True)
+        private = unsettled_private(create.dry_run_status)
+        held = item.held._replace(attributes=state, private=private, tainted=True)
     if call is not None and _stands_aside(session, call):
         # The old object still exists. It is put aside, and a later run deletes it.
         session.state.depose(address)
@@ -350,7 +337,7 @@ def _warnings(
 async def settle_all(
     workspace: Workspace, session: StateSession, on_stop: OnStop
 ) -> list[Diagnostic]:
-    """Settle the unknown outcomes of earlier runs without a plan; return diagnostics.
+    """Settle the writes of earlier runs without a plan; return diagnostics.
 
     Raises:
         UserError: The console cannot be asked, or the result cannot be made durable.

@@ -20,6 +20,7 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
     WriteRequest,
 )
+from opsconsole.lifecycle.writes import DRY_RUN_STATUS
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.reconcile.plan import Change
 from opsconsole.resources import RESOURCES
@@ -150,9 +151,9 @@ class StepWorker:
             if ended is None:
                 self.reported.add(step.change.address)
             intent = self.intents.pop(step.change.address, "")
-            # A lost create is in state under a sentinel id. For any other write of unknown outcome,
-            # the intent is the only record.
-            if intent and not (outcome.uncertain and step.kind is not StepKind.CREATE):
+            # An unsettled create is in state under a sentinel id. For any other unsettled write,
+            # the open intent is the only record.
+            if intent and not (outcome.unsettled and step.kind is not StepKind.CREATE):
                 settles.append(intent)
             if ended is not None:
                 ended(step, outcome)
@@ -190,7 +191,7 @@ class StepWorker:
             details: dict[str, Any]
             if isinstance(request, CreateRequest) and verb == "create":
                 status = dry_run_statuses.get(request.address, "")
-                details = lost_create(request, step.change, status)
+                details = describe_create(request, step.change, status)
             else:
                 details = {"id": (request.prior or {}).get("id")}
             provider = self.provider_in_state(step.change.provider)
@@ -285,12 +286,12 @@ class StepWorker:
         )
 
 
-def lost_create(request: CreateRequest, change: Change, dry_run_status: str) -> dict[str, Any]:
-    """Return the facts by which a later run settles a create that a crash interrupted."""
+def describe_create(request: CreateRequest, change: Change, dry_run_status: str) -> dict[str, Any]:
+    """Return the facts by which a later run settles a create, if a crash leaves its intent open."""
     unknown = set(unknown_names(request.planned))
     return {
         "planned": {name: item for name, item in request.planned.items() if name not in unknown},
-        "dry_run_said": dry_run_status,
+        DRY_RUN_STATUS: dry_run_status,
         "dependencies": list(change.depends_on),
         "instead_of": (change.before or {}).get("id"),
     }

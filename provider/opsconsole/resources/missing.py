@@ -16,7 +16,7 @@ from opsconsole.errors import ApiError, Forbidden, NotFound
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import NOT_PERMITTED, Outcome, PlanOutcome, ReadRequest, Seen
 from opsconsole.lifecycle.session import ConsoleSession
-from opsconsole.lifecycle.uncertain import BY_404
+from opsconsole.lifecycle.writes import BY_404
 from opsconsole.resources import RESOURCES, owners_above
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import documented_for

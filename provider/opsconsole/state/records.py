@@ -35,7 +35,7 @@ class Base(msgspec.Struct, frozen=True, array_like=True, tag="base"):
 
 
 class Intent(msgspec.Struct, frozen=True, array_like=True, tag="intent"):
-    """A call is about to be made that cannot safely be repeated.
+    """A call is about to be made that cannot safely be repeated; open while nothing settles it.
 
     Attributes:
         address: The resource that the call is for.

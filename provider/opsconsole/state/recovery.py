@@ -1,4 +1,4 @@
-"""Adds the journals' changes to a state, and finds the calls of unknown outcome. Does no I/O.
+"""Adds the journals' changes to a state, and finds the open intents. Does no I/O.
 
 The digests in a journal distinguish three cases:
 
@@ -40,7 +40,7 @@ class Recovered:
         base: The state before any change was added, for the journal of the run that continues.
         was_torn: Whether the copy replaced the state.
         changes: The changes that were added to the state.
-        intents: The calls whose outcome is unknown.
+        intents: The open intents.
         count: How many changes the journals hold.
     """
 

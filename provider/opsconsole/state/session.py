@@ -77,7 +77,7 @@ class StateSession:
 
     Attributes:
         state: The state to read and change. Every change is noticed here.
-        unresolved: Calls of earlier runs whose outcome is still unknown.
+        open_intents: The open intents of earlier runs.
         folded: How many changes of a crashed run were added when this session was opened.
     """
 
@@ -98,7 +98,7 @@ class StateSession:
         """
         self.state = state
         self.folded = recovered.count if recovered else 0
-        self.unresolved: Sequence[Intent] = tuple(recovered.intents) if recovered else ()
+        self.open_intents: Sequence[Intent] = tuple(recovered.intents) if recovered else ()
         self._backend = backend
         self._cadence = cadence
         self._run = run
@@ -315,16 +315,16 @@ class StateSession:
             await writing
             raise
 
-    def mark_resolved(self, intents: Iterable[str]) -> None:
+    def mark_settled(self, intents: Iterable[str]) -> None:
         """Note that the outcomes of these calls of earlier runs are now known.
 
         Raises:
             UserError: The note cannot be made durable.
         """
         done = set(intents)
-        settled = tuple(call.id for call in self.unresolved if call.id in done)
+        settled = tuple(call.id for call in self.open_intents if call.id in done)
         if settled:
-            self.unresolved = tuple(call for call in self.unresolved if call.id not in done)
+            self.open_intents = tuple(call for call in self.open_intents if call.id not in done)
             journal = self._open_journal()
             journal.append(Changes((), settled))
             journal.flush_now()
@@ -401,15 +401,15 @@ class StateSession:
     def _take_snapshot(self) -> _Snapshot | None:
         """Take a snapshot, because the state may change while it is written."""
         self.record()
-        calls = (*self.unresolved, *self._intents.values()) if self._backend.embeds_journal else ()
-        embedded = frozenset(call.id for call in calls)
-        # The document embeds the open calls too. If the calls changed, the document is written even
-        # if no object changed.
+        kept = (*self.open_intents, *self._intents.values()) if self._backend.embeds_journal else ()
+        embedded = frozenset(intent.id for intent in kept)
+        # The document embeds the open intents too. If they changed, the document is written even if
+        # no object changed.
         self.state.changed |= embedded != self._embedded
         # A first run that made nothing stores no state, because a state would show that it was
         # applied.
         was_stored = self.state.serial or not self._base.empty
-        shows_nothing = self.state.empty and not calls
+        shows_nothing = self.state.empty and not kept
         if not self.state.changed or (shows_nothing and not was_stored):
             return None
         count, self._since_write = self._since_write, 0
@@ -417,7 +417,7 @@ class StateSession:
         serial = self.state.raise_serial()
         journal = self._open_journal()
         return _Snapshot(
-            journal, self.state.copy(), before, serial, count, journal.appended_count, calls
+            journal, self.state.copy(), before, serial, count, journal.appended_count, kept
         )
 
     def _write(self, snapshot: _Snapshot | None) -> None:
@@ -435,7 +435,7 @@ class StateSession:
             # A stored state counts even without objects: its lineage is settled, and a missing file
             # is noticed.
             base = _base_of(self._run, state, serial=snapshot.serial, empty=False)
-            embedded = encode_records((base, *snapshot.calls)) if snapshot.calls else b""
+            embedded = encode_records((base, *snapshot.intents)) if snapshot.intents else b""
             try:
                 journal.flush_now()
                 if not self._backed_up:
@@ -449,7 +449,7 @@ class StateSession:
                 wanted = SnapshotMeta(self.state.lineage, snapshot.serial)
                 stored = self._backend.write(data, wanted, embedded)
                 self.state.lineage, self.state.serial = stored
-                self._embedded = frozenset(call.id for call in snapshot.calls)
+                self._embedded = frozenset(intent.id for intent in snapshot.intents)
                 self._state_size = len(data)
             except Exception:
                 # Nothing was stored under the raised serial, so the next write uses that serial
@@ -465,12 +465,12 @@ class StateSession:
             journal.restart(self._base, snapshot.position)
 
     def _finish_journal(self, journal: Journal) -> None:
-        """Remove the journal; if calls are open, keep only these in it, for the next run."""
-        if self.unresolved or self._intents:
+        """Remove the journal; if intents are open, keep only these in it, for the next run."""
+        if self.open_intents or self._intents:
             journal.restart(self._base, journal.appended_count)
         # Also before removal, because the journal stays if its stored copy cannot be removed.
         journal.flush_now()
-        if not self.unresolved and not self._intents:
+        if not self.open_intents and not self._intents:
             journal.remove()
             self._journal = None
 
@@ -538,7 +538,7 @@ class _Snapshot:
         before: The serial before it was raised.
         count: How many changes were made since the last write.
         position: How many records of the journal the state includes.
-        calls: The open calls, which are embedded in the document.
+        intents: The open intents, which are embedded in the document.
     """
 
     journal: Journal
@@ -547,7 +547,7 @@ class _Snapshot:
     serial: int
     count: int
     position: int
-    calls: Sequence[Intent]
+    intents: Sequence[Intent]
 
 
 def _base_of(run: str, state: State, **changes: Any) -> Base:

@@ -50,8 +50,7 @@ def settings_not_known(names: list[str]) -> Diagnostic:
 def left_behind(directory: pathlib.Path) -> list[Diagnostic]:
     """Return why Terraform must not plan in `directory`, its working directory."""
     # A journal has changes that the console has and the state lacks. A plan on that state would
-    # make the changes again. A journal also names calls of unknown outcome, which may have created
-    # objects.
+    # make the changes again. A journal also names open intents, which may have created objects.
     journals = unfolded_journals(directory)
     if not journals:
         return []

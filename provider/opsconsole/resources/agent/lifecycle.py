@@ -21,11 +21,11 @@ from opsconsole.errors import (
 from opsconsole.lifecycle.answers import PrivateState, explain_mismatch
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.interface import (
+    NEVER_CREATED,
     NOT_PERMITTED,
-    CreateOutcome,
+    STILL_UNSETTLED,
     CreateRequest,
     DeleteRequest,
-    LostCreate,
     Outcome,
     PlanChange,
     PlanCreation,
@@ -35,7 +35,7 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     Removal,
     Seen,
-    SettledCreate,
+    UnsettledCreate,
     UpdateRequest,
     creation_fields,
     fill_unknown,
@@ -43,7 +43,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.lifecycle.uncertain import create_once, delete_once, update_once
+from opsconsole.lifecycle.writes import create_once, delete_once, update_once
 from opsconsole.resources import AGENT
 from opsconsole.resources.agent.likely_ids import doubts_of_agent
 from opsconsole.resources.agent.rules import (
@@ -235,21 +235,21 @@ class AgentLifecycle(SingleCreation):
             lambda answer: self._outcome_of_answer(request, answer),
             self._met_before,
         )
-        if outcome.state is not None and not outcome.uncertain:
+        if outcome.state is not None and not outcome.unsettled:
             self.session.meet([_known_agent(outcome.state, request.address)])
             self._note_plugin_set(outcome.state["id"], outcome.state)
         return outcome
 
     async def settle_creates(
-        self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
-    ) -> list[SettledCreate]:
-        """Settle creations whose outcome is unknown, where agents can be listed.
+        self, creates: Sequence[UnsettledCreate], existing: Sequence[Attributes]
+    ) -> list[Outcome]:
+        """Settle creates by a list of all agents, where there is one.
 
         Raises:
             ConsoleError: the console could not be asked.
         """
         if not self.session.console.has("agent_list"):
-            return await super().settle_creates(lost, existing)
+            return await super().settle_creates(creates, existing)
         listing = await self.session.console.list_all("agent_list")
         ids_in_state = {item.get("id") for item in existing}
         # The created agent is the one that is in no state and contradicts nothing in the request.
@@ -260,23 +260,23 @@ class AgentLifecycle(SingleCreation):
         ]
         possible = [
             [entry for entry in free if explain_mismatch(AGENT, item.planned, entry) is None]
-            for item in lost
+            for item in creates
         ]
         # An agent that two requests may have created proves neither of them.
         claims = Counter(str(entry.get("id")) for entries in possible for entry in entries)
-        settled: list[SettledCreate] = []
-        for item, entries in zip(lost, possible, strict=True):
+        settled: list[Outcome] = []
+        for item, entries in zip(creates, possible, strict=True):
             if _is_certain(item, entries) and claims[str(entries[0].get("id"))] == 1:
                 outcome = self._outcome_of_answer(item.request(AGENT), entries[0])
                 self.session.meet([_known_agent(outcome.state or {}, item.address)])
-                settled.append(SettledCreate(CreateOutcome.CREATED, outcome))
+                settled.append(outcome)
                 continue
             # Only a whole list shows that no agent was created, and only once the request cannot
             # arrive any more: nothing keeps the console from creating a second agent of the same
             # name.
             can_tell = isinstance(item.planned.get("host_id"), str) and listing.complete
             never = can_tell and not entries and not item.may_arrive
-            settled.append(SettledCreate(CreateOutcome.NEVER if never else CreateOutcome.UNKNOWN))
+            settled.append(NEVER_CREATED if never else STILL_UNSETTLED)
         return settled
 
     def _met_before(self, answer: Mapping[str, Any]) -> UnexpectedAnswer | None:
@@ -434,7 +434,7 @@ def _without_unset(body: Mapping[str, Any]) -> dict[str, Any]:
     return {**body, "credential_config": declared}
 
 
-def _is_certain(item: LostCreate, entries: Sequence[Mapping[str, Any]]) -> bool:
+def _is_certain(item: UnsettledCreate, entries: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether there is one agent, and it shows the host and specialty that were sent."""
     if len(entries) != 1 or not isinstance(item.planned.get("host_id"), str):
         return False

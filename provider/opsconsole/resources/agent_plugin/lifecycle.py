@@ -18,10 +18,9 @@ from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound, Stopp
 from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.interface import (
-    CreateOutcome,
+    NEVER_CREATED,
     CreateRequest,
     DeleteRequest,
-    LostCreate,
     Outcome,
     PlanChange,
     PlanCreation,
@@ -31,7 +30,7 @@ from opsconsole.lifecycle.interface import (
     ReadRequest,
     Report,
     Seen,
-    SettledCreate,
+    UnsettledCreate,
     UpdateRequest,
     fill_unknown,
     propose_creation,
@@ -220,18 +219,16 @@ class AgentPluginLifecycle(SingleCreation):
             await report([(request, await self._read_back(request, outcome))])
 
     async def settle_creates(
-        self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
-    ) -> list[SettledCreate]:
+        self, creates: Sequence[UnsettledCreate], existing: Sequence[Attributes]
+    ) -> list[Outcome]:
         """Settle attachments by the agents' lists."""
         requests = [
             ReadRequest(self._bare(self.definition.empty() | item.planned), address=item.address)
-            for item in lost
+            for item in creates
         ]
+        # Also by a list that may not be whole: attaching a plugin twice does no harm.
         return [
-            SettledCreate(CreateOutcome.CREATED, outcome)
-            if outcome.seen is Seen.PRESENT
-            # Also by a list that may not be whole: attaching a plugin twice does no harm.
-            else SettledCreate(CreateOutcome.NEVER)
+            outcome if outcome.seen is Seen.PRESENT else NEVER_CREATED
             for outcome in await self.read(requests)
         ]
 

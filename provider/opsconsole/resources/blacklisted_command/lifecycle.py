@@ -28,7 +28,7 @@ from opsconsole.lifecycle.interface import (
     mark_unknown,
     propose_creation,
 )
-from opsconsole.lifecycle.uncertain import create_once, delete_once, update_once
+from opsconsole.lifecycle.writes import create_once, delete_once, update_once
 from opsconsole.resources import BLACKLISTED_COMMAND
 from opsconsole.resources.missing import missing, plan_gone
 from opsconsole.v1.operations import naming_hint

@@ -12,7 +12,7 @@ from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.lifecycle.uncertain import update_once
+from opsconsole.lifecycle.writes import update_once
 from opsconsole.resources import HOST
 from opsconsole.resources.host.reading import note_refused_read, read_host, reading_operation
 from opsconsole.resources.host.rows import CREATION_ONLY, UPDATABLE, HostRow, outcome_of_answer

@@ -22,7 +22,7 @@ from opsconsole.lifecycle.interface import (
     creation_fields,
 )
 from opsconsole.lifecycle.session import map_limited
-from opsconsole.lifecycle.uncertain import outcome_lost
+from opsconsole.lifecycle.writes import unsettled_outcome
 from opsconsole.resources import HOST
 from opsconsole.resources.host.adoption import adopt
 from opsconsole.resources.host.rows import HostRow, OtherHost, read_back, unread_outcome
@@ -39,7 +39,6 @@ from opsconsole.resources.host.verdicts import (
     half_of_refused,
     match_verdicts,
     not_created,
-    was_created,
 )
 
 if TYPE_CHECKING:
@@ -263,8 +262,8 @@ class BulkCreate:
         judged, imported = [UNMATCHED] * len(rows), False
         try:
             result = await dry_run(self._session, [row.fields for row in rows])
-        except ConsoleError as unsettled:
-            self._lifecycle.log(unsettled, "settle an import whose answer was lost")
+        except ConsoleError as unanswered:
+            self._lifecycle.log(unanswered, "settle an import whose answer was lost")
         else:
             judged, imported = match_verdicts(result, len(rows)), not result.dry_run
         ids = Counter(verdict.id for verdict in judged)
@@ -273,7 +272,7 @@ class BulkCreate:
             # The earlier dry run gave the row the status of a new host. Another status now shows
             # that this import created it. The same status settles nothing, as the import may still
             # be under way. If this dry run was not honoured, its hosts are ours.
-            ours = was_created(verdict, row.dry_run_status) or (imported and verdict.created)
+            ours = verdict.shows_creation(row.dry_run_status) or (imported and verdict.created)
             if verdict.id is None or not ours:
                 await self._report_row(row, self._outcome_lost(row, problem))
             elif refusal := self._claim(row, verdict.id, ids):
@@ -286,7 +285,7 @@ class BulkCreate:
             await self._report_row(row, self._outcome_lost(row, problem))
 
     def _outcome_lost(self, row: HostRow, problem: ConsoleError) -> Outcome:
-        return outcome_lost(self._lifecycle, row.request, problem, row.dry_run_status)
+        return unsettled_outcome(self._lifecycle, row.request, problem, row.dry_run_status)
 
     def _not_created(self, row: HostRow, verdict: RowVerdict, *, rehearsed: bool) -> Diagnostic:
         holder = self._session.holders.get((HOST.type_name, verdict.id or ""))

@@ -23,7 +23,6 @@ from opsconsole.resources.host.verdicts import (
     half_of_refused,
     match_verdicts,
     send_guarded,
-    was_created,
 )
 from opsconsole.v1.console import Console
 
@@ -251,7 +250,7 @@ class FileImport:
         for index, (earlier, now) in enumerate(
             zip(before, match_verdicts(again, count), strict=True)
         ):
-            if was_created(now, earlier.status):
+            if now.shows_creation(earlier.status):
                 created[index] = now._replace(created=True, status="created", error=None)
         return created
 

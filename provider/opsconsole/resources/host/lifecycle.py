@@ -15,7 +15,6 @@ from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
     CreateRequest,
     DeleteRequest,
-    LostCreate,
     Outcome,
     PlanChange,
     PlanCreation,
@@ -24,13 +23,13 @@ from opsconsole.lifecycle.interface import (
     Proposal,
     ReadRequest,
     Report,
-    SettledCreate,
+    UnsettledCreate,
     UpdateRequest,
     fill_unknown,
     propose_creation,
 )
 from opsconsole.lifecycle.session import ConsoleSession
-from opsconsole.lifecycle.uncertain import delete_once, update_once
+from opsconsole.lifecycle.writes import delete_once, update_once
 from opsconsole.resources import HOST
 from opsconsole.resources.host.creation import BulkCreate
 from opsconsole.resources.host.reading import note_refused_read, read_host, reading_operation
@@ -110,18 +109,18 @@ class HostLifecycle(BaseLifecycle):
         return [outcomes.get(id(request), Outcome(None)) for request in requests]
 
     async def settle_creates(
-        self, lost: Sequence[LostCreate], existing: Sequence[Attributes]
-    ) -> list[SettledCreate]:
-        """Settle creations whose outcome is unknown, by a dry run of their rows.
+        self, creates: Sequence[UnsettledCreate], existing: Sequence[Attributes]
+    ) -> list[Outcome]:
+        """Settle creates by dry runs of their rows.
 
         Raises:
             ConsoleError: the console could not be asked.
         """
-        # Half of a chunk, as each dry run also holds up to as many witnesses.
+        # Half of a chunk, as each dry run also holds up to as many control rows.
         size = max(1, self.session.import_chunk_size // 2)
-        settled: list[SettledCreate] = []
-        for start in range(0, len(lost), size):
-            settled += await settle_host_creates(self, lost[start : start + size], existing)
+        settled: list[Outcome] = []
+        for start in range(0, len(creates), size):
+            settled += await settle_host_creates(self, creates[start : start + size], existing)
         return settled
 
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:

@@ -1,8 +1,9 @@
-"""Settling creations of hosts whose outcome a crash left unknown, by a dry run of their rows.
+"""Settles creates of hosts that an earlier run left unsettled, by a dry run of their rows.
 
 A dry run that shows an id for a row proves that the host was created. A dry run that would create
 the host shows the contrary only if the console demonstrably recognises hosts by such rows. It does
-if the same dry run recognises the row of a host that certainly exists, cut to the same fields.
+if the same dry run recognises a control row: the row of a host that certainly exists, cut to the
+same fields.
 """
 
 from __future__ import annotations
@@ -12,111 +13,91 @@ from collections.abc import Mapping, Sequence
 
 from opsconsole.errors import BadRequest, TooLarge
 from opsconsole.lifecycle.base import BaseLifecycle
-from opsconsole.lifecycle.interface import CreateOutcome, LostCreate, SettledCreate, creation_fields
+from opsconsole.lifecycle.interface import (
+    NEVER_CREATED,
+    STILL_UNSETTLED,
+    Outcome,
+    UnsettledCreate,
+    creation_fields,
+)
 from opsconsole.resources import HOST
 from opsconsole.resources.host.rows import HostRow, OtherHost, read_back
-from opsconsole.resources.host.verdicts import (
-    DryRunIgnored,
-    RowVerdict,
-    dry_run,
-    match_verdicts,
-    was_created,
-)
+from opsconsole.resources.host.verdicts import DryRunIgnored, dry_run, match_verdicts
 from opsconsole.values import Attributes
 
-_UNKNOWN = SettledCreate(CreateOutcome.UNKNOWN)
-_Fields = frozenset[str]
+_FieldNames = frozenset[str]
 
 
 async def settle_host_creates(
-    lifecycle: BaseLifecycle, lost: Sequence[LostCreate], existing: Sequence[Attributes]
-) -> list[SettledCreate]:
-    """Return the outcomes of creations, in order; they fit into one dry run with as many witnesses.
+    lifecycle: BaseLifecycle, creates: Sequence[UnsettledCreate], existing: Sequence[Attributes]
+) -> list[Outcome]:
+    """Settle creates, in order; they fit into one dry run with as many control rows.
 
     Args:
-        existing: Hosts that are known to exist, for comparison.
+        existing: Hosts that are known to exist.
 
     Raises:
         ConsoleError: The console could not be asked.
     """
     org_id = lifecycle.session.settings.org_id
-    requests = [item.request(HOST) for item in lost]
-    rows = [HostRow(item, creation_fields(HOST, item.config, org_id)) for item in requests]
-    witnesses = _witnesses(rows, existing)
-    sent = [row.fields for row in rows] + [witness for _, witness in witnesses.values()]
+    rows = []
+    for item in creates:
+        request = item.request(HOST)
+        fields = creation_fields(HOST, request.config, org_id)
+        rows.append(HostRow(request, fields, dry_run_status=item.dry_run_status))
+    control = _control_rows(rows, existing)
     try:
+        sent = [row.fields for row in rows] + [fields for _, fields in control.values()]
         result = await dry_run(lifecycle.session, sent)
     except (BadRequest, TooLarge, DryRunIgnored) as problem:
         lifecycle.log(problem, "settle what an earlier run may have created")
-        return [_UNKNOWN] * len(rows)
-    judged = match_verdicts(result, len(sent))
-    exist = _which_exist(lost, judged, existing, imported=not result.dry_run)
-    recognised: set[_Fields] = set()
-    if result.dry_run:
-        recognised.update(
-            frozenset(row.fields) for row, yes in zip(rows, exist, strict=True) if yes
-        )
-        vouched = zip(witnesses.items(), judged[len(rows) :], strict=True)
-        recognised.update(fields for (fields, (host_id, _)), it in vouched if it.id == host_id)
-    return [
-        await _settle(
-            lifecycle, row, verdict, yes, frozenset(row.fields) in recognised, item.dry_run_status
-        )
-        for item, row, verdict, yes in zip(lost, rows, judged, exist, strict=False)
-    ]
-
-
-def _which_exist(
-    lost: Sequence[LostCreate],
-    judged: Sequence[RowVerdict],
-    existing: Sequence[Attributes],
-    *,
-    imported: bool,
-) -> list[bool]:
-    """Return which hosts exist; `imported`: the console ignored the dry run and created them."""
-    if imported:
-        # The witnesses have verdicts too, behind those of the rows.
-        pairs = zip(lost, judged, strict=False)
-        return [verdict.created and verdict.id is not None for _, verdict in pairs]
+        return [STILL_UNSETTLED] * len(rows)
+    verdicts = match_verdicts(result, len(sent))
     # An id that several rows share, or that is in state, proves no creation.
-    ids = Counter(verdict.id for verdict in judged)
-    others = {item.get("id") for item in existing}
-    return [
-        ids[verdict.id] == 1
-        and verdict.id not in others
-        and was_created(verdict, item.dry_run_status)
-        for item, verdict in zip(lost, judged, strict=False)
-    ]
+    ids = Counter(verdict.id for verdict in verdicts)
+    ids.update(host.get("id") for host in existing)
+    created: dict[HostRow, str] = {}
+    for row, verdict in zip(rows, verdicts, strict=False):
+        if verdict.id is None:
+            continue
+        # A console that ignores the dry run has created the host only now.
+        settled = verdict.shows_creation(row.dry_run_status) and ids[verdict.id] == 1
+        if settled if result.dry_run else verdict.created:
+            created[row] = verdict.id
+    recognised: set[_FieldNames] = set()
+    if result.dry_run:
+        recognised.update(frozenset(row.fields) for row in created)
+        answers = zip(control.items(), verdicts[len(rows) :], strict=True)
+        recognised.update(names for (names, (host_id, _)), it in answers if it.id == host_id)
+    outcomes: list[Outcome] = []
+    for row, verdict in zip(rows, verdicts, strict=False):
+        if row in created:
+            outcomes.append(await _read_created(lifecycle, row, created[row]))
+            continue
+        status = row.dry_run_status
+        would_create = verdict.created or (bool(status) and verdict.status == status)
+        never = would_create and frozenset(row.fields) in recognised
+        outcomes.append(NEVER_CREATED if never else STILL_UNSETTLED)
+    return outcomes
 
 
-def _witnesses(
+def _control_rows(
     rows: Sequence[HostRow], existing: Sequence[Attributes]
-) -> Mapping[_Fields, tuple[str, dict[str, object]]]:
-    """Return a host that exists for each set of fields: its id, and its row of these fields."""
-    witnesses: dict[_Fields, tuple[str, dict[str, object]]] = {}
+) -> Mapping[_FieldNames, tuple[str, dict[str, object]]]:
+    """Return the id and the row of a host that exists, for each set of fields in `rows`."""
+    control: dict[_FieldNames, tuple[str, dict[str, object]]] = {}
     # In the order of the row, so that the same run sends the same bytes.
     for fields, names in {frozenset(row.fields): [*row.fields] for row in rows}.items():
         for host in existing:
             if all(host.get(name) is not None for name in names):
-                witnesses[fields] = (host["id"], {name: host[name] for name in names})
+                control[fields] = (host["id"], {name: host[name] for name in names})
                 break
-    return witnesses
+    return control
 
 
-async def _settle(
-    lifecycle: BaseLifecycle,
-    row: HostRow,
-    verdict: RowVerdict,
-    exists: bool,
-    recognisable: bool,
-    dry_run_status: str,
-) -> SettledCreate:
-    if not exists:
-        new = verdict.created or (bool(dry_run_status) and verdict.status == dry_run_status)
-        return SettledCreate(CreateOutcome.NEVER) if new and recognisable else _UNKNOWN
-    assert verdict.id is not None
+async def _read_created(lifecycle: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
     try:
-        return SettledCreate(CreateOutcome.CREATED, await read_back(lifecycle, row, verdict.id))
+        return await read_back(lifecycle, row, host_id)
     except OtherHost as problem:
         lifecycle.log(problem, f"settle the creation of {row.fields['name']}")
-        return _UNKNOWN
+        return STILL_UNSETTLED

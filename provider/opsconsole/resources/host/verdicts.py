@@ -36,13 +36,27 @@ UNPROTECTED = "A dry run does not protect imports on this console: ask its opera
 
 
 class RowVerdict(NamedTuple):
-    """The verdict of an import on one row; `matched` is false where no verdict belongs to it."""
+    """The verdict of an import on one row.
+
+    Attributes:
+        matched: Whether an entry of the answer belongs to the row.
+        created: Whether its status is `created`; in a dry run: whether it would be created.
+    """
 
     matched: bool
     created: bool
     status: str = ""
     id: str | None = None
     error: str | None = None
+
+    def shows_creation(self, dry_run_status: str) -> bool:
+        """Return whether this verdict of a later dry run shows that the import created the host.
+
+        It does if the row has an id now, and another status than in the dry run before the import.
+        If the status before is not known (empty), nothing is settled.
+        """
+        differs = bool(dry_run_status) and self.status != dry_run_status
+        return differs and self.id is not None and not self.created
 
 
 UNMATCHED = RowVerdict(matched=False, created=False)
@@ -72,15 +86,6 @@ def all_created(result: ImportResult, rows: int) -> bool:
     counts = result.counts
     others = sum(count for name, count in counts.items() if name != "created")
     return counts.get("created") == rows and others == 0
-
-
-def was_created(verdict: RowVerdict, dry_run_status: str) -> bool:
-    """Return whether a row has an id, and another status than in the dry run before its import.
-
-    If the status before is not known (empty), nothing is settled.
-    """
-    differs = bool(dry_run_status) and verdict.status != dry_run_status
-    return differs and verdict.id is not None and not verdict.created
 
 
 def _index_base(results: Sequence[RowResult], rows: int) -> int | None:

@@ -27,7 +27,7 @@ from opsconsole.lifecycle.interface import (
     propose_creation,
 )
 from opsconsole.lifecycle.session import ConsoleSession
-from opsconsole.lifecycle.uncertain import create_once, settle_deletion, update_once
+from opsconsole.lifecycle.writes import create_once, settle_deletion, update_once
 from opsconsole.resources import SPECIALTY
 from opsconsole.resources.missing import (
     explain_gap,

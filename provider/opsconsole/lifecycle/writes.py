@@ -1,6 +1,10 @@
-"""Writes whose answer is lost: how they are settled, and their state if they stay unknown.
+"""Writes: each is sent once, and settled if its answer is lost.
 
-How each write is settled, and the result if it stays unknown:
+An *intent* is a write that the journal notes before it is sent; it is *open* while its outcome is
+not recorded. A write is *unsettled* while its outcome is not known. To *settle* it is to ask the
+console for the outcome. A create that stays unsettled is in state under a *sentinel id*.
+
+How each write is settled, and the result if it stays unsettled:
 
     create of a host    a dry run of its row: `host.creation`,    state, under a sentinel id
                         and `host.settling` in a later run
@@ -9,10 +13,10 @@ How each write is settled, and the result if it stays unknown:
     update              one read that shows the new values        an error
     delete              one read: 404, or the object              an error; it stays in state
 
-No create is repeated blindly. A create of unknown outcome is in state under a sentinel id until the
-user states the outcome: `state rm` (never created), or `state rm` and `import`. A created object is
-kept even if its answer cannot be read. An error would leave the object out of state, or taint it,
-and the next apply would make a second one.
+No create is repeated blindly. A sentinel id stays in state until the user states the outcome:
+`state rm` (never created), or `state rm` and `import`. A created object is kept even if its answer
+cannot be read. An error would leave the object out of state, or taint it, and the next apply would
+make a second one.
 """
 
 from __future__ import annotations
@@ -44,6 +48,7 @@ from opsconsole.lifecycle.interface import (
     DeleteRequest,
     Outcome,
     ReadRequest,
+    UnsettledCreate,
     UpdateRequest,
     fill_unknown,
 )
@@ -55,34 +60,44 @@ if TYPE_CHECKING:
 
 Answer = Mapping[str, Any]
 
-_STATUS, SENT = "dry_run_said", "sent_at"
+DRY_RUN_STATUS = "dry_run_said"
+"""The fact, in an intent and beside a sentinel id, that holds the status that a dry run gave a row
+before it was sent."""
+_SENT_AT = "sent_at"
 _ARRIVES_WITHIN = 900
 """Seconds after which a console no longer carries out a request."""
 
 BY_404 = "The console answers 404 in either case."
 
 
-def sent_now(dry_run_status: str) -> dict[str, Any]:
-    """Return the record of a create whose outcome is unknown from now on.
+def unsettled_private(dry_run_status: str) -> bytes:
+    """Return the private bytes beside a sentinel id: what a later run needs to settle the create.
 
     Args:
         dry_run_status: The status from a dry run before it was sent, or empty.
     """
-    return {_STATUS: dry_run_status, SENT: int(time.time())}
+    facts = {DRY_RUN_STATUS: dry_run_status, _SENT_AT: int(time.time())}
+    return PrivateState(extra=facts).encode()
 
 
-def dry_run_status_of(remembered: Mapping[str, Any]) -> str:
-    """Return the status that a dry run gave such a create before it was sent, or nothing."""
-    status = remembered.get(_STATUS)
-    return status if isinstance(status, str) else ""
+def recall_create(
+    planned: Attributes, address: str, facts: Mapping[str, Any], sent: object = None
+) -> UnsettledCreate:
+    """Return an unsettled create by the `facts` of its intent, or of its private bytes.
+
+    Args:
+        sent: When it was sent, if the facts do not say so.
+    """
+    status = facts.get(DRY_RUN_STATUS)
+    may_arrive = may_still_arrive(sent or facts.get(_SENT_AT))
+    return UnsettledCreate(planned, address, status if isinstance(status, str) else "", may_arrive)
 
 
 def may_still_arrive(sent: object) -> bool:
     """Return whether a create that was sent at this time may still take effect.
 
     Args:
-        sent: In seconds, as a record of `sent_now` holds it, or in ISO 8601; anything else: it is
-            not known.
+        sent: In seconds, or in ISO 8601; anything else: it is not known.
     """
     if isinstance(sent, str):
         try:
@@ -125,16 +140,15 @@ def refuse_replacement(lifecycle: BaseLifecycle, request: DeleteRequest) -> Diag
     )
 
 
-def outcome_lost(
+def unsettled_outcome(
     lifecycle: BaseLifecycle,
     request: CreateRequest,
     problem: OpsconsoleError,
     dry_run_status: str = "",
 ) -> Outcome:
-    """Return the outcome of a create that was sent and whose answer was lost.
+    """Return the outcome of a create whose answer was lost.
 
-    `dry_run_status` is the status that a dry run gave its row before it was sent. A later run
-    settles the create by this status.
+    `dry_run_status` is the status that a dry run gave its row before it was sent.
     """
     name = lifecycle.name(request.config, request.address)
     diagnostic = error(
@@ -145,8 +159,7 @@ def outcome_lost(
         cause=problem.cause,
     )
     state = fill_unknown(lifecycle.definition, request.planned, {"id": new_sentinel()})
-    private = PrivateState(extra=sent_now(dry_run_status)).encode()
-    return Outcome(state, private, (diagnostic,), uncertain=True)
+    return Outcome(state, unsettled_private(dry_run_status), (diagnostic,), unsettled=True)
 
 
 async def create_once(
@@ -173,9 +186,9 @@ async def create_once(
     except ConsoleError as problem:
         if problem.safe_to_repeat:
             raise
-        return outcome_lost(lifecycle, request, problem)
+        return unsettled_outcome(lifecycle, request, problem)
     if other := judge(answer) or explain_mismatch(lifecycle.definition, body, answer):
-        return outcome_lost(lifecycle, request, other)
+        return unsettled_outcome(lifecycle, request, other)
     try:
         return outcome_of(answer)
     except Exception as problem:
@@ -302,9 +315,9 @@ async def settle_deletion(
             "the plan shows whether it is gone.",
             cause=problem.cause,
         )
-        return EndedDeletion(failed._replace(diagnostics=(diagnostic,), uncertain=False), None)
+        return EndedDeletion(failed._replace(diagnostics=(diagnostic,), unsettled=False), None)
     if not isinstance(problem, NotFound):
-        return EndedDeletion(failed._replace(uncertain=exists is None), exists)
+        return EndedDeletion(failed._replace(unsettled=exists is None), exists)
     if exists:
         diagnostic = error(
             f"The {name} is still there, though its deletion was answered with 404",
