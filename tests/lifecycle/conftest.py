@@ -9,7 +9,6 @@ from console import in_process
 from consoles import CONSOLES
 from creations import created
 from opsconsole.emulator import Emulator
-from opsconsole.lifecycle import session
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
@@ -24,6 +23,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.interface import ReadRequest as Read
 from opsconsole.resources import RESOURCES
+from opsconsole.resources.host import deletions
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.settings import Settings
 
@@ -31,7 +31,7 @@ from opsconsole.v1.settings import Settings
 @pytest.fixture(autouse=True)
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Refuse a host that exists at once: no deletion of a test's makes room for it."""
-    monkeypatch.setattr(session, "_PATIENCE", 0)
+    monkeypatch.setattr(deletions, "_PATIENCE", 0)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ async def test_a_dropped_value_is_reported_at_creation_and_no_difference_later(s
 async def test_what_was_not_read_back_is_told_by_the_plan_that_meets_it(steps_of):
     hosts = steps_of("host")
     made = await hosts.create(**DECLARED)
-    forgotten = PrivateState.decode(made.private)._replace(dropped={})
+    forgotten = PrivateState.decode(made.private)._replace(not_kept={})
     read = await hosts.read(made._replace(private=forgotten.encode()))
     assert read.state["mac"] is None
 

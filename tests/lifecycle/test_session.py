@@ -8,8 +8,8 @@ import pytest
 
 from opsconsole.errors import AnswerLost
 from opsconsole.lifecycle import session
-from opsconsole.lifecycle.session import SingleFlight
 from opsconsole.lifecycle.writes import may_still_arrive
+from opsconsole.resources.host import deletions
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.settings import Settings
 from patience import until
@@ -19,7 +19,7 @@ from virtual_time import VirtualLoop
 async def test_an_error_that_nobody_waits_for_any_more_is_not_printed() -> None:
     printed: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: printed.append(context))
-    once, failing = SingleFlight(), asyncio.Event()
+    once, failing = session.SingleFlight(), asyncio.Event()
 
     async def call() -> None:
         await failing.wait()
@@ -73,13 +73,13 @@ def test_a_create_may_arrive_within_900_seconds_or_if_its_time_is_not_known(sent
 
 
 def test_a_host_that_nobody_deletes_is_waited_for_three_quiet_seconds(console, monkeypatch):
-    monkeypatch.setattr(session, "_PATIENCE", 3)
+    monkeypatch.setattr(deletions, "_PATIENCE", 3)
     loop = VirtualLoop()
 
     async def wait(times: int) -> list[bool]:
         provider = ConfiguredProvider(Settings.from_values(console.provider_settings, {}))
-        waiting = [provider.session.wait_for_host_to_leave("hst_1", set()) for _ in range(times)]
-        return [await each for each in waiting]
+        hosts = provider.session.get(deletions.HostDeletions)
+        return [await hosts.wait_for_host("hst_1", set()) for _ in range(times)]
 
     assert loop.run_until_complete(wait(5)) == [False] * 5
     assert loop.time() == 3

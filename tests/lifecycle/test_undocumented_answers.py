@@ -38,7 +38,7 @@ async def test_hosts_that_were_created_stay_known_whatever_goes_wrong_with_readi
     async def defect(*_: object) -> None:
         raise OverflowError("anything")
 
-    monkeypatch.setattr("opsconsole.resources.host.rows.read_host", defect)
+    monkeypatch.setattr("opsconsole.resources.host.reading.HostReader.read", defect)
     hosts = steps_of("host")
 
     outcomes = await hosts.create_all(hosts.config(name="a"), hosts.config(name="b"))

@@ -82,7 +82,7 @@ class ScheduleLifecycle(SingleCreation):
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
         return PlanOutcome(propose_creation(self.definition, request.config))
 
-    def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
+    def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         return ()
 
     async def _read(self, request: ReadRequest) -> Outcome:

@@ -24,7 +24,7 @@ from opsconsole.language import find_node
 from opsconsole.lifecycle.answers import values_shown
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import HOST
-from opsconsole.resources.host.reading import HOST_GET_HINT, read_host, reading_operation
+from opsconsole.resources.host.reading import HOST_GET_HINT, HostReader
 from opsconsole.terraform_binary import real_terraform
 from opsconsole.text import Pen, plural, printable, wrap_lines
 from opsconsole.v1.client import Client
@@ -204,13 +204,13 @@ async def _console(
 
 async def _host(console: Console, settings: Settings, host_id: str) -> CheckResult:
     """Read a host as a refresh does, and name the fields that are missing from the answer."""
-    session = ConsoleSession(console, settings)
-    operation = reading_operation(session)
+    reader = HostReader(ConsoleSession(console, settings))
+    operation = reader.operation
     if operation is None:
         return CheckResult("host", NOTE, 'not read, as host_read is "none"', _NAME_HOST_GET)
     named = operation.name == "host_get"
     try:
-        shows = values_shown(HOST.answer_fields, await read_host(session, host_id))
+        shows = values_shown(HOST.answer_fields, await reader.read(host_id))
     except ConsoleError as problem:
         by_writing = isinstance(problem, BadRequest | Forbidden) and not named
         remedy = _NAME_HOST_GET if by_writing else problem.remedy

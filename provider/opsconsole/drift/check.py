@@ -47,7 +47,7 @@ from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.reconcile.prior import PriorInstance, warn_unsettled
 from opsconsole.reconcile.workspace import OnStop, refresh
 from opsconsole.resources import HOST, RESOURCES
-from opsconsole.resources.host.reading import describe_reading, why_unread
+from opsconsole.resources.host.reading import HostReader
 from opsconsole.v1.operations import documented_for, reads_whole
 
 
@@ -185,8 +185,8 @@ def _explain(item: PriorInstance, address: str, consoles: Consoles) -> Outcome |
         return read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
     if read is None or read.seen is not Seen.UNCHECKED or item.type_name != HOST.type_name:
         return read
-    session = consoles.providers[item.stored.provider].session
-    why = why_unread(session, read_only=consoles.read_only)
+    reader = consoles.providers[item.stored.provider].session.get(HostReader)
+    why = reader.explain_unread(read_only=consoles.read_only)
     return read._replace(reason=why) if why and read.cause is None else read
 
 
@@ -301,7 +301,7 @@ def _describe_host_reads(objects: Iterable[ObjectRead], consoles: Consoles) -> s
     """Describe how hosts were read, with one sentence for each method."""
     keys = (read.console for read in objects if read.item.instance.type_name == HOST.type_name)
     methods = (
-        describe_reading(consoles.providers[key].session, read_only=consoles.read_only)
+        consoles.providers[key].session.get(HostReader).describe(read_only=consoles.read_only)
         for key in dict.fromkeys(keys)
         if key in consoles.providers
     )

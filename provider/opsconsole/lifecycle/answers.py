@@ -192,8 +192,8 @@ class PrivateState(NamedTuple):
         removal_planned: Set only between plan and apply: the plan was to remove the resource, not
             to replace it.
         kept: Set only between plan and apply: its owner stays while this one is removed.
-        dropped: The console's values of attributes that can be set at creation only and that it did
-            not keep as declared. While the console shows these values, state holds the declared
+        not_kept: The console's values of attributes that can be set at creation only and that the
+            console did not keep as declared. While it shows these values, state holds the declared
             ones.
         overtaken: The values in state of attributes that replace, from before the console changed
             them by itself. A declaration of such a value counts as unchanged, even if no apply took
@@ -207,7 +207,7 @@ class PrivateState(NamedTuple):
     removal_planned: bool = False
     kept: bool = False
     host_id: str | None = None
-    dropped: Mapping[str, Value] = _NOTHING
+    not_kept: Mapping[str, Value] = _NOTHING
     overtaken: Mapping[str, Value] = _NOTHING
     extra: Mapping[str, Any] = _NOTHING
 
@@ -245,7 +245,7 @@ class PrivateState(NamedTuple):
             "removal_planned": self.removal_planned or None,
             "kept": self.kept or None,
             "host_id": self.host_id,
-            "dropped": dict(sorted(self.dropped.items())) or None,
+            "dropped": dict(sorted(self.not_kept.items())) or None,
             "overtaken": dict(self.overtaken) or None,
         }
         known = {name: value for name, value in fields.items() if value is not None}
@@ -257,9 +257,9 @@ class PrivateState(NamedTuple):
         observed = self.observed.union(names)
         return self if observed == self.observed else self._replace(observed=observed)
 
-    def with_not_kept(self, kept: Mapping[str, Value]) -> PrivateState:
-        """Return this with the console's values in place of declared ones."""
-        return self._replace(dropped={**self.dropped, **kept}) if kept else self
+    def with_not_kept(self, values: Mapping[str, Value]) -> PrivateState:
+        """Return this with the console's values of further attributes that it did not keep."""
+        return self._replace(not_kept={**self.not_kept, **values}) if values else self
 
     def with_declaration(self, config: Attributes, names: Iterable[str]) -> PrivateState:
         """Return this with what `config` declares for `names`."""
@@ -310,7 +310,7 @@ def merge_answer(
     unseen: list[str] = []
     for attribute in attributes:
         name = attribute.name
-        if name in private_state.dropped and values.get(name) == private_state.dropped[name]:
+        if name in private_state.not_kept and values.get(name) == private_state.not_kept[name]:
             # It can be set at creation only; a warning said that the console did not keep it.
             pass
         elif name in values:

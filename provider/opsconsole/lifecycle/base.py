@@ -29,6 +29,7 @@ from opsconsole.lifecycle.answers import (
     merge_answer,
     values_shown,
 )
+from opsconsole.lifecycle.deletions import DeletionCount
 from opsconsole.lifecycle.interface import (
     NOT_PERMITTED,
     STILL_UNSETTLED,
@@ -77,11 +78,11 @@ class BaseLifecycle(ABC):
 
     async def plan(self, requests: Sequence[PlanRequest]) -> list[PlanOutcome]:
         """Plan a change. Reads are allowed, writes are not."""
-        return await map_limited(requests, self._judged_plan, self.session.limit)
+        return await map_limited(requests, self._plan_one, self.session.settings.max_concurrency)
 
     async def read(self, requests: Sequence[ReadRequest]) -> list[Outcome]:
         """Read the resources; a resource that cannot be read keeps its state."""
-        return await map_limited(requests, self._try_read, self.session.limit)
+        return await map_limited(requests, self._read_one, self.session.settings.max_concurrency)
 
     @property
     def creates_together(self) -> int:
@@ -109,7 +110,7 @@ class BaseLifecycle(ABC):
     async def delete(self, request: DeleteRequest) -> Outcome:
         """Delete a resource, or let it leave management."""
         prior = request.prior
-        self.session.note_delete()
+        self.session.deletes_begun += 1
         if is_sentinel(prior["id"]):
             if PrivateState.decode(request.private).removal_planned:
                 return Outcome(None)
@@ -117,7 +118,7 @@ class BaseLifecycle(ABC):
         # Terraform replaces a tainted object by itself, and no plan of this was judged.
         if not self.session.plans_whole:
             name = self.name(prior, request.address)
-            refusal = self.session.deletions.judge_deletion(self.definition, prior, name)
+            refusal = self.session.get(DeletionCount).judge_deletion(self.definition, prior, name)
             if refusal is not None:
                 return Outcome(prior, request.private, (refusal,))
         try:
@@ -190,31 +191,29 @@ class BaseLifecycle(ABC):
             parts.append(address)
         return " ".join([title, *parts])
 
-    async def _judged_plan(self, request: PlanRequest) -> PlanOutcome:
-        outcome = await self._try_plan(request)
-        if self.session.plans_whole or outcome.failed:
-            return outcome
+    async def _plan_one(self, request: PlanRequest) -> PlanOutcome:
+        """Plan one change; an exception becomes diagnostics."""
+        prior = None if isinstance(request, PlanCreation) else request.prior
         values = request.config if isinstance(request, PlanCreation) else request.prior
         name = self.name(values, request.address)
-        refusal = self.session.deletions.judge_plan(self.definition, request, outcome, name)
-        if refusal is None:
-            return outcome
-        return outcome._replace(diagnostics=(*outcome.diagnostics, refusal))
-
-    async def _try_plan(self, request: PlanRequest) -> PlanOutcome:
-        prior = None if isinstance(request, PlanCreation) else request.prior
         try:
             match request:
                 case PlanCreation():
-                    return await self._plan_creation(request)
+                    outcome = await self._plan_creation(request)
                 case PlanChange():
-                    return await self._plan_change(request)
+                    outcome = await self._plan_change(request)
                 case PlanRemoval():
-                    return self._plan_removal(request)
+                    outcome = self._plan_removal(request)
         except Exception as problem:
-            values = request.config if isinstance(request, PlanCreation) else request.prior
-            doing = f"plan the {self.name(values, request.address)}"
-            return PlanOutcome(prior, diagnostics=diagnose(problem, doing, self.definition))
+            diagnostics = diagnose(problem, f"plan the {name}", self.definition)
+            return PlanOutcome(prior, diagnostics=diagnostics)
+        if self.session.plans_whole or outcome.failed:
+            return outcome
+        count = self.session.get(DeletionCount)
+        refusal = count.judge_plan(self.definition, request, outcome, name)
+        if refusal is None:
+            return outcome
+        return outcome._replace(diagnostics=(*outcome.diagnostics, refusal))
 
     def _plan_removal(self, request: PlanRemoval) -> PlanOutcome:
         private_state = PrivateState.decode(request.private)._replace(
@@ -222,11 +221,11 @@ class BaseLifecycle(ABC):
         )
         if run := self.session.command_run:
             private_state = private_state._replace(extra={**private_state.extra, _PLANNED_BY: run})
-        if is_sentinel(request.prior.get("id")):
-            return PlanOutcome(None, private=private_state.encode())
-        return PlanOutcome(None, private=private_state.encode(), diagnostics=self._removal(request))
+        unsettled = is_sentinel(request.prior.get("id"))
+        diagnostics = () if unsettled else self._judge_removal(request)
+        return PlanOutcome(None, private=private_state.encode(), diagnostics=diagnostics)
 
-    async def _try_read(self, request: ReadRequest) -> Outcome:
+    async def _read_one(self, request: ReadRequest) -> Outcome:
         if is_sentinel(request.prior["id"]):
             diagnostic = warn_unread_sentinel(self, request)
             return request.leave_unchecked(diagnostic.summary, diagnostic)
@@ -342,7 +341,7 @@ class BaseLifecycle(ABC):
         name = self.name(request.prior)
         diagnostics = (
             *_warn_unverified(proposal, name),
-            *self.unchangeable(proposal, request.prior, name),
+            *self.refuse_changes(proposal, request.prior, name),
             *self._judge_change(request, proposal),
         )
         return PlanOutcome(proposal.planned, tuple(proposal.replaced), request.private, diagnostics)
@@ -352,7 +351,7 @@ class BaseLifecycle(ABC):
         return ()
 
     @abstractmethod
-    def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
+    def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         """Return the warnings of removing one resource, or the refusal."""
 
     @abstractmethod
@@ -367,7 +366,7 @@ class BaseLifecycle(ABC):
     async def _delete(self, request: DeleteRequest) -> Outcome:
         """Delete one resource, or let it leave management."""
 
-    def unchangeable(self, proposal: Proposal, prior: Attributes, name: str) -> list[Diagnostic]:
+    def refuse_changes(self, proposal: Proposal, prior: Attributes, name: str) -> list[Diagnostic]:
         """Refuse changes that no operation can make, naming both values."""
         return [
             error(

@@ -16,6 +16,7 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import PlanChange, PlanCreation, PlanOutcome, PlanRequest
+from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.values import Attributes
 
 _NAMED: Final = 50
@@ -40,14 +41,10 @@ def refuse_too_many(names: Collection[str], most: int | None) -> Diagnostic | No
 
 
 class DeletionCount:
-    """The deletions of one process, each judged as it comes.
+    """The deletions of one run, each judged as it comes."""
 
-    Args:
-        most: How many there may be; None: any number.
-    """
-
-    def __init__(self, most: int | None) -> None:
-        self._most = most
+    def __init__(self, session: ConsoleSession) -> None:
+        self._most = session.settings.max_deletions
         self._planned: dict[str, str] = {}
         self._begun: dict[str, str] = {}
         self._replacing: Counter[bytes] = Counter()

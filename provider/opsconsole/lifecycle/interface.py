@@ -343,7 +343,7 @@ def propose_change(
         is_lifted = attribute.lifted_by is not None and has(attribute.lifted_by)
         change = ChangeRule.UPDATE if is_lifted else attribute.change
         if change is not ChangeRule.LOCAL:
-            _sort(proposal, name, change, prior.get(name), private_state)
+            _classify(proposal, name, change, prior.get(name), private_state)
     if proposal.sent:
         mark_unknown(definition, proposal.planned, proposal.sent)
     return proposal
@@ -383,7 +383,7 @@ def creation_fields(
     return fields
 
 
-def _sort(
+def _classify(
     proposal: Proposal, name: str, change: ChangeRule, prior: Value, private_state: PrivateState
 ) -> None:
     """Classify one changed attribute by the effect of its change."""

@@ -1,32 +1,30 @@
 """A session with the console: one run, its settings, and the results of its earlier calls.
 
-Shared by the lifecycles of all resources; a new run makes a new session.
+Shared by the lifecycles of all resources; a new run makes a new session. What only one resource
+needs is in a class of its own, such as `HostReader`, of which `get` returns the run's one object.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from opsconsole.errors import ApiError
-from opsconsole.lifecycle.deletions import DeletionCount
 from opsconsole.lifecycle.interface import WriteRequest
 from opsconsole.v1.console import Console, Listing
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
 
-_PATIENCE = 3
-"""Seconds without a request, after which Terraform is assumed to begin no further deletion."""
 _HOST, _AGENT = "opsconsole_host", "opsconsole_agent"
 
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Learned = TypeVar("Learned")
 
 
 class SingleFlight(Generic[Result]):
@@ -129,19 +127,13 @@ class ConsoleSession:
 
     Attributes:
         gone: Type to the ids that were deleted or found gone.
-        ended_host_deletes: Ids of hosts whose deletion was tried, successful or not.
         released: Agents that left management in this run, by id.
         agents: Every agent that this run has met, by id.
         plugin_sets: The full plugin sets that agents of this run declare, by agent id.
         holders: Type and id of objects in state, or of this run, to the address or name that holds
             each; empty where the engine tells none.
         stopped: Whether the run was told to stop.
-        host_reading_refused: Whether the console refuses the empty update of hosts altogether.
-        host_read_accepted: Whether it has accepted one.
-        unreadable_hosts: Ids of hosts whose empty update it refused.
         dry_runs: What is known of the console's dry runs.
-        import_chunk_size: Rows in one import request; shrinks when the console refuses the size.
-        limit: How many things to do at a time: as many as requests may be in flight.
         before_write: Is called before writes are sent, where the engine keeps a journal.
         command: The program whose commands messages advise: the engine's own.
         gone_adopted: The values that state held of each specialty and blacklisted command that
@@ -156,46 +148,38 @@ class ConsoleSession:
             another resource, by type and id.
         adopted_hosts: Ids of hosts that creations of this run have taken under management.
         deletes_begun: How many deletions have begun, of any resource.
-        deleting_hosts: Ids of hosts whose deletion is under way.
-        deletions: Counts deletions, where the engine does not judge plans as a whole.
+        woken: Set, and replaced, when callers that wait should look again.
     """
 
     console: Console
     settings: Settings
     gone: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    ended_host_deletes: set[str] = field(default_factory=set)
     answered_beside: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     adopted_hosts: set[str] = field(default_factory=set)
-    deleting_hosts: set[str] = field(default_factory=set)
     released: dict[str, KnownAgent] = field(default_factory=dict)
     agents: dict[str, KnownAgent] = field(default_factory=dict)
     plugin_sets: dict[str, frozenset[str]] = field(default_factory=dict)
     holders: dict[tuple[str, str], str] = field(default_factory=dict)
     stopped: bool = False
-    host_reading_refused: bool = False
-    host_read_accepted: bool = False
-    unreadable_hosts: set[str] = field(default_factory=set)
     dry_runs: DryRuns = field(default_factory=DryRuns)
     before_write: BeforeWrite = _note_nothing
     command: str = "terraform"
     command_run: str = ""
     plans_whole: bool = False
     gone_adopted: dict[str, Attributes] = field(default_factory=dict)
-    deletions: DeletionCount = field(init=False)
-    import_chunk_size: int = field(init=False)
-    limit: int = field(init=False)
     deletes_begun: int = 0
-    _quiet_seconds: int = 0
-    _host_delete_ended: asyncio.Event = field(default_factory=asyncio.Event)
+    woken: asyncio.Event = field(default_factory=asyncio.Event)
+    _learned: dict[Callable[[ConsoleSession], Any], Any] = field(default_factory=dict)
     shown_plugins: dict[str, str] = field(default_factory=dict)
     _on_host: dict[str, set[str]] = field(default_factory=dict)
     _plugins: SingleFlight[Listing] = field(default_factory=SingleFlight)
     _specialties: SingleFlight[Listing] = field(default_factory=SingleFlight)
 
-    def __post_init__(self) -> None:
-        self.deletions = DeletionCount(self.settings.max_deletions)
-        self.import_chunk_size = self.settings.import_chunk_size
-        self.limit = self.settings.max_concurrency
+    def get(self, kind: Callable[[ConsoleSession], Learned]) -> Learned:
+        """Return this run's only object of a class, such as what it has learned of hosts."""
+        learned: Learned = self._learned.get(kind) or kind(self)
+        self._learned[kind] = learned
+        return learned
 
     def share(self, other: ConsoleSession) -> None:
         """Share with a session of the same console what depends on no key and no setting."""
@@ -289,79 +273,28 @@ class ConsoleSession:
             if agent.host_id is not None:
                 self._on_host.setdefault(agent.host_id, set()).add(agent.id)
 
-    def end_host_delete(self, host_id: str, *, deleted: bool) -> None:
-        """Note that a host's deletion was tried, and wake the callers that wait for its agents."""
-        self.ended_host_deletes.add(host_id)
-        self.deleting_hosts.discard(host_id)
-        if deleted:
-            self.gone_hosts.add(host_id)
-            self.release_host(host_id)
-            self.gone_agents.update(
-                agent_id
-                for agent_id in self._on_host.get(host_id, ())
-                # An agent may have moved away since it was met on this host.
-                if self.agents[agent_id].host_id == host_id
-            )
-        self._wake()
-
-    async def wait_for_host_delete(self, known: Collection[str], deadline: float) -> bool:
-        """Wait until the deletion of a host that is not among `known` has ended.
-
-        Returns:
-            False once `deadline`, in the event loop's time, has passed or the run is stopped.
-        """
-        with suppress(TimeoutError):
-            async with asyncio.timeout_at(deadline):
-                while not self.stopped and self.ended_host_deletes == known:
-                    await self._host_delete_ended.wait()
-        return not self.stopped and self.ended_host_deletes != known
-
-    async def wait_for_host_to_leave(self, host_id: str | None, known: Collection[str]) -> bool:
-        """Wait for the deletion of a host that a new host is to replace.
-
-        After each second without a request one waiting caller gives up, and after three seconds all
-        do, until another deletion begins.
-
-            create web (new) refused -> delete web (old) ends -> True: judge the new one again
-
-        Args:
-            host_id: The id of the old host; None if it is not known.
-            known: The deletions that had ended before.
-        """
-        clock = asyncio.get_running_loop().time
-        while not self.stopped and self._quiet_seconds < _PATIENCE:
-            ended = self.ended_host_deletes.difference(known)
-            if host_id in ended or (host_id is None and ended):
-                return True
-            before = self._activity()
-            deadline = clock() + 1.0
-            again = await self.wait_for_host_delete(set(self.ended_host_deletes), deadline)
-            if not again and not self.deleting_hosts and self._activity() == before:
-                # Terraform does not announce its next steps. It may begin nothing while as many
-                # creations wait as it makes at a time. Silence is the only sign that no deletion
-                # comes.
-                self._quiet_seconds += 1
-                return False
-        return False
-
-    def _activity(self) -> tuple[int, int, int]:
-        return sum(self.console.calls.values()), self.deletes_begun, self._quiet_seconds
-
-    def note_delete(self) -> None:
-        """Note that a deletion of any resource begins."""
-        self.deletes_begun += 1
-        self._quiet_seconds = 0
+    def note_host_gone(self, host_id: str) -> None:
+        """Note that a host was deleted, and its agents with it."""
+        self.gone_hosts.add(host_id)
+        self.release_host(host_id)
+        self.gone_agents.update(
+            agent_id
+            for agent_id in self._on_host.get(host_id, ())
+            # An agent may have moved away since it was met on this host.
+            if self.agents[agent_id].host_id == host_id
+        )
 
     def note_stop(self) -> None:
         """Note that the run was told to stop, and wake the callers that wait."""
         self.stopped = True
-        self._wake()
+        self.wake()
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
+        """Wake the callers that wait for other steps of the run."""
         # A new event replaces the old one, as an event that stays set would never make a caller
         # wait.
-        self._host_delete_ended.set()
-        self._host_delete_ended = asyncio.Event()
+        self.woken.set()
+        self.woken = asyncio.Event()
 
 
 async def map_limited(

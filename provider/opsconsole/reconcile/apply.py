@@ -132,9 +132,9 @@ class Applier:
             # After a crash between a write and its answer, the next run settles the write by its
             # intent.
             provider.session.before_write = worker.note_intents
-        limit = min((item.session.limit for item in providers.values()), default=1)
+        limits = (item.session.settings.max_concurrency for item in providers.values())
         ordered = order_steps(self._plan.changes, self._providers.console_of)
-        return Executor(ordered, worker, self._listener, limit)
+        return Executor(ordered, worker, self._listener, min(limits, default=1))
 
     def _catch_up(self) -> None:
         """Bring state to the plan's view: moves, the refresh, data sources."""

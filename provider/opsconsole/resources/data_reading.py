@@ -13,7 +13,7 @@ from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources.data_sources import SELECTORS
-from opsconsole.resources.host.reading import HOST_GET_HINT, reading_operation
+from opsconsole.resources.host.reading import HOST_GET_HINT, HostReader
 from opsconsole.resources.missing import explain_gap
 from opsconsole.resources.specialty.lifecycle import find_specialty
 from opsconsole.v1.console import Listing
@@ -76,7 +76,7 @@ async def _agent_plugins(
 async def _host(
     lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Attributes
 ) -> Outcome:
-    if not reading_operation(lifecycle.session):
+    if not lifecycle.session.get(HostReader).operation:
         return _nothing(
             "Hosts cannot be read under these settings",
             f'host_read = "empty_update" reads one by an update without a field.{HOST_GET_HINT}',

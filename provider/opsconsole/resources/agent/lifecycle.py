@@ -103,7 +103,7 @@ class AgentLifecycle(SingleCreation):
         if isinstance(plugin_ids, list) and UNKNOWN not in plugin_ids:
             self.session.plugin_sets[agent_id] = frozenset(plugin_ids)
 
-    def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
+    def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         prior = request.prior
         name = self.name(prior, request.address)
         return judge_removal(name, prior, request.removal, deletable=self._deletable)

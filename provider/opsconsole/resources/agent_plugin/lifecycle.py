@@ -40,7 +40,7 @@ from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import AGENT, AGENT_PLUGIN
 from opsconsole.resources.agent.likely_ids import doubtful_plugins
 from opsconsole.resources.agent_plugin.definition import PLUGIN_FIELDS
-from opsconsole.resources.host.reading import read_host, reading_operation
+from opsconsole.resources.host.reading import HostReader
 from opsconsole.resources.missing import (
     PLUGINS_NOT_PERMITTED,
     missing,
@@ -166,7 +166,7 @@ class AgentPluginLifecycle(SingleCreation):
             private=private_state._replace(extra={**private_state.extra, _STAYS: True}).encode(),
         )
 
-    def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
+    def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         agent_id, plugin_id = _ids(request.prior)
         if plugin_id not in self.session.plugin_sets.get(agent_id, ()):
             return ()
@@ -306,10 +306,11 @@ class AgentPluginLifecycle(SingleCreation):
     async def _is_deleted_with_host(self, request: DeleteRequest) -> bool:
         """Return whether the attachment is gone with its host, though the list still shows it."""
         host_id = PrivateState.decode(request.private).host_id
-        if host_id is None or not reading_operation(self.session):
+        reader = self.session.get(HostReader)
+        if host_id is None or not reader.operation:
             return False
         try:
-            await read_host(self.session, host_id)
+            await reader.read(host_id)
         except ConsoleError as problem:
             return isinstance(problem, NotFound)
         return False

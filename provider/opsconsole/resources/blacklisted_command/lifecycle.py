@@ -59,7 +59,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
             mark_unknown(self.definition, planned, changed)
         return changed, diagnostics
 
-    def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
+    def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         return self._leaving(request.prior)
 
     def _leaving(self, prior: Attributes) -> tuple[Diagnostic, ...]:
@@ -127,24 +127,15 @@ class BlacklistedCommandLifecycle(SingleCreation):
         return outcome._replace(state=state)
 
     async def _create(self, request: CreateRequest) -> Outcome:
-        row_id = request.config.get("id")
-        if row_id is None:
-            return await self._create_row(request)
-        row = await self._row(row_id)
-        return self.claim_object(request, row_id) or await self._write(row_id, row, request)
-
-    async def _create_row(self, request: CreateRequest) -> Outcome:
-        planned = request.planned
+        row_id, planned = request.config.get("id"), request.planned
+        if row_id is not None:
+            row = await self._row(row_id)
+            return self.claim_object(request, row_id) or await self._write(row_id, row, request)
         body = {name: planned[name] for name in _WRITTEN if planned[name] is not UNKNOWN}
         # Of these, only `org_id` has null as a value of its own: tenant-wide.
         body = {name: body[name] for name in body if body[name] is not None or name == "org_id"}
-        return await create_once(
-            self,
-            request,
-            "blacklist_create",
-            body,
-            partial(self.outcome_of_write, request),
-        )
+        outcome_of = partial(self.outcome_of_write, request)
+        return await create_once(self, request, "blacklist_create", body, outcome_of)
 
     async def _update(self, request: UpdateRequest) -> Outcome:
         return await self._write(request.prior["id"], request.prior, request)

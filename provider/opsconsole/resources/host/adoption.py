@@ -14,7 +14,7 @@ from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import update_once
 from opsconsole.resources import HOST
-from opsconsole.resources.host.reading import note_refused_read, read_host, reading_operation
+from opsconsole.resources.host.reading import HostReader
 from opsconsole.resources.host.rows import CREATION_ONLY, UPDATABLE, HostRow, outcome_of_answer
 from opsconsole.values import changed_fields
 
@@ -54,14 +54,15 @@ async def _read_held(
     session: ConsoleSession, host_id: str
 ) -> tuple[Mapping[str, Any], tuple[Diagnostic, ...]]:
     """Read the host, with diagnostics; empty where hosts cannot be read."""
-    if not reading_operation(session):
+    reader = session.get(HostReader)
+    if not reader.operation:
         return {}, ()
     try:
-        return await read_host(session, host_id), ()
+        return await reader.read(host_id), ()
     except BadRequest as problem:
         if session.console.has("host_get"):
             raise
-        return {}, note_refused_read(session, host_id, problem)
+        return {}, reader.note_refusal(host_id, problem)
 
 
 def _warn_adopted(name: str, changed: list[str], *, known: bool) -> Diagnostic:

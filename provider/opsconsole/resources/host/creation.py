@@ -7,7 +7,7 @@ more. An error would taint the host, and the next apply would destroy it with al
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,20 +25,20 @@ from opsconsole.lifecycle.session import map_limited
 from opsconsole.lifecycle.writes import unsettled_outcome
 from opsconsole.resources import HOST
 from opsconsole.resources.host.adoption import adopt
+from opsconsole.resources.host.deletions import HostDeletions
 from opsconsole.resources.host.rows import HostRow, OtherHost, read_back, unread_outcome
 from opsconsole.resources.host.verdicts import (
     ROWS_COUNT,
     UNMATCHED,
     UNPROTECTED,
     DryRunIgnored,
+    GuardedImports,
     RowVerdict,
     all_created,
     answered_as_dry_run,
-    created_by_dry_run,
-    dry_run,
-    half_of_refused,
+    explain_not_created,
     match_verdicts,
-    not_created,
+    refuse_dry_run_creation,
 )
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ class BulkCreate:
         self._report = report
         self._rehearsal = rehearsal
         self._session = lifecycle.session
+        self._deletions = lifecycle.session.get(HostDeletions)
+        self._imports = lifecycle.session.get(GuardedImports)
         self._named: dict[str, list[str]] = {}
 
     async def run(self, requests: Sequence[CreateRequest]) -> None:
@@ -69,7 +71,7 @@ class BulkCreate:
         rows = [HostRow(item, creation_fields(HOST, item.config, org_id)) for item in requests]
         for row in rows:
             self._named.setdefault(row.fields["name"], []).append(row.holder)
-        size = self._session.import_chunk_size
+        size = self._imports.chunk_size
         chunks = [rows[start : start + size] for start in range(0, len(rows), size)]
         await map_limited(chunks, self._create_chunk, BULK_CREATES_AT_A_TIME)
 
@@ -77,35 +79,62 @@ class BulkCreate:
         """Send one chunk as a dry run, and what passes it for real."""
         # Noted before the request: a deletion that ends while it is under way may change its
         # verdicts.
-        ended = frozenset(self._session.ended_host_deletes)
+        ended = frozenset(self._deletions.ended)
         try:
-            result = await dry_run(self._session, [row.fields for row in rows])
+            result = await self._imports.dry_run([row.fields for row in rows])
         except DryRunIgnored:
             await self._report_reason(rows, _NO_MORE)
             return
         except OpsconsoleError as problem:
             await self._split_refused(rows, problem, self._create_chunk)
             return
-        if not result.dry_run:
-            # A warning, not an error: an error would taint a created host.
-            rows[0].notes = () if self._rehearsal else (_KEPT,)
-            await self._report_imported(rows, result)
+        if result.dry_run:
+            await self._create_passing(rows, result, ended)
             return
-        waiting, ids = await self._judge(rows, result)
-        passing = [row for row in rows if row.outcome is None and row not in waiting]
+        # A warning, not an error: an error would taint a created host.
+        rows[0].notes = () if self._rehearsal else (_KEPT,)
+        await self._report_imported(rows, result)
+
+    async def _create_passing(
+        self, rows: Sequence[HostRow], result: ImportResult, ended: Collection[str]
+    ) -> None:
+        """Import the rows that a dry run passes; adopt or refuse the others.
+
+        Args:
+            ended: The deletions that had ended before the dry run.
+        """
+        passed = all_created(result, len(rows))
+        verdicts = dict(zip(rows, match_verdicts(result, len(rows)), strict=True))
+        passing = [row for row in rows if passed or verdicts[row].created]
+        refused = {row: it for row, it in verdicts.items() if not (passed or it.created)}
+        ids = Counter(verdict.id for verdict in refused.values())
+        waiting: list[HostRow] = []
+
+        async def adopt_or_refuse(row: HostRow) -> None:
+            await self._adopt_or_refuse(row, refused[row], ids, rehearsed=True)
+
+        async def judge(row: HostRow) -> None:
+            row.dry_run_status = verdicts[row].status
+            if row not in refused:
+                return
+            # Natively, a host of the same name is deleted before.
+            if self._session.plans_whole or self._rehearsal or self._session.stopped:
+                await adopt_or_refuse(row)
+            else:
+                waiting.append(row)
+
+        async def judge_again(row: HostRow) -> None:
+            if await self._deletions.wait_for_host(refused[row].id, ended):
+                await self._create_chunk([row])
+            else:
+                await adopt_or_refuse(row)
+
+        await map_limited(rows, judge, self._session.settings.max_concurrency)
         if self._session.dry_runs.ignored:
             await self._report_reason(passing, _NO_MORE)
         elif passing and not self._rehearsal:
             await self._import(passing)
-
-        async def judge_again(row: HostRow) -> None:
-            verdict = waiting[row]
-            if await self._session.wait_for_host_to_leave(verdict.id, ended):
-                await self._create_chunk([row])
-            else:
-                await self._adopt_or_refuse(row, verdict, ids, rehearsed=True)
-
-        await map_limited(list(waiting), judge_again, len(waiting))
+        await map_limited(waiting, judge_again, len(waiting))
 
     async def _import(self, rows: Sequence[HostRow]) -> None:
         """Import rows that passed the dry run."""
@@ -133,7 +162,7 @@ class BulkCreate:
         step: Callable[[Sequence[HostRow]], Awaitable[None]],
     ) -> None:
         """Halve a chunk that was refused for its content, until each refused row is alone."""
-        half = half_of_refused(self._session, len(rows), problem)
+        half = self._imports.split_size(len(rows), problem)
         if not half:
             for row in rows:
                 await self._report_row(
@@ -142,37 +171,6 @@ class BulkCreate:
             return
         await step(rows[:half])
         await step(rows[half:])
-
-    async def _judge(
-        self, rows: Sequence[HostRow], result: ImportResult
-    ) -> tuple[dict[HostRow, RowVerdict], Mapping[str | None, int]]:
-        """Report the rows that a dry run does not pass: they exist, or they fail.
-
-        Returns:
-            The rows that may conflict with a host whose deletion is planned, and how many rows have
-            each id.
-        """
-        judged = match_verdicts(result, len(rows))
-        passed = all_created(result, len(rows))
-        passing = {
-            row for row, verdict in zip(rows, judged, strict=True) if passed or verdict.created
-        }
-        found = zip(rows, judged, strict=True)
-        ids = Counter(verdict.id for row, verdict in found if row not in passing)
-        waiting: dict[HostRow, RowVerdict] = {}
-
-        async def report_one(pair: tuple[HostRow, RowVerdict]) -> None:
-            row, verdict = pair
-            row.dry_run_status = verdict.status
-            if row in passing or row.outcome is not None:
-                return
-            if self._waits:
-                waiting[row] = verdict
-            else:
-                await self._adopt_or_refuse(row, verdict, ids, rehearsed=True)
-
-        await map_limited(list(zip(rows, judged, strict=True)), report_one, self._session.limit)
-        return waiting, ids
 
     async def _adopt_or_refuse(
         self,
@@ -202,11 +200,6 @@ class BulkCreate:
                 "changed there.",
             )
             await self._report_reason([row], would_adopt)
-
-    @property
-    def _waits(self) -> bool:
-        """Whether a host of the same name may still be deleted; natively it is deleted before."""
-        return not (self._session.plans_whole or self._rehearsal or self._session.stopped)
 
     async def _report_imported(self, rows: Sequence[HostRow], result: ImportResult) -> None:
         """Report rows by the verdicts of a real import."""
@@ -254,14 +247,14 @@ class BulkCreate:
             else:
                 await self._report_row(row, outcome)
 
-        await map_limited(list(created), read_one, self._session.limit)
+        await map_limited(list(created), read_one, self._session.settings.max_concurrency)
         return others
 
     async def _settle(self, rows: Sequence[HostRow], problem: ConsoleError) -> None:
         """Settle an import whose answer was lost, by a dry run whose answer carries the ids."""
         judged, imported = [UNMATCHED] * len(rows), False
         try:
-            result = await dry_run(self._session, [row.fields for row in rows])
+            result = await self._imports.dry_run([row.fields for row in rows])
         except ConsoleError as unanswered:
             self._lifecycle.log(unanswered, "settle an import whose answer was lost")
         else:
@@ -290,7 +283,7 @@ class BulkCreate:
     def _not_created(self, row: HostRow, verdict: RowVerdict, *, rehearsed: bool) -> Diagnostic:
         holder = self._session.holders.get((HOST.type_name, verdict.id or ""))
         twins = (item for item in self._named[row.fields["name"]] if item != row.holder)
-        diagnostic = not_created(
+        diagnostic = explain_not_created(
             self._name(row),
             verdict,
             holder,
@@ -332,7 +325,7 @@ class BulkCreate:
     async def _report_row(self, row: HostRow, outcome: Outcome) -> None:
         outcome = outcome.with_diagnostics(*row.notes) if row.notes else outcome
         if self._rehearsal:
-            outcome = created_by_dry_run(self._name(row), outcome)
+            outcome = refuse_dry_run_creation(self._name(row), outcome)
         row.outcome = outcome
         await self._report([(row.request, outcome)])
 

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from opsconsole.errors import ConsoleError, OpsconsoleError
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources.host.verdicts import (
+    GuardedImports,
     RowVerdict,
     all_created,
     answered_as_dry_run,
     blames_the_rows,
-    half_of_refused,
     match_verdicts,
-    send_guarded,
 )
 from opsconsole.v1.console import Console
 
@@ -160,6 +159,9 @@ class FileImport:
     unknown: int = 0
     judged: int = 0
 
+    def __post_init__(self) -> None:
+        self._imports = self.session.get(GuardedImports)
+
     async def run(self, rows: Rows) -> None:
         """Import the rows; the verdict on each is reported, also if others fail."""
         total = len(rows.names)
@@ -169,7 +171,7 @@ class FileImport:
                 # It is not known yet whether the console honours a dry run: if not, it imports only
                 # one row.
                 first = self.dry_run and not self.session.dry_runs.honoured
-                size = min(total - done, 1 if first else self.session.import_chunk_size)
+                size = min(total - done, 1 if first else self._imports.chunk_size)
                 await self._chunk(rows.part(done, done + size), done)
                 done += size
         except OpsconsoleError as problem:
@@ -191,7 +193,7 @@ class FileImport:
         before: Sequence[RowVerdict] = ()
         console = self.session.console
         try:
-            judged = await send_guarded(self.session, lambda: rows.send(console, dry_run=True))
+            judged = await self._imports.dry_run_by(lambda: rows.send(console, dry_run=True))
             if self.dry_run or not judged.dry_run:
                 self._take(rows, start, judged)
                 return
@@ -212,7 +214,7 @@ class FileImport:
     async def _split_refused(self, rows: Rows, start: int, problem: OpsconsoleError) -> None:
         """Halve a chunk that was refused for its content; a single refused row has its verdict."""
         count = len(rows.names)
-        half = half_of_refused(self.session, count, problem)
+        half = self._imports.split_size(count, problem)
         if not half:
             refused = RowVerdict(True, False, "refused", error=str(problem))
             self._report(rows, start, [refused] * count)
@@ -242,8 +244,8 @@ class FileImport:
         count = len(rows.names)
         created: dict[int, RowVerdict] = {}
         try:
-            again = await send_guarded(
-                self.session, lambda: rows.send(self.session.console, dry_run=True)
+            again = await self._imports.dry_run_by(
+                lambda: rows.send(self.session.console, dry_run=True)
             )
         except ConsoleError:
             return created  # nothing is known beyond the import's answer

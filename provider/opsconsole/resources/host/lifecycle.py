@@ -32,9 +32,11 @@ from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.writes import delete_once, update_once
 from opsconsole.resources import HOST
 from opsconsole.resources.host.creation import BulkCreate
-from opsconsole.resources.host.reading import note_refused_read, read_host, reading_operation
+from opsconsole.resources.host.deletions import HostDeletions
+from opsconsole.resources.host.reading import HostReader
 from opsconsole.resources.host.rows import CREATION_ONLY, UPDATABLE
 from opsconsole.resources.host.settling import settle_host_creates
+from opsconsole.resources.host.verdicts import GuardedImports
 from opsconsole.resources.missing import missing, refused_read, warn_abandoned
 from opsconsole.text import plural
 from opsconsole.values import UNKNOWN, Attributes, changed_fields
@@ -78,11 +80,13 @@ class HostLifecycle(BaseLifecycle):
     def __init__(self, session: ConsoleSession) -> None:
         super().__init__(session)
         self._planned_names = PlannedHostNames()
+        self._reader = session.get(HostReader)
+        self._imports = session.get(GuardedImports)
 
     @property
     def creates_together(self) -> int:
         """How many rows go into one import."""
-        return self.session.import_chunk_size
+        return self._imports.chunk_size
 
     async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
         """Create hosts by guarded bulk imports; each row succeeds or fails on its own."""
@@ -117,7 +121,7 @@ class HostLifecycle(BaseLifecycle):
             ConsoleError: the console could not be asked.
         """
         # Half of a chunk, as each dry run also holds up to as many control rows.
-        size = max(1, self.session.import_chunk_size // 2)
+        size = max(1, self._imports.chunk_size // 2)
         settled: list[Outcome] = []
         for start in range(0, len(creates), size):
             settled += await settle_host_creates(self, creates[start : start + size], existing)
@@ -147,7 +151,7 @@ class HostLifecycle(BaseLifecycle):
             )
         return diagnostics
 
-    def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
+    def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         if HOST.is_abandoned(request.prior):
             return (warn_abandoned(self.name(request.prior)),)
         if self.session.plans_whole:
@@ -156,10 +160,10 @@ class HostLifecycle(BaseLifecycle):
 
     async def _read(self, request: ReadRequest) -> Outcome:
         host_id = request.prior["id"]
-        if not reading_operation(self.session):
+        if not self._reader.operation:
             return request.leave_unchecked(_NO_WAY)
         try:
-            answer = await read_host(self.session, host_id)
+            answer = await self._reader.read(host_id)
         except NotFound as problem:
             outcome = missing(self, request, problem=problem)
             if outcome.state is None:
@@ -171,9 +175,9 @@ class HostLifecycle(BaseLifecycle):
         except BadRequest as problem:
             if self.session.console.has("host_get"):
                 raise
-            found = note_refused_read(self.session, host_id, problem)
+            found = self._reader.note_refusal(host_id, problem)
             reason = "the console refuses an empty update, by which hosts are read"
-            if self.session.host_reading_refused:
+            if self._reader.refused:
                 return request.leave_unchecked(reason, *found)
             return refused_read(self, request, reason, problem)
         self.session.hold(HOST.type_name, host_id, request.address or self.name(request.prior))
@@ -216,33 +220,34 @@ class HostLifecycle(BaseLifecycle):
 
     async def fetch(self, object_id: str) -> Mapping[str, Any]:
         """Ask the console for one host, by what settings and answers allow."""
-        if not reading_operation(self.session):
+        if not self._reader.operation:
             raise ConsoleError(_NO_WAY)
-        return await read_host(self.session, object_id)
+        return await self._reader.read(object_id)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         prior, host_id = request.prior, request.prior["id"]
+        deletions = self.session.get(HostDeletions)
         if HOST.is_abandoned(prior):
             self.session.release_host(host_id)
             # No deletion needs to wait for its agents.
-            self.session.end_host_delete(host_id, deleted=False)
+            deletions.end(host_id, deleted=False)
             stays = self.unplanned_warnings(request, (warn_abandoned(self.name(prior)),))
             return Outcome(None, diagnostics=stays)
         if host_id in self.session.adopted_hosts:
-            self.session.end_host_delete(host_id, deleted=False)
+            deletions.end(host_id, deleted=False)
             adopted = warning(
                 f"The {self.name(prior)} is not deleted",
                 "Another resource of this run has adopted it. This one leaves management.",
             )
             return Outcome(None, diagnostics=(adopted,))
-        self.session.deleting_hosts.add(host_id)
+        deletions.under_way.add(host_id)
         exists: bool | None = True
         try:
             ended = await delete_once(self, request, "host_delete")
             exists = ended.exists
         finally:
             # Also after an error: others wait for the end of this deletion.
-            self.session.end_host_delete(host_id, deleted=exists is False)
+            deletions.end(host_id, deleted=exists is False)
         if ended.outcome.state is None:
             return ended.outcome
         return ended.outcome.with_diagnostics(*_list_released(self.session, host_id, exists))

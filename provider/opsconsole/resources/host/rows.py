@@ -15,7 +15,7 @@ from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, fill_unknown
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources import HOST
-from opsconsole.resources.host.reading import note_refused_read, read_host, reading_operation
+from opsconsole.resources.host.reading import HostReader
 from opsconsole.values import changed_fields
 
 CREATION_ONLY = tuple(a.name for a in HOST.settable if a.change is ChangeRule.REPLACE)
@@ -66,10 +66,11 @@ async def read_back(lifecycle: BaseLifecycle, row: HostRow, host_id: str) -> Out
     Raises:
         OtherHost: The host is not the one of this row.
     """
-    if not reading_operation(lifecycle.session):
+    reader = lifecycle.session.get(HostReader)
+    if not reader.operation:
         return unread_outcome(row, host_id)
     try:
-        answer = await read_host(lifecycle.session, host_id)
+        answer = await reader.read(host_id)
         # The import's verdict gave the id: another org means that the console did not keep it.
         sent = {name: value for name, value in row.fields.items() if name != "org_id"}
         if other := explain_mismatch(HOST, sent, answer):
@@ -84,9 +85,9 @@ async def read_back(lifecycle: BaseLifecycle, row: HostRow, host_id: str) -> Out
         # agents.
         bare = unread_outcome(row, host_id)
         if isinstance(problem, BadRequest) and not lifecycle.session.console.has("host_get"):
-            found = note_refused_read(lifecycle.session, host_id, problem)
-            if lifecycle.session.host_reading_refused:
-                return bare.with_diagnostics(*found)
+            diagnostics = reader.note_refusal(host_id, problem)
+            if reader.refused:
+                return bare.with_diagnostics(*diagnostics)
         why = diagnose(problem, "read it", HOST)[0]
         not_read = warning(
             f"The {lifecycle.name(bare.state)} was created, but could not be read back",
@@ -116,8 +117,9 @@ def outcome_of_answer(
     state = outcome.state or {}
     fixed = [name for name in CREATION_ONLY if name in declared]
     differing = changed_fields(state, values, [name for name in fixed if name in values])
-    dropped = PrivateState.decode(outcome.private).with_not_kept({n: values[n] for n in differing})
-    outcome = Outcome(state, dropped.encode(), (*diagnostics, *outcome.diagnostics))
+    not_kept = {name: values[name] for name in differing}
+    private = PrivateState.decode(outcome.private).with_not_kept(not_kept).encode()
+    outcome = Outcome(state, private, (*diagnostics, *outcome.diagnostics))
     unshown = [name for name in fixed if name not in values]
     if unshown:
         not_verified = warning(

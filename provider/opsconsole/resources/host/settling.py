@@ -22,7 +22,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.resources import HOST
 from opsconsole.resources.host.rows import HostRow, OtherHost, read_back
-from opsconsole.resources.host.verdicts import DryRunIgnored, dry_run, match_verdicts
+from opsconsole.resources.host.verdicts import DryRunIgnored, GuardedImports, match_verdicts
 from opsconsole.values import Attributes
 
 _FieldNames = frozenset[str]
@@ -48,7 +48,7 @@ async def settle_host_creates(
     control = _control_rows(rows, existing)
     try:
         sent = [row.fields for row in rows] + [fields for _, fields in control.values()]
-        result = await dry_run(lifecycle.session, sent)
+        result = await lifecycle.session.get(GuardedImports).dry_run(sent)
     except (BadRequest, TooLarge, DryRunIgnored) as problem:
         lifecycle.log(problem, "settle what an earlier run may have created")
         return [STILL_UNSETTLED] * len(rows)

@@ -124,47 +124,53 @@ class DryRunIgnored(NotSent):
     """Not sent: the console imported the rows of an earlier dry run."""
 
 
-async def send_guarded(
-    session: ConsoleSession, send: Callable[[], Awaitable[ImportResult]]
-) -> ImportResult:
-    """Send a dry run, and note by its result's `dry_run` whether it was honoured.
+class GuardedImports:
+    """The bulk imports of one run, and their dry runs.
 
-    Args:
-        send: Sends it.
-
-    Raises:
-        DryRunIgnored: an earlier one was not honoured, so this one was not sent.
-        ConsoleError: what `send` raised.
+    Attributes:
+        chunk_size: Rows in one request; shrinks when the console refuses the size.
     """
-    # Until an answer shows that dry runs are honoured, they go one by one: a console that imports
-    # the rows all the same gets no second chunk.
-    dry_runs = session.dry_runs
-    async with nullcontext() if dry_runs.honoured else dry_runs.first:
-        if dry_runs.ignored:
-            raise DryRunIgnored(f"{ROWS_COUNT}. Nothing more is sent.")
-        result = await send()
-        dry_runs.honoured = dry_runs.honoured or result.dry_run
-        dry_runs.ignored = dry_runs.ignored or not result.dry_run
-        return result
 
+    def __init__(self, session: ConsoleSession) -> None:
+        self.chunk_size = session.settings.import_chunk_size
+        self._console = session.console
+        self._session = session
 
-async def dry_run(session: ConsoleSession, rows: Sequence[Mapping[str, Any]]) -> ImportResult:
-    """Have rows of hosts judged; raises as `send_guarded`."""
-    console = session.console
-    return await send_guarded(
-        session, lambda: console.import_hosts(rows, on_error="continue", dry_run=True)
-    )
+    async def dry_run(self, rows: Sequence[Mapping[str, Any]]) -> ImportResult:
+        """Have rows of hosts judged; raises as `dry_run_by`."""
+        send = self._console.import_hosts
+        return await self.dry_run_by(lambda: send(rows, on_error="continue", dry_run=True))
 
+    async def dry_run_by(self, send: Callable[[], Awaitable[ImportResult]]) -> ImportResult:
+        """Send a dry run, and note by its result's `dry_run` whether it was honoured.
 
-def half_of_refused(session: ConsoleSession, rows: int, problem: OpsconsoleError) -> int:
-    """Return how many of the refused rows to send first, and then the rest; 0: send none again."""
-    if rows == 1 or not blames_the_rows(problem):
-        return 0
-    half = (rows + 1) // 2
-    if isinstance(problem, TooLarge):
-        # A size that the console refuses with 413 is not tried again in this run.
-        session.import_chunk_size = min(session.import_chunk_size, half)
-    return half
+        Args:
+            send: Sends it.
+
+        Raises:
+            DryRunIgnored: an earlier one was not honoured, so this one was not sent.
+            ConsoleError: what `send` raised.
+        """
+        # Until an answer shows that dry runs are honoured, they go one by one: a console that
+        # imports the rows all the same gets no second chunk.
+        dry_runs = self._session.dry_runs
+        async with nullcontext() if dry_runs.honoured else dry_runs.first:
+            if dry_runs.ignored:
+                raise DryRunIgnored(f"{ROWS_COUNT}. Nothing more is sent.")
+            result = await send()
+            dry_runs.honoured = dry_runs.honoured or result.dry_run
+            dry_runs.ignored = dry_runs.ignored or not result.dry_run
+            return result
+
+    def split_size(self, rows: int, problem: OpsconsoleError) -> int:
+        """Return how many rows of a refused request to send first; 0: send none of them again."""
+        if rows == 1 or not blames_the_rows(problem):
+            return 0
+        half = (rows + 1) // 2
+        if isinstance(problem, TooLarge):
+            # A size that the console refuses with 413 is not tried again in this run.
+            self.chunk_size = min(self.chunk_size, half)
+        return half
 
 
 def blames_the_rows(problem: OpsconsoleError) -> bool:
@@ -182,7 +188,7 @@ _DESTROY_FIRST: Final = (
 )
 
 
-def not_created(
+def explain_not_created(
     name: str,
     verdict: RowVerdict,
     holder: str | None = None,
@@ -230,7 +236,7 @@ def not_created(
     return error(f"The console would not create the {name}", f"{detail} {remedy}")
 
 
-def created_by_dry_run(name: str, outcome: Outcome) -> Outcome:
+def refuse_dry_run_creation(name: str, outcome: Outcome) -> Outcome:
     """Return the outcome of a row that the console created in a dry run."""
     state = outcome.state or {}
     if state.get("id") is None:

@@ -29,6 +29,7 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.writes import create_once, settle_deletion, update_once
 from opsconsole.resources import SPECIALTY
+from opsconsole.resources.host.deletions import HostDeletions
 from opsconsole.resources.missing import (
     explain_gap,
     missing,
@@ -79,7 +80,7 @@ class SpecialtyLifecycle(SingleCreation):
             self.session.console.has,
         )
         name = self.name(values, request.address)
-        diagnostics = self.unchangeable(proposal, values, name)
+        diagnostics = self.refuse_changes(proposal, values, name)
         if not diagnostics and self.session.command == "terraform":
             # Its plan has no word for it but "will be created".
             diagnostics.append(
@@ -94,7 +95,7 @@ class SpecialtyLifecycle(SingleCreation):
             and config.get("id") is None
         )
 
-    def _removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
+    def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         name = self.name(request.prior)
         if self.definition.is_abandoned(request.prior):
             return (warn_abandoned(name),)
@@ -130,9 +131,13 @@ class SpecialtyLifecycle(SingleCreation):
         # Since the plan, the specialty may have been deleted, or its key have gone to another one.
         found = await find_specialty(self.session, config)
         if isinstance(found, Diagnostic):
-            if self._creates(config, found):
-                return await self._create_new(request)
-            return Outcome(None, diagnostics=(found,))
+            if not self._creates(config, found):
+                return Outcome(None, diagnostics=(found,))
+            fields = creation_fields(self.definition, planned)
+            outcome_of = partial(self.outcome_of_write, request)
+            outcome = await create_once(self, request, "specialty_create", fields, outcome_of)
+            self.session.specialties_changed()
+            return outcome
         if planned["id"] is not UNKNOWN and planned["id"] != found["id"]:
             moved = error(
                 f"The {self.name(planned)} is another object now",
@@ -141,17 +146,6 @@ class SpecialtyLifecycle(SingleCreation):
             return Outcome(None, diagnostics=(moved,))
         row = self.definition.empty() | found
         return self.claim_object(request, row["id"]) or await self._write(request, row)
-
-    async def _create_new(self, request: CreateRequest) -> Outcome:
-        outcome = await create_once(
-            self,
-            request,
-            "specialty_create",
-            creation_fields(self.definition, request.planned),
-            partial(self.outcome_of_write, request),
-        )
-        self.session.specialties_changed()
-        return outcome
 
     async def _update(self, request: UpdateRequest) -> Outcome:
         return await self._write(request, request.prior)
@@ -174,10 +168,11 @@ class SpecialtyLifecycle(SingleCreation):
             stays = self.unplanned_warnings(request, (warn_abandoned(self.name(prior)),))
             return Outcome(None, diagnostics=stays)
         await self.session.before_write("delete", [request])
+        hosts = self.session.get(HostDeletions)
         deadline = asyncio.get_running_loop().time() + _delete_timeout(prior)
         while True:
             # Noted before the call: a host that goes while it is under way calls for another try.
-            ended = set(self.session.ended_host_deletes)
+            ended = set(hosts.ended)
             # Agents that left state in this run are archived with their hosts, whose deletion may
             # still come. After each of these the console may accept this one.
             awaited = any(
@@ -187,7 +182,7 @@ class SpecialtyLifecycle(SingleCreation):
             try:
                 answer = await self.session.console.call("specialty_delete", prior["id"])
             except Conflict as problem:
-                if awaited and await self.session.wait_for_host_delete(ended, deadline):
+                if awaited and await hosts.wait_for_another(ended, deadline):
                     continue
                 return Outcome(prior, request.private, (self._refuse_carried(prior, problem),))
             except ConsoleError as problem:

@@ -1,0 +1,81 @@
+"""The deletions of hosts in one run, and the writes that wait for them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Collection
+from contextlib import suppress
+
+from opsconsole.lifecycle.session import ConsoleSession
+
+_PATIENCE = 3
+"""Seconds without a request, after which Terraform is assumed to begin no further deletion."""
+
+
+class HostDeletions:
+    """The deletions of hosts in one run.
+
+    Attributes:
+        under_way: Ids of hosts whose deletion was sent and has not ended.
+        ended: Ids of hosts whose deletion was tried, successful or not.
+    """
+
+    def __init__(self, session: ConsoleSession) -> None:
+        self.under_way: set[str] = set()
+        self.ended: set[str] = set()
+        self._session = session
+        # By the number of deletions that had begun: the next deletion begins to count anew.
+        self._quiet_seconds: Counter[int] = Counter()
+
+    def end(self, host_id: str, *, deleted: bool) -> None:
+        """Note that a host's deletion was tried, and wake the callers that wait for its agents."""
+        self.ended.add(host_id)
+        self.under_way.discard(host_id)
+        if deleted:
+            self._session.note_host_gone(host_id)
+        self._session.wake()
+
+    async def wait_for_another(self, known: Collection[str], deadline: float) -> bool:
+        """Wait until the deletion of a host that is not among `known` has ended.
+
+        Returns:
+            False once `deadline`, in the event loop's time, has passed or the run is stopped.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(deadline):
+                while not self._session.stopped and self.ended == known:
+                    await self._session.woken.wait()
+        return not self._session.stopped and self.ended != known
+
+    async def wait_for_host(self, host_id: str | None, known: Collection[str]) -> bool:
+        """Wait for the deletion of a host that a new host is to replace.
+
+        After each second without a request one waiting caller gives up, and after three seconds all
+        do, until another deletion begins.
+
+            create web (new) refused -> delete web (old) ends -> True: judge the new one again
+
+        Args:
+            host_id: The id of the old host; None if it is not known.
+            known: The deletions that had ended before.
+        """
+        clock = asyncio.get_running_loop().time
+        while not self._session.stopped and self._activity()[-1] < _PATIENCE:
+            ended = self.ended.difference(known)
+            if host_id in ended or (host_id is None and ended):
+                return True
+            before = self._activity()
+            again = await self.wait_for_another(set(self.ended), clock() + 1.0)
+            if not again and not self.under_way and self._activity() == before:
+                # Terraform does not announce its next steps. It may begin nothing while as many
+                # creations wait as it makes at a time. Silence is the only sign that no deletion
+                # comes.
+                self._quiet_seconds[self._session.deletes_begun] += 1
+                return False
+        return False
+
+    def _activity(self) -> tuple[int, int, int]:
+        """Return the requests sent, the deletions begun, and the quiet seconds since the last."""
+        begun = self._session.deletes_begun
+        return sum(self._session.console.calls.values()), begun, self._quiet_seconds[begun]
