@@ -388,6 +388,7 @@ def _classify(
 ) -> None:
     """Classify one changed attribute by the effect of its change."""
     declared = proposal.planned[name]
+    earlier = ((private_state.declared or {}).get(name), private_state.overtaken.get(name))
     unseen = prior is None and name not in private_state.observed
     if unseen:
         proposal.unverified.append(name)
@@ -400,16 +401,11 @@ def _classify(
         # A value that is not known yet is judged once it is.
         if declared is not UNKNOWN:
             proposal.refused.append(name)
-    elif _changed_by_console(name, declared, private_state):
+    elif any(value is not None and same(value, declared) for value in earlier):
+        # The declaration is an earlier one, so only the console changed.
         proposal.drifted.append(name)
         # Core lets a plan keep the prior value of a configured attribute, but not a null one.
         if prior is not None:
             proposal.planned[name] = prior
     else:
         proposal.replaced.append(name)
-
-
-def _changed_by_console(name: str, declared: object, private_state: PrivateState) -> bool:
-    """Return whether a declaration equals an earlier one, so that only the console changed."""
-    earlier = ((private_state.declared or {}).get(name), private_state.overtaken.get(name))
-    return any(value is not None and same(value, declared) for value in earlier)

@@ -140,7 +140,7 @@ class AgentLifecycle(SingleCreation):
             self.session.gone_agents.add(agent_id)
             return Outcome(None, seen=Seen.ARCHIVED)
         try:
-            outcome = await self._look(request)
+            outcome = await self._read_agent(request)
         except NotFound as problem:
             if _was_created_archived(request):
                 told = warn_created_archived(self.name(prior, request.address))
@@ -156,7 +156,7 @@ class AgentLifecycle(SingleCreation):
         self.session.meet([_known_agent(outcome.state, request.address)])
         return outcome
 
-    async def _look(self, request: ReadRequest) -> Outcome:
+    async def _read_agent(self, request: ReadRequest) -> Outcome:
         """Read one agent as the settings allow: by its own operation, or by its plugins.
 
         Raises:

@@ -22,7 +22,12 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.resources import HOST
 from opsconsole.resources.host.rows import HostRow, OtherHost, read_back
-from opsconsole.resources.host.verdicts import DryRunIgnored, GuardedImports, match_verdicts
+from opsconsole.resources.host.verdicts import (
+    DryRunIgnored,
+    GuardedImports,
+    RowVerdict,
+    match_verdicts,
+)
 from opsconsole.values import Attributes
 
 _FieldNames = frozenset[str]
@@ -53,17 +58,7 @@ async def settle_host_creates(
         lifecycle.log(problem, "settle what an earlier run may have created")
         return [STILL_UNSETTLED] * len(rows)
     verdicts = match_verdicts(result, len(sent))
-    # An id that several rows share, or that is in state, proves no creation.
-    ids = Counter(verdict.id for verdict in verdicts)
-    ids.update(host.get("id") for host in existing)
-    created: dict[HostRow, str] = {}
-    for row, verdict in zip(rows, verdicts, strict=False):
-        if verdict.id is None:
-            continue
-        # A console that ignores the dry run has created the host only now.
-        settled = verdict.shows_creation(row.dry_run_status) and ids[verdict.id] == 1
-        if settled if result.dry_run else verdict.created:
-            created[row] = verdict.id
+    created = _find_created(rows, verdicts, existing, imported=not result.dry_run)
     recognised: set[_FieldNames] = set()
     if result.dry_run:
         recognised.update(frozenset(row.fields) for row in created)
@@ -93,6 +88,25 @@ def _control_rows(
                 control[fields] = (host["id"], {name: host[name] for name in names})
                 break
     return control
+
+
+def _find_created(
+    rows: Sequence[HostRow],
+    verdicts: Sequence[RowVerdict],
+    existing: Sequence[Attributes],
+    *,
+    imported: bool,
+) -> dict[HostRow, str]:
+    """Return the ids of the hosts that exist; `imported`: the dry run itself created them."""
+    # An id that several rows share, or that is in state, proves no creation.
+    ids = Counter(verdict.id for verdict in verdicts)
+    ids.update(host.get("id") for host in existing)
+    created: dict[HostRow, str] = {}
+    for row, verdict in zip(rows, verdicts, strict=False):
+        is_shown = ids[verdict.id] == 1 and verdict.shows_creation(row.dry_run_status)
+        if verdict.id is not None and (verdict.created if imported else is_shown):
+            created[row] = verdict.id
+    return created
 
 
 async def _read_created(lifecycle: BaseLifecycle, row: HostRow, host_id: str) -> Outcome:
