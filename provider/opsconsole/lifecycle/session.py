@@ -1,7 +1,7 @@
 """A session with the console: one run, its settings, and the results of its earlier calls.
 
-Shared by the lifecycles of all resources; a new run makes a new session. What only one resource
-needs is in a class of its own, such as `HostReader`, of which `get` returns the run's one object.
+Shared by the lifecycles of all resources; a new run makes a new session. Facts about one resource
+are in a class of that resource, such as `HostReader`; `get` returns this run's object of it.
 """
 
 from __future__ import annotations
