@@ -27,8 +27,9 @@ PLANNED = frozenset({0, 2})
 SOURCE = "opsconsole/opsconsole"
 SECONDS = 600
 """A bound for what hangs, on however busy a machine."""
+TERRAFORM_MARKS = (pytest.mark.terraform, pytest.mark.engine_terraform)
 ON_TERRAFORM = pytest.mark.parametrize(
-    "engine_name", [pytest.param("terraform", marks=pytest.mark.terraform)], indirect=True
+    "engine_name", [pytest.param("terraform", marks=TERRAFORM_MARKS)], indirect=True
 )
 """For a test of how Terraform and the provider speak to each other; others run natively too."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")

@@ -1,0 +1,201 @@
+"""`apply` and `destroy`: the whole way, questions, messages, counts, and what fails alone."""
+
+import json
+import math
+import os
+import re
+from typing import Any
+
+import pytest
+
+from commands import write_stacks
+from consoles import call_api
+from declarations import agent_on
+from opsconsole.resources.agent.lifecycle import AgentLifecycle
+
+
+def test_the_whole_way(native, fleet):
+    native.write(fleet(), output={"first": {"value": "${opsconsole_host.web[0].id}"}})
+    planned = native.run("plan", "-detailed-exitcode", expect=2)
+    assert "# opsconsole_host.web[0] will be created" in planned.out
+    assert "# opsconsole_specialty.linux will be adopted" in planned.out
+    assert "Plan: 1 to adopt, 9 to add, 0 to change, 0 to destroy." in planned.out
+    assert native.addresses() == []
+
+    applied = native.run("apply", "-auto-approve")
+    assert "Apply complete! Resources: 1 adopted, 9 added, 0 changed, 0 destroyed." in applied.out
+    assert re.search(
+        r"opsconsole_host\.web\[2\]: Creation complete after \ds \[id=hst_", applied.out
+    )
+    assert re.search(r'first = "hst_', applied.out)
+    assert len(native.console.rows("hosts")) == 3
+
+    again = native.run("plan", "-detailed-exitcode")
+    assert "No changes." in again.out
+
+    destroyed = native.run("destroy", "-auto-approve")
+    assert "Destroy complete! Resources: 10 destroyed." in destroyed.out
+    assert "opsconsole_agent.a[0]: Archived with opsconsole_host.web[0]" in destroyed.out
+    assert native.addresses() == []
+    assert native.console.rows("hosts") == []
+
+
+def test_an_app_needs_no_argument(native):
+    write_stacks(native.folder, {"one": {"resource": {"opsconsole_host": {"a": {"name": "a"}}}}})
+    (native.folder / "cdktf.out").rename(native.folder / "made")
+    app = {"language": "python", "app": 'cp -r made/. "$CDKTF_OUTDIR"'}
+    (native.folder / "cdktf.json").write_text(json.dumps(app))
+    native.run("plan", "-detailed-exitcode", expect=2)
+    native.run("apply", "-auto-approve")
+    assert (native.folder / "terraform.one.tfstate").exists()
+    assert native.run("state", "list").out.split() == ["opsconsole_host.a"]
+    assert "There is no stack" in native.run("plan", "-stack=other", expect=1).err
+
+
+@pytest.mark.parametrize("dashes", ["-", "--"])
+def test_options_take_one_dash_or_two(native, dashes, tmp_path):
+    native.write(
+        {"opsconsole_host": {"a": {"name": "${var.name}"}}},
+        variable={"name": {"type": "string"}, "other": {"default": "x"}},
+    )
+    (native.folder / "more.tfvars").write_text('other = "y"\n')
+    words = ["var=name=box", "var-file=more.tfvars", "refresh=false", "lock-timeout=1s"]
+    native.run(
+        "plan", *(dashes + word for word in words), f"{dashes}out", "p", f"{dashes}input=false"
+    )
+    native.run("apply", f"{dashes}no-color", "p")
+    assert [row["name"] for row in native.console.rows("hosts")] == ["box"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words", "code", "said"),
+    [
+        ("yes\n", [], 0, "Apply complete!"),
+        ("y\n", [], 1, "Apply cancelled."),
+        ("", [], 1, "Apply cancelled."),
+        ("yes\n", ["-input=false"], 1, "--input=false does not allow"),
+    ],
+)
+def test_apply_asks(native, answer, words, code, said):
+    native.write({"opsconsole_host": {"a": {"name": "a"}}})
+    result = native.run("apply", *words, answer=answer, expect=code)
+    assert said in result.text
+    assert len(native.console.rows("hosts")) == (1 if code == 0 else 0)
+
+
+def test_apply_as_json_is_a_stream_of_messages(native, fleet):
+    native.write(fleet(2), output={"n": {"value": "${length(opsconsole_host.web)}"}})
+    refused = native.run("apply", "--json", expect=1)
+    assert "--auto-approve" in refused.err
+    result = native.run("apply", "--json", "-auto-approve")
+    assert result.messages[0]["type"] == "version"
+    summaries = result.of_type("change_summary")
+    assert [item["changes"]["operation"] for item in summaries] == ["plan", "apply"]
+    assert (summaries[1]["changes"]["add"], summaries[1]["changes"]["import"]) == (6, 1)
+    assert len(result.of_type("apply_start")) == len(result.of_type("apply_complete")) == 7
+    assert result.of_type("outputs")[-1]["outputs"]["n"]["value"] == 2
+
+
+def test_what_went_with_its_owner_leaves_state_outside_of_target_too(native, fleet):
+    native.apply(fleet(1))
+    call_api(native.console, "DELETE", f"/api/v1/hosts/{native.console.rows('hosts')[0]['id']}")
+    native.run("apply", "-auto-approve", "-target=opsconsole_host.web")
+    assert native.addresses() == ["opsconsole_host.web[0]", "opsconsole_specialty.linux"]
+    assert [*native.actions()] == ["opsconsole_agent.a[0]", "opsconsole_agent_plugin.p[0]"]
+
+
+@pytest.mark.parametrize(("hosts", "chunk"), [(1, 500), (7, 3), (9, 3)])
+def test_calls_are_counted(native, fleet, hosts, chunk):
+    native.settings["import_chunk_size"] = chunk
+    native.apply(fleet(hosts))
+    counts = native.console.request_counts()
+    assert counts["host_import"] == 2 * math.ceil(hosts / chunk)
+    assert counts["host_update"] == hosts
+    native.console.reset_log()
+    native.run("destroy", "-auto-approve", "-refresh=false", "-target=opsconsole_host.web")
+    assert native.console.request_counts() == {"host_delete": hosts}
+
+
+def test_parallelism_bounds_what_is_in_flight(native, fleet):
+    native.apply(fleet(12, agents=False), "-parallelism=2")
+    assert native.console.traffic()["most_in_flight"] <= 2
+    assert "1 or more" in native.run("plan", "-parallelism=0", expect=1).err
+
+
+def test_a_failed_host_fails_alone(native):
+    agent = agent_on("b", "x", specialty_id="${opsconsole_specialty.linux.id}")
+    both = {"name": "c", "jump_host_ids": [f"${{opsconsole_host.{name}.id}}" for name in "ab"]}
+    b = {"name": "b", "jump_host_ids": ["hst_no"]}
+    resources = {
+        "opsconsole_host": {"a": {"name": "a"}, "b": b, "c": both},
+        "opsconsole_specialty": {"linux": {"key": "linux-server"}},
+        "opsconsole_agent": {"on_b": agent},
+    }
+    result = native.apply(resources, expect=1)
+    assert "Apply incomplete. Resources: 1 adopted, 1 added" in result.out
+    for address in ("opsconsole_agent.on_b", "opsconsole_host.c"):
+        assert f"{address} (waited for opsconsole_host.b)" in result.out
+    assert result.out.count("Error:") == 1
+    assert native.addresses() == ["opsconsole_host.a", "opsconsole_specialty.linux"]
+    told = native.run("apply", "--json", "-auto-approve", expect=1)
+    assert [m["changes"]["operation"] for m in told.of_type("change_summary")] == ["plan"]
+    assert len(told.of_type("apply_errored")) == 1
+
+
+def test_an_error_is_a_message_too_where_messages_are_asked_for(native):
+    native.write({"opsconsole_host": {"a": {"nam": "a"}}})
+    result = native.run("apply", "--json", "-auto-approve", expect=1)
+    [told] = result.of_type("diagnostic")
+    assert told["diagnostic"]["severity"] == "error"
+    assert "nam" in told["diagnostic"]["summary"]
+    assert result.err == ""
+
+
+def _agent(**fields: Any) -> dict[str, Any]:
+    ids = {"host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
+    return {
+        "opsconsole_host": {"web": {"name": "web"}},
+        "opsconsole_agent": {"a": {"name": "keeper", **ids, **fields}},
+    }
+
+
+def test_a_replacement_that_fails_is_reported_once(native):
+    resources = _agent()
+    web = resources["opsconsole_host"]["web"]
+    web |= {"external_id": "one", "lifecycle": {"create_before_destroy": True}}
+    native.apply(resources)
+    web["external_id"] = "two"
+    result = native.apply(resources, expect=1)
+
+    assert "which is opsconsole_host.web in state" in result.text
+    assert "leave create_before_destroy out" in result.text
+    skipped = [line for line in result.out.splitlines() if ": Skipped" in line]
+    assert skipped == ["opsconsole_agent.a: Skipped, because opsconsole_host.web failed"]
+    assert "1 change failed:\n  ✗ opsconsole_host.web\n1 change skipped:\n" in result.out
+
+
+def test_what_cannot_be_written_is_found_before_the_first_request(native, fleet, monkeypatch):
+    native.write(fleet(2))
+
+    def refuse(path: Any, flags: int, *rest: Any, **named: Any) -> int:
+        if flags & os.O_CREAT and str(path).startswith(str(native.folder)):
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, flags, *rest, **named)
+
+    real = os.open
+    monkeypatch.setattr(os, "open", refuse)
+    result = native.run("apply", "-auto-approve", "-lock=false", expect=1)
+    assert "Cannot write" in result.err and "Permission denied" in result.err
+    assert native.console.request_counts() == {}
+
+
+def test_a_defect_ends_the_run_and_what_was_done_is_saved(native, fleet, monkeypatch):
+    async def defect(*_: object) -> None:
+        raise OverflowError("anything")
+
+    monkeypatch.setattr(AgentLifecycle, "create", defect)
+    refused = native.apply(fleet(2), expect=1)
+    assert "OverflowError" in refused.text
+    hosts = {row["id"] for row in native.console.rows("hosts")}
+    assert {native.attributes(f"opsconsole_host.web[{number}]")["id"] for number in (0, 1)} == hosts
+    assert not [path for path in native.folder.iterdir() if "lock" in path.name]

@@ -1,0 +1,78 @@
+"""`capabilities` and `graph`: what a program can do, and what it depends on."""
+
+import json
+
+import pytest
+
+from opsconsole.definition import STEPS
+from opsconsole.resources import RESOURCES
+from opsconsole.resources.capabilities import Reach, capabilities
+from opsconsole.v1.operations import operation_to_name
+from opsconsole.v1.settings import Settings
+
+
+def test_graphs(native, fleet):
+    native.write(fleet(2), data={"opsconsole_specialties": {"all": {}}})
+    mermaid = native.run("graph").out
+    assert mermaid.startswith("flowchart LR\n")
+    assert mermaid.count(" --> ") == 3
+    dot = native.run("graph", "--format", "dot").out
+    assert dot.startswith("digraph program {") and dot.rstrip().endswith("}")
+    assert dot.count(" -> ") == 3
+
+
+def test_capabilities_of_the_program(native):
+    native.settings["extra_endpoints"] = {"agent_delete": "DELETE /api/v1/agents/{id}"}
+    native.write()
+    result = native.run("capabilities")
+    assert "DELETE /api/v1/agents/{id} (named by you)" in result.out
+    assert "lifted by extra_endpoints.blacklist_create" in result.out
+    own = native.run("capabilities", "-environment", "-json")
+    steps = json.loads(own.out)["capabilities"]
+    assert {item["reach"] for item in steps if item["type_name"] == "opsconsole_agent"} == {
+        "full",
+        "partial",
+        "none",
+    }
+    assert native.console.request_counts() == {}
+
+
+def test_capabilities_follow_the_definitions() -> None:
+    plain = {"base_url": "https://c.example", "api_key": "svc_ak_x"}
+    items = capabilities(Settings.from_values(plain, {}))
+    assert len(items) == len(RESOURCES) * len(STEPS)
+    for item in items:
+        lift = operation_to_name(RESOURCES[item.type_name], item.step)
+        if not lift:
+            continue
+        assert f"extra_endpoints.{lift}" in item.lifted_by
+        endpoint = "GET /x/{id}" if lift.endswith("get") else "POST /x/{id}"
+        if lift.endswith(("create", "list")):
+            endpoint = "POST /x"
+        if lift.endswith("delete"):
+            endpoint = "DELETE /x/{id}"
+        lifted = capabilities(
+            Settings.from_values({**plain, "extra_endpoints": {lift: endpoint}}, {})
+        )
+        [same] = [x for x in lifted if (x.type_name, x.step) == (item.type_name, item.step)]
+        assert (same.reach, same.lifted_by) == (Reach.FULL, ())
+
+
+@pytest.mark.parametrize(
+    ("settings", "step", "reach"),
+    [
+        ({}, ("opsconsole_host", "read"), Reach.FULL),
+        ({"host_read": "none"}, ("opsconsole_host", "read"), Reach.NONE),
+        ({}, ("opsconsole_agent", "read"), Reach.PARTIAL),
+        ({}, ("opsconsole_specialty", "list"), Reach.PARTIAL),
+        (
+            {"cursor_parameter": "c", "cursor_field": "n"},
+            ("opsconsole_specialty", "list"),
+            Reach.FULL,
+        ),
+    ],
+)
+def test_capabilities_follow_the_settings(settings, step, reach):
+    plain = {"base_url": "https://c.example", "api_key": "svc_ak_x"}
+    items = capabilities(Settings.from_values({**plain, **settings}, {}))
+    assert [item.reach for item in items if (item.type_name, item.step) == step] == [reach]

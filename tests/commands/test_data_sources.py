@@ -1,0 +1,104 @@
+"""Data sources that are read during apply: what they name is about to change."""
+
+from typing import Any
+
+import pytest
+
+HOST = {"web": {"name": "web"}}
+AGENT = {"host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux", "name": "a"}
+PLUGINS = "data.opsconsole_agent_plugins.now"
+OUTPUT = {"now": {"value": f"${{[for item in {PLUGINS}.plugins: item.id]}}"}}
+
+
+def declare(native: Any, plugins: list[str], **reading: Any) -> None:
+    native.write(
+        {"opsconsole_host": HOST, "opsconsole_agent": {"a": {**AGENT, "plugin_ids": plugins}}},
+        data={"opsconsole_agent_plugins": {"now": reading}},
+        output=OUTPUT,
+    )
+
+
+def test_what_is_read_of_a_resource_that_changes_is_read_after_it(native):
+    reading = {"agent_id": "${opsconsole_agent.a.id}"}
+    declare(native, ["plg_disk"], **reading)
+    native.run("apply", "-auto-approve")
+    declare(native, ["plg_disk", "plg_logs"], **reading)
+    [read] = [item for item in native.plan()["resource_changes"] if item["address"] == PLUGINS]
+    assert read["action_reason"] == "read_because_dependency_pending"
+    native.run("apply", "-auto-approve")
+    assert len(native.state["outputs"]["now"]["value"]) == 2
+    native.run("plan", "-detailed-exitcode")
+
+
+@pytest.mark.parametrize("count", [1, 0])
+def test_what_is_declared_no_more_is_about_to_change(native, count):
+    def write(many: int) -> None:
+        waiting = {"s": {"depends_on": ["opsconsole_host.many"]}}
+        hosts = {"many": {"count": many, "name": "h${count.index}"}}
+        native.write({"opsconsole_host": hosts}, data={"opsconsole_specialties": waiting})
+
+    write(2)
+    native.run("apply", "-auto-approve")
+    write(count)
+    assert native.actions()["data.opsconsole_specialties.s"] == ["read"]
+
+
+def test_a_move_changes_nothing(native):
+    waiting = {"opsconsole_specialties": {"s": {"depends_on": ["opsconsole_host.b"]}}}
+    native.apply({"opsconsole_host": {"a": {"name": "a"}}})
+    native.write(
+        {"opsconsole_host": {"b": {"name": "a"}}},
+        data=waiting,
+        moved=[{"from": "opsconsole_host.a", "to": "opsconsole_host.b"}],
+    )
+    assert native.actions() == {}
+
+
+def test_what_needs_a_late_read_waits_for_it(native):
+    key = {"x": {"key": "${opsconsole_host.a.knowledge}"}}
+    native.apply(
+        {
+            "opsconsole_host": {
+                "a": {"name": "a", "knowledge": "linux-server"},
+                "b": {"name": "b", "knowledge": "${data.opsconsole_specialty.x.id}"},
+            }
+        },
+        data={"opsconsole_specialty": key},
+    )
+    assert native.attributes("opsconsole_host.b")["knowledge"] == "spc_linux"
+    [b] = [item for item in native.state["resources"] if item["name"] == "b"]
+    needs = ["data.opsconsole_specialty.x", "opsconsole_host.a"]
+    assert b["instances"][0]["dependencies"] == needs
+    native.run("plan", "-detailed-exitcode")
+
+
+def test_what_needs_a_read_that_fails_is_skipped(native):
+    key = {"x": {"key": "${opsconsole_host.a.knowledge}"}}
+    result = native.apply(
+        {
+            "opsconsole_host": {
+                "a": {"name": "a", "knowledge": "no such key"},
+                "b": {"name": "b", "knowledge": "${data.opsconsole_specialty.x.id}"},
+            }
+        },
+        expect=1,
+        data={"opsconsole_specialty": key},
+    )
+    assert "opsconsole_host.b: Skipped, because data.opsconsole_specialty.x failed" in result.text
+    assert native.addresses() == ["opsconsole_host.a"]
+
+
+def test_what_was_read_is_in_the_prior_state_of_a_plan(native):
+    read_now = {"x": {"key": "linux-server"}}
+    native.write({"opsconsole_host": HOST}, data={"opsconsole_specialty": read_now})
+    [found] = native.plan()["prior_state"]["values"]["root_module"]["resources"]
+    assert (found["address"], found["mode"]) == ("data.opsconsole_specialty.x", "data")
+    assert found["values"]["id"] == "spc_linux"
+
+
+def test_data_sources_that_are_gone_leave_state(native):
+    host = {"opsconsole_host": {"a": {"name": "a"}}}
+    native.apply(host, data={"opsconsole_specialties": {"all": {}}})
+    assert "data.opsconsole_specialties.all" in native.addresses()
+    native.apply(host)
+    assert native.addresses() == ["opsconsole_host.a"]

@@ -1,0 +1,90 @@
+"""Exit code 75: nothing is wrong and nothing was done, so the same command may succeed later."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from opsconsole.errors import TRY_LATER
+from opsconsole.standin.main import main as standin
+from opsconsole.state.backend import LocalBackend
+from opsconsole.state.opening import open_state
+
+LATER = {"Retry-After": "1000"}
+
+
+@pytest.fixture
+def deployed(native: Any, fleet: Callable[..., dict[str, Any]]) -> Any:
+    """A folder whose program was applied."""
+    native.settings["max_retries"] = 0
+    native.apply(fleet(1, agents=False))
+    (native.folder / "rows.json").write_text(json.dumps([{"name": "one"}, {"name": "two"}]))
+    return native
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("plan", "-detailed-exitcode"),
+        ("apply", "-auto-approve"),
+        ("apply", "-auto-approve", "-json"),
+        ("destroy", "-auto-approve"),
+        ("import", "opsconsole_host.b", "hst_1"),
+        ("state", "fold"),
+        ("state", "rm", "opsconsole_host.web"),
+    ],
+)
+def test_a_state_that_another_run_holds(deployed, words):
+    with open_state(LocalBackend(deployed.state_file)):
+        assert "is locked by" in deployed.run(*words, expect=TRY_LATER).text
+
+
+def test_terraforms_own_exit_codes_are_kept(deployed):
+    with open_state(LocalBackend(deployed.state_file)), deployed.monkeypatch.context() as patch:
+        patch.chdir(deployed.folder)
+        assert standin(["plan"]) == 1
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("plan", "-detailed-exitcode"),
+        ("apply", "-auto-approve"),
+        ("drift",),
+        ("hosts", "import", "rows.json"),
+    ],
+)
+def test_a_console_that_is_too_busy(deployed, words, status):
+    deployed.console.fault(times=None, path="^/api/", status=status, headers=LATER)
+    deployed.run(*words, expect=TRY_LATER)
+    deployed.console.clear_faults()
+    deployed.console.fault(times=None, path="^/api/", status=500)
+    deployed.run(*words, expect=1)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_what_is_half_done_has_failed(deployed, fleet, status):
+    deployed.console.fault(times=1, method="DELETE", status=status, headers=LATER)
+    # A 503 may come from a gateway, when the console has done it all the same.
+    code = TRY_LATER if status == 429 else 1
+    deployed.run("destroy", "-auto-approve", "-refresh=false", expect=code)
+    deployed.write(fleet(2))
+    deployed.console.fault(times=None, path="/agents$", method="POST", status=status, headers=LATER)
+    deployed.run("apply", "-auto-approve", expect=1)
+
+
+HOST = {"opsconsole_host": {"a": {"name": "a"}}}
+
+
+def test_a_lock_that_another_holds(native):
+    native.write(HOST)
+    with open_state(LocalBackend(native.state_file, "opsconsole apply")):
+        refused = native.run("plan", expect=75)
+        assert "opsconsole apply" in refused.err, "the holder is named"
+        assert refused.err.count("Error:") == 1
+        native.run("plan", "-lock=false")
+        waited = native.run("plan", "-lock-timeout=100ms", expect=75)
+        assert "Waiting for the state lock, held by" in waited.err
+    native.run("plan")

@@ -1,0 +1,225 @@
+"""What a run refuses, forces or orders, so that nothing is taken away unasked."""
+
+from typing import Any
+
+import pytest
+
+
+def _agent(**fields: Any) -> dict[str, Any]:
+    ids = {"host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
+    return {
+        "opsconsole_host": {"web": {"name": "web"}},
+        "opsconsole_agent": {"a": {"name": "keeper", **ids, **fields}},
+    }
+
+
+def test_prevent_destroy_refuses_a_replacement_and_a_removal(native):
+    kept = {"name": "web", "lifecycle": {"prevent_destroy": True}}
+    native.apply({"opsconsole_host": {"web": {**kept, "external_id": "one"}}})
+    replaced = native.run_plan(
+        {"opsconsole_host": {"web": {**kept, "external_id": "two"}}}, expect=1
+    )
+    destroyed = native.run("destroy", "-auto-approve", "-force", expect=1)
+    for run, verb in ((replaced, "replaced"), (destroyed, "destroyed")):
+        assert (
+            f"opsconsole_host.web would be {verb}, which its lifecycle.prevent_destroy" in run.text
+        )
+    assert len(native.console.rows("hosts")) == 1
+
+
+@pytest.mark.parametrize("policy", ["archive_with_host", "prevent"])
+def test_a_requested_replacement_of_an_agent_is_reported_at_plan_time(native_on, policy):
+    native = native_on("default")
+    native.apply(_agent(deletion_policy=policy))
+
+    prevented = policy == "prevent"
+    words = ("plan", "-replace=opsconsole_agent.a")
+    result = native.run(*words, expect=1 if prevented else 0)
+    both = native.run(*words, "-replace=opsconsole_host.web")
+
+    assert ("must not be removed" if prevented else "it is not archived") in result.text
+    assert "must not be removed" not in both.text
+    assert "it is not archived" not in both.text
+
+
+@pytest.mark.parametrize("first", ["destroyed", "created"])
+def test_an_agent_that_can_move_outlives_its_host_only_where_that_is_possible(native_on, first):
+    native = native_on("extended")
+    resources = _agent()
+    web = resources["opsconsole_host"]["web"]
+    web |= {"external_id": "one", "lifecycle": {"create_before_destroy": first == "created"}}
+    native.apply(resources)
+    web |= {"external_id": "two", "name": "web-2"}
+    native.write(resources)
+
+    planned = native.actions()["opsconsole_agent.a"]
+    native.console.reset_log()
+    native.console.fault(operation="agent_update", delay=0.3)
+    native.run("apply", "-auto-approve", "-force")
+
+    writes = [item["operation"] for item in native.console.requests() if item["method"] != "GET"]
+    if first == "destroyed":
+        assert planned == ["delete", "create"]
+        assert writes[-1] == "agent_create"
+    else:
+        assert planned == ["update"]
+        assert writes[-2:] == ["agent_update", "host_delete"]
+    assert native.actions() == {}
+
+
+def test_an_agent_moves_away_before_its_host_of_the_same_block_is_deleted(native_on):
+    native = native_on("extended")
+    resources = _agent(host_id='${opsconsole_host.web["b"].id}')
+    web = {"for_each": '${toset(["a", "b"])}', "name": "${each.key}"}
+    resources["opsconsole_host"]["web"] = web
+    native.apply(resources)
+    web["for_each"] = '${toset(["a"])}'
+    resources["opsconsole_agent"]["a"]["host_id"] = '${opsconsole_host.web["a"].id}'
+    native.write(resources)
+    native.console.reset_log()
+    native.console.fault(operation="agent_update", delay=0.3)
+
+    native.run("apply", "-auto-approve", "-force")
+
+    writes = [item["operation"] for item in native.console.requests() if item["method"] != "GET"]
+    assert writes == ["agent_update", "host_delete"]
+
+
+def test_an_agent_follows_its_replaced_host_whatever_it_ignores(native):
+    native.apply(_agent(lifecycle={"ignore_changes": ["host_id"]}))
+
+    planned = native.actions("-replace=opsconsole_host.web")
+
+    assert set(map(tuple, planned.values())) == {("delete", "create")}
+    assert set(planned) == {"opsconsole_host.web", "opsconsole_agent.a"}
+
+
+def test_nothing_is_archived_with_a_host_that_is_only_forgotten(native):
+    native.apply(_agent())
+    native.write(removed=[{"from": "opsconsole_host.web", "lifecycle": {"destroy": False}}])
+
+    result = native.run("plan")
+
+    assert 'The agent "keeper"' in result.text and "it is not archived" in result.text
+    assert "archived by" not in result.text
+
+
+def test_an_agent_that_is_created_first_survives_the_deletion_of_its_old_host(native):
+    resources = _agent(lifecycle={"create_before_destroy": True})
+    native.apply(resources)
+    [old] = [row["id"] for row in native.console.rows("agents")]
+    resources["opsconsole_host"] = {"new": {"name": "new"}}
+    resources["opsconsole_agent"]["a"]["host_id"] = "${opsconsole_host.new.id}"
+    native.write(resources)
+    native.console.fault(operation="host_import", skip=1, delay=0.3)
+
+    native.run("apply", "-auto-approve", "-force")
+
+    assert native.actions() == {}
+    [agent] = [row for row in native.console.rows("agents") if row["status"] != "archived"]
+    [instance] = [i for r in native.state["resources"] if r["name"] == "a" for i in r["instances"]]
+    assert instance["attributes"]["id"] == agent["id"] != old
+
+
+def test_an_agent_moves_in_time_though_other_updates_wait_in_a_cycle(native_on):
+    """`other` leaves `inner` for `web["a"]`, and the agent `web["b"]` for `inner`."""
+    native = native_on("extended")
+    resources = _agent(host_id='${opsconsole_host.web["b"].id}')
+    web = {"for_each": '${toset(["a", "b"])}', "name": "${each.key}", "external_id": "one"}
+    inner = {"name": "inner", "external_id": "one"}
+    other = {"name": "other", "jump_host_ids": ["${opsconsole_host.inner.id}"]}
+    resources["opsconsole_host"] = {"web": web, "inner": inner, "other": other}
+    native.apply(resources)
+    web |= {"for_each": '${toset(["a"])}', "external_id": "two"}
+    inner["external_id"] = "two"
+    other["jump_host_ids"] = ['${opsconsole_host.web["a"].id}']
+    resources["opsconsole_agent"]["a"]["host_id"] = "${opsconsole_host.inner.id}"
+    native.write(resources)
+    native.console.reset_log()
+    native.console.fault(operation="agent_update", delay=0.3)
+    [old] = [row["id"] for row in native.console.rows("hosts") if row["name"] == "b"]
+
+    native.run("apply", "-auto-approve", "-force")
+
+    requests = native.console.requests()
+    [move] = [item for item in requests if item["operation"] == "agent_update"]
+    [deletion] = [i for i in requests if i["method"] == "DELETE" and i["path"].endswith(old)]
+    assert move["ended"] <= deletion["started"]
+    assert native.actions() == {}
+
+
+@pytest.mark.parametrize("first", ["destroyed", "created"])
+def test_a_host_stays_while_its_agent_could_not_move(native_on, first):
+    native = native_on("extended")
+    resources = _agent(host_id="${opsconsole_host.old.id}")
+    old = {"name": "old", "lifecycle": {"create_before_destroy": first == "created"}}
+    resources["opsconsole_host"] = {"old": old, "new": {"name": "new"}}
+    native.apply(resources)
+    if first == "created":
+        old |= {"external_id": "two", "name": "old-2"}
+    else:
+        del resources["opsconsole_host"]["old"]
+        resources["opsconsole_agent"]["a"]["host_id"] = "${opsconsole_host.new.id}"
+    native.write(resources)
+    native.console.fault(operation="agent_update", status=422, times=None)
+
+    native.run("apply", "-auto-approve", "-force", expect=1)
+
+    assert [row["status"] for row in native.console.rows("agents")] != ["archived"]
+    assert native.console.request_counts().get("host_delete", 0) == 0
+    native.console.clear_faults()
+    native.run("apply", "-auto-approve", "-force")
+    assert native.actions() == {}
+    assert [row["status"] for row in native.console.rows("agents")] != ["archived"]
+
+
+def test_a_specialty_goes_after_an_agent_that_carries_it_by_a_literal_id(native_on):
+    native = native_on("extended")
+    resources = _agent(specialty_id="spc_linux")
+    linux = {"key": "linux-server", "deletion_policy": "delete"}
+    native.apply(resources | {"opsconsole_specialty": {"linux": linux}})
+    native.console.reset_log()
+    native.console.fault(operation="agent_delete", delay=0.3)
+
+    native.apply({"opsconsole_host": resources["opsconsole_host"]}, "-force")
+
+    writes = [item["operation"] for item in native.console.requests() if item["method"] != "GET"]
+    assert writes == ["agent_delete", "specialty_delete"]
+
+
+def test_a_specialty_that_refers_to_a_host_is_deleted_before_it(native_on):
+    native = native_on("extended")
+    it = {"key": "made", "name": "${opsconsole_host.web.name}", "deletion_policy": "delete"}
+    native.apply({"opsconsole_host": {"web": {"name": "web"}}, "opsconsole_specialty": {"it": it}})
+    native.apply({}, "-force")
+    assert native.addresses() == []
+
+
+@pytest.mark.parametrize(("count", "forced"), [(9, False), (10, True)])
+def test_a_plan_that_takes_much_away_is_forced(native, fleet, count, forced):
+    native.apply(fleet(count, agents=False))
+    warned = native.run_plan(fleet(count - 5, agents=False)).out
+    assert ("The plan removes 5 of" in warned) is forced
+    result = native.run("apply", "-auto-approve", expect=1 if forced else 0)
+    assert ("must be forced" in result.out) is forced
+    if forced:
+        assert len(native.console.rows("hosts")) == count
+        native.run("apply", "-auto-approve", "--max-destroy", "60")
+    assert len(native.console.rows("hosts")) == count - 5
+
+
+def test_hosts_that_are_gone_need_force_too(native, fleet):
+    native.apply(fleet(10, agents=False))
+    for row in native.console.rows("hosts")[:4]:
+        native.console.delete("hosts", row["id"])
+    for command in ("apply", "destroy"):
+        refused = native.run(command, "-auto-approve", expect=1)
+        assert "4 are gone from the console" in refused.out
+    native.run("apply", "-auto-approve", "--force")
+    assert len(native.console.rows("hosts")) == 10
+
+
+def test_what_was_asked_to_be_destroyed_needs_no_force(native, fleet):
+    native.apply(fleet(10, agents=False))
+    native.run("destroy", "-auto-approve")
+    assert native.console.rows("hosts") == []

@@ -1,0 +1,222 @@
+"""`hosts import`: a verdict for each row of a file."""
+
+import json
+import signal
+from typing import Any
+
+import pytest
+
+from engines import Run
+from patience import until
+
+ROWS = [{"name": "one", "tags": ["a:b"]}, {"name": "two", "target_port": 0}, {"name": "three"}]
+
+
+def import_hosts(native: Any, rows: Any, *words: str, expect: int = 0) -> Run:
+    """Write a file of hosts, and import it."""
+    (native.folder / "hosts.json").write_text(json.dumps(rows))
+    return native.run("hosts", "import", "hosts.json", *words, expect=expect)
+
+
+def test_rows_of_a_json_file_get_a_verdict_each(native):
+    result = import_hosts(native, ROWS, expect=1)
+    lines = result.out.splitlines()
+    assert lines[0].split() == ["row", "name", "verdict", "id", "error"]
+    assert [line.split()[:3] for line in lines[1:4]] == [
+        ["1", "one", "created"],
+        ["2", "two", "failed"],
+        ["3", "three", "created"],
+    ]
+    assert lines[-1] == "Import: 2 created, 0 updated, 0 skipped, 1 failed."
+    assert not native.state_file.exists()
+
+
+@pytest.mark.parametrize("chunk", [1, 500])
+def test_it_stops_where_it_is_told_to(native, chunk):
+    native.settings["import_chunk_size"] = chunk
+    native.write()
+    result = import_hosts(native, {"rows": ROWS}, "--on-error", "stop", expect=1)
+    assert "The console stopped" in result.out
+    assert [row["name"] for row in native.console.rows("hosts")] == ["one"]
+
+
+def test_a_dry_run_imports_nothing(native):
+    result = import_hosts(native, ROWS[:1], "--dry-run", "--json")
+    row, end = map(json.loads, result.out.splitlines())
+    assert (row["object"], row["number"], row["status"]) == ("row", 1, "created")
+    assert (end["object"], end["dry_run"], end["counts"]["created"]) == ("import", True, 1)
+    assert native.console.rows("hosts") == []
+
+
+def many(count: int) -> list[dict[str, Any]]:
+    return [{"name": f"host-{number}"} for number in range(count)]
+
+
+def test_a_dry_run_that_is_not_honoured_imports_one_row(native_on):
+    native = native_on("heedless")
+    result = import_hosts(native, many(1200), "--dry-run", expect=1)
+    assert "does not say dry_run: true" in result.err
+    [row] = native.console.rows("hosts")
+    assert row["id"] in result.out, "its id is told"
+    assert "nothing was imported" not in result.out
+    assert "Not sent: 1,199 of 1,200 rows." in result.out
+    assert native.console.request_counts() == {"host_import": 1}
+
+
+def test_an_import_whose_dry_run_is_not_honoured_tells_what_it_created(native_on):
+    native = native_on("heedless")
+    result = import_hosts(native, many(600), expect=1)
+    rows = native.console.rows("hosts")
+    assert len(rows) == 500, "the first dry run goes alone"
+    assert all(row["id"] in result.out for row in rows)
+    assert native.console.request_counts() == {"host_import": 1}
+
+
+def test_a_size_that_is_refused_is_halved_and_no_id_is_lost(native):
+    native.console.fault(method="POST", path="/hosts/batch", status=413, skip=2, times=1)
+    result = import_hosts(native, many(900))
+    rows = native.console.rows("hosts")
+    assert len(rows) == 900
+    assert all(row["id"] in result.out for row in rows)
+
+
+@pytest.mark.parametrize("created", [1, 2])
+def test_a_row_without_a_verdict_fails_unless_the_counts_pass_it(native, created):
+    told = [{"index": 0, "status": "created", "id": "hst_0"}] if created == 1 else []
+    counts = {"created": created, "updated": 0, "skipped": 0, "failed": 0}
+    answer = {"dry_run": False, "stopped": False, "counts": counts, "results": told}
+    met = {"operation": "host_import", "holds": '"dry_run":false', "handled": created == 2}
+    native.console.fault(**met, status=200, text=json.dumps(answer))
+    result = import_hosts(native, many(2), "--json", expect=2 - created)
+    first, second, _ = map(json.loads, result.out.splitlines())
+    assert (first["created"], first["failed"]) == (True, False)
+    if created == 1:
+        assert (second["status"], second["failed"]) == ("not told", True)
+    else:
+        assert {first["id"], second["id"]} == {row["id"] for row in native.console.rows("hosts")}
+
+
+def test_a_dry_run_whose_answer_is_lost_claims_nothing(native_on):
+    native = native_on("heedless")
+    native.monkeypatch.setenv("OPSCONSOLE_MAX_RETRIES", "0")
+    native.console.fault(kind="cut_answer", operation="host_import")
+    result = import_hosts(native, many(2), "--dry-run", expect=1)
+    assert "nothing was imported" not in result.out
+    assert "it is not known whether it imported rows" in result.out
+    assert len(native.console.rows("hosts")) == 1
+
+
+def test_the_envelope_of_the_api_is_honoured_and_options_outrank_it(native):
+    envelope = {"rows": ROWS, "on_error": "stop", "dry_run": True}
+    (native.folder / "hosts.json").write_text(json.dumps(envelope))
+    result = native.run("hosts", "import", "hosts.json", expect=1)
+    assert "Dry run, nothing was imported" in result.out
+    assert native.console.rows("hosts") == []
+    result = native.run("hosts", "import", "hosts.json", "--dry-run=false", expect=1)
+    assert result.err == "hosts.json says dry_run true; --dry-run=false outranks it.\n"
+    assert [row["name"] for row in native.console.rows("hosts")] == ["one"]
+    words = ("--dry-run=false", "--on-error=continue")
+    result = native.run("hosts", "import", "hosts.json", *words, expect=1)
+    assert 'on_error "stop"; --on-error=continue outranks it' in result.err
+    assert [row["name"] for row in native.console.rows("hosts")] == ["one", "three"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("h.json", '[{"name": "a"}, {"name": "b", "org_id": "org_lab"}]'),
+        ("h.csv", "name\na\n"),
+        ("h.csv", 'Name,org_id\n"a",\nb,org_lab\n'),
+    ],
+)
+def test_rows_that_name_no_org_are_of_that_of_the_settings(native, name, text):
+    native.settings["org_id"] = "org_other"
+    native.write()
+    (native.folder / name).write_text(text)
+    native.run("hosts", "import", name)
+    found = {row["name"]: row["org_id"] for row in native.console.rows("hosts")}
+    assert found == {"a": "org_other", **({"b": "org_lab"} if "b" in found else {})}
+
+
+def test_csv_has_a_verdict_for_each_row(native):
+    # Neither the console nor the verdicts count the empty line.
+    (native.folder / "hosts.csv").write_text("name,tags\none,a:b;c:d\n\ntwo,wrong\n")
+    unnamed = native.run("hosts", "import", "hosts.csv", "--on-error", "stop", expect=1)
+    assert "does not name the query parameter" in unnamed.err
+    result = native.run(
+        "hosts",
+        "import",
+        "hosts.csv",
+        "--on-error",
+        "stop",
+        "--on-error-parameter",
+        "on_error",
+        expect=None,
+    )
+    assert [line.split()[:3] for line in result.out.splitlines()[1:3]] == [
+        ["1", "one", "created"],
+        ["2", "two", "failed"],
+    ]
+    assert native.console.rows("hosts")[0]["tags"] == ["a:b", "c:d"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("h.txt", "[]", "neither a .csv nor a .json"),
+        ("h.json", "{", "is not JSON"),
+        ("h.json", '{"rows": 1}', "holds no list of rows"),
+        ("h.json", "[]", "holds no rows"),
+        ("h.json", '{"rows": [{}], "on_eror": "stop"}', 'Did you mean "on_error"?'),
+        ("h.json", '{"rows": [{}], "on_error": 1}', "on_error is"),
+        ("h.json", '{"rows": [{}], "dry_run": "yes"}', "dry_run is"),
+        ("h.csv", "\n", "holds no rows"),
+        ("h.csv", ",\n", "holds no rows"),
+        ("h.csv", "name,tags,tags\na,b:1,c:1\n", "h.csv:1: duplicate column 'tags'"),
+        ("h.csv", "name,Adress,x\na,b,c\n", "h.csv:1: not fields of a host: 'adress', 'x'."),
+        ("h.csv", "host;port\na;22\n", "h.csv:1: not fields of a host: 'host;port'."),
+        ("h.csv", "tags\na:b\n", "h.csv:1: there is no column name."),
+        ("h.csv", "name,tags\na\n", "h.csv:2: this row has 1 cell, and the first line names 2"),
+        ("h.csv", 'name\n"a"b\n', "h.csv:2: this is not CSV"),
+        ("none.json", None, "Cannot read"),
+    ],
+)
+def test_files_that_are_none(native, name, text, said):
+    if text is not None:
+        (native.folder / name).write_text(text)
+    assert said in native.run("hosts", "import", name, expect=1).err
+    assert said in native.run("adopt", "--inventory", name, expect=1).err
+    assert native.console.request_counts() == {}
+
+
+@pytest.mark.parametrize("kind", ["reset_after", "internal_error_after", "wrong_shape", "garbage"])
+def test_rows_that_nothing_settles_are_named_and_not_sent_again(native, kind):
+    native.settings["max_retries"] = 0
+    native.write()
+    native.console.fault(kind=kind, operation="host_import", skip=1, times=2)
+    result = import_hosts(native, ROWS[:1], expect=1)
+    assert "It is not known whether 1 row marked unknown were imported" in result.out
+    assert native.console.request_counts() == {"host_import": 3}
+
+
+def test_an_import_of_a_file_stops_and_says_what_was_not_sent(native):
+    native.settings["import_chunk_size"] = 10
+    native.write()
+    rows = [{"name": f"host-{number}"} for number in range(100)]
+    (native.folder / "hosts.json").write_text(json.dumps(rows))
+    native.console.fault(
+        operation="host_import", holds='"dry_run":false', skip=1, hold="before", times=None
+    )
+    with native.start("hosts", "import", "hosts.json") as process:
+        until(lambda: native.console.waiting_faults()[0]["skip"] == 0, "ten are imported")
+        until(lambda: native.console.traffic()["in_flight"], "ten more are sent")
+        process.send_signal(signal.SIGINT)
+        while "Interrupted" not in (line := process.stderr.readline()):
+            assert line, "it ended"
+        native.console.clear_faults()
+        out, err = process.communicate(timeout=120)
+    assert process.returncode == 130, out + err
+    created = native.console.rows("hosts")
+    assert 0 < len(created) < 100
+    assert all(row["id"] in out for row in created), "no id is lost"
+    assert f"Not sent: {100 - len(created)} of 100 rows." in out

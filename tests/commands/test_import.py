@@ -1,0 +1,163 @@
+"""`import`, and `import` blocks: what they take into state, and what they refuse."""
+
+from typing import Any
+
+import pytest
+
+
+def write(native: Any, type_name: str, wanted: str, **config: Any) -> None:
+    block = {"to": f"{type_name}.x", "id": wanted}
+    native.write({type_name: {"x": config}}, **{"import": [block]})
+
+
+def test_what_is_imported_has_not_changed_behind_anyones_back(native):
+    native.console.create("hosts", id="hst_there", name="a", tags=["site:north"])
+    write(native, "opsconsole_host", "hst_there", name="a")
+    shown = native.run("plan").out
+    assert "opsconsole_host.x will be imported" in shown
+    assert "Plan: 1 to import, 0 to add, 0 to change, 0 to destroy." in shown
+    assert "Objects have changed" not in shown
+    assert native.plan().get("resource_drift", []) == []
+
+
+@pytest.mark.parametrize("words", [[], ["-refresh=false"]])
+@pytest.mark.parametrize(
+    ("type_name", "wanted", "config", "said"),
+    [
+        ("opsconsole_host", "hst_no", {"name": "a"}, "There is no host hst_no"),
+        (
+            "opsconsole_agent",
+            "agt_no",
+            {"host_id": "hst_1", "specialty_id": "spc_linux"},
+            "There is no agent agt_no",
+        ),
+        (
+            "opsconsole_agent_plugin",
+            "agt_no/plg_disk",
+            {"agent_id": "agt_no", "plugin_id": "plg_disk"},
+            "There is no plugin attachment agt_no/plg_disk",
+        ),
+        ("opsconsole_specialty", "spc_no", {"key": "no"}, "There is no specialty"),
+        (
+            "opsconsole_blacklisted_command",
+            "blk_no",
+            {"id": "blk_no", "pattern": "x"},
+            "There is no blacklisted command blk_no",
+        ),
+    ],
+)
+def test_what_is_not_there_is_not_created_instead(native, type_name, wanted, config, said, words):
+    write(native, type_name, wanted, **config)
+    refused = native.run("apply", "-auto-approve", *words, expect=1)
+    assert said in refused.text
+    assert native.addresses() == []
+    assert native.console.rows("hosts") == []
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"id": "${data.opsconsole_specialty.s.id}"},
+        {"id": "${local.found}", "for_each": "${toset([data.opsconsole_specialty.s.key])}"},
+    ],
+)
+def test_an_id_may_come_from_a_data_source(native, block):
+    """It is read first, and once; so it works in Terraform too."""
+    native.write(
+        {"opsconsole_specialty": {"x": {"key": "linux-server"}}},
+        data={"opsconsole_specialty": {"s": {"key": "linux-server"}}},
+        locals={"found": "${data.opsconsole_specialty.s.id}"},
+        **{"import": [{"to": "opsconsole_specialty.x", **block}]},
+    )
+    assert native.run("validate").code == 0
+    native.console.reset_log()
+    native.run("apply", "-auto-approve")
+    assert native.addresses() == ["data.opsconsole_specialty.s", "opsconsole_specialty.x"]
+    assert native.run("plan", "-detailed-exitcode").code == 0
+
+
+def test_an_id_may_come_from_what_state_holds(native):
+    host = native.console.create("hosts", id="hst_there", name="a")
+    agent = {"host_id": "${opsconsole_host.h.id}", "specialty_id": "spc_linux"}
+    hosts = {"opsconsole_host": {"h": {"name": "a"}}}
+    native.apply(hosts, **{"import": [{"to": "opsconsole_host.h", "id": host["id"]}]})
+    native.apply({**hosts, "opsconsole_agent": {"x": agent}})
+    plugin = {"agent_id": "${opsconsole_agent.x.id}", "plugin_id": "plg_disk"}
+    native.apply(
+        {**hosts, "opsconsole_agent": {"x": agent}, "opsconsole_agent_plugin": {"p": plugin}}
+    )
+    native.run("state", "rm", "opsconsole_agent_plugin.p")
+    block = {"to": "opsconsole_agent_plugin.p", "id": "${opsconsole_agent.x.id}/plg_disk"}
+    native.write(
+        {**hosts, "opsconsole_agent": {"x": agent}, "opsconsole_agent_plugin": {"p": plugin}},
+        **{"import": [block]},
+    )
+    assert "1 to import, 0 to add, 0 to change" in native.run("plan").out
+
+
+def test_an_id_of_a_data_source_that_fails_is_one_error(native):
+    native.write(
+        {"opsconsole_specialty": {"x": {"key": "no"}}},
+        data={"opsconsole_specialty": {"s": {"key": "no"}}},
+        **{"import": [{"to": "opsconsole_specialty.x", "id": "${data.opsconsole_specialty.s.id}"}]},
+    )
+    refused = native.run("plan", expect=1)
+    assert refused.text.count("no") and "must be a known text" not in refused.text
+
+
+A, B, C = "opsconsole_host.a", "opsconsole_host.b", "opsconsole_host.c"
+
+
+def hosts(**declared: dict[str, Any]) -> dict[str, Any]:
+    return {"opsconsole_host": {name: {"name": name, **body} for name, body in declared.items()}}
+
+
+@pytest.mark.parametrize(
+    ("blocks", "said"),
+    [
+        ([(f"{A}[1]", "hst_1")], f"names {A}[1], which the program does not declare"),
+        ([(f"{A}[0]", "hst_1"), (f"{A}[0]", "hst_2")], f"{A}[0] is imported twice"),
+    ],
+)
+def test_an_import_is_refused_rather_than_destroyed(native, blocks, said):
+    for number in (1, 2):
+        native.console.create("hosts", id=f"hst_{number}", name=f"h{number}", org_id="org_main")
+    imports = [{"to": address, "id": identity} for address, identity in blocks]
+    native.write(hosts(a={"count": 1}), **{"import": imports})
+    assert said in native.run("apply", "-auto-approve", expect=1).text
+    assert len(native.console.rows("hosts")) == 2
+
+
+def test_import_keeps_dependencies(native, fleet):
+    native.console.create("hosts", id="hst_0", name="web-0")
+    native.console.create("agents", id="agt_0", name="x", host_id="hst_0", specialty_id="spc_linux")
+    native.write(fleet(1))
+    native.run("import", "opsconsole_host.web[0]", "hst_0")
+    native.run("import", "opsconsole_agent.a[0]", "agt_0")
+    [agent] = [item for item in native.state["resources"] if item["type"] == "opsconsole_agent"]
+    assert agent["instances"][0]["dependencies"] == [
+        "opsconsole_host.web",
+        "opsconsole_specialty.linux",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("address", "wanted", "said"),
+    [
+        ("opsconsole_host.a", "hst_none", "There is no host hst_none"),
+        ("opsconsole_host.other", "hst_1", "declares no resource"),
+        ("opsconsole_host.kept", "hst_1", "is in state already"),
+        ("opsconsole_host", "hst_1", "is not a resource address"),
+        ("opsconsole_host.a", " ", "The import id is empty"),
+    ],
+)
+def test_imports_that_are_refused(native, address, wanted, said):
+    native.apply(
+        {"opsconsole_host": {"a": {"name": "a"}, "kept": {"name": "kept"}}},
+        "-target=opsconsole_host.kept",
+    )
+    before = native.state
+    refused = native.run("import", address, wanted, expect=1)
+    assert said in refused.err
+    assert refused.err.count("Error:") == 1
+    assert native.state == before

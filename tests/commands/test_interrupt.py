@@ -1,0 +1,124 @@
+"""Ctrl-C and other ends from outside: what is in flight ends, and nothing more is begun."""
+
+import os
+import re
+import signal
+import subprocess
+from functools import partial
+from typing import Any
+
+import pytest
+
+from opsconsole.journal_files import journal_of
+from patience import until
+
+
+def begun(native: Any, fleet: Any, count: int = 12) -> subprocess.Popen[str]:
+    """Start an apply that creates agents; return once three are created and the fourth is held."""
+    native.settings["max_concurrency"] = 1
+    native.apply(fleet(count), "-target=opsconsole_host.web")
+    native.console.fault(operation="agent_create", skip=3, times=None, hold="before")
+    process: subprocess.Popen[str] = native.start("apply", "-auto-approve")
+    until(lambda: native.console.traffic()["in_flight"], "the fourth agent is sent")
+    return process
+
+
+def interrupt(process: subprocess.Popen[str]) -> None:
+    """Interrupt a command, and return once it has taken notice."""
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    line = process.stderr.readline()
+    while "Interrupted: what is in flight is finished and saved. Press Ctrl-C again" not in line:
+        assert line, "it ended"
+        line = process.stderr.readline()
+
+
+def test_once_finishes_what_is_in_flight(native, fleet):
+    process = begun(native, fleet)
+    interrupt(process)
+    native.console.clear_faults()
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, out + err
+    created = len(native.console.rows("agents"))
+    assert created == out.count(": Creating...") == 4
+    assert "Apply incomplete. Resources: " in out
+    agents = [item for item in native.addresses() if ".a[" in item]
+    assert len(agents) == created, "what happened is in state"
+    assert not journal_of(native.state_file).exists()
+    left = re.search(r"Not begun, because the run was interrupted: (\d+)", out)
+    assert left is not None and int(left[1]) == 12 - created + 12
+    assert re.search(r"^  create opsconsole_agent\.a\[\d+\]$", out, re.MULTILINE)
+    native.run("apply", "-auto-approve")
+    assert len(native.console.rows("agents")) == 12
+
+
+def test_twice_stops_now_and_loses_nothing(native, fleet):
+    process = begun(native, fleet)
+    interrupt(process)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, out + err
+    assert "the next run adds it to the state" in err
+    assert journal_of(native.state_file).exists()
+    native.console.clear_faults()
+    # What was sent is handled by the console all the same.
+    until(lambda: not native.console.traffic()["in_flight"], "the console ends its work")
+    result = native.run("apply", "-auto-approve", expect=None)
+    assert "of an interrupted run to the state" in result.err
+    names = [row["name"] for row in native.console.rows("agents")]
+    assert len(names) == len(set(names)), "nothing is created twice"
+    assert not journal_of(native.state_file).exists()
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (signal.SIGINT, ("plan",)),
+        (signal.SIGTERM, ("drift",)),
+        (signal.SIGHUP, ("apply", "-auto-approve")),
+    ],
+)
+def test_reading_stops_too_and_leaves_no_lock(native, fleet, number, words):
+    native.settings["max_concurrency"] = 2
+    native.apply(fleet(12))
+    state = native.state_file.read_bytes()
+    native.console.reset_log()
+    native.console.fault(path="/hosts/", hold="before", times=None)
+    with native.start(*words) as process:
+        until(lambda: native.console.traffic()["in_flight"], "it reads")
+        process.send_signal(number)
+        while "Interrupted" not in (line := process.stderr.readline()):
+            assert line, "it ended"
+        native.console.clear_faults()
+        _, err = process.communicate(timeout=120)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert err.endswith("Interrupted.\n")
+    assert sum(native.console.request_counts().values()) < 12, "not even every host was read"
+    assert native.state_file.read_bytes() == state
+    names = [path.name for path in native.folder.iterdir()]
+    assert not [name for name in names if "lock" in name or "journal" in name]
+
+
+def test_output_that_nobody_reads_any_more_ends_the_run_in_good_order(native, fleet):
+    native.settings["max_concurrency"] = 2
+    native.write(fleet(12))
+    with native.start("apply", "-auto-approve", preexec_fn=partial(os.close, 1)) as process:
+        _, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (0, ""), "a closed stdout is none"
+    # The first pair ends at once; while the second is in flight, the output is closed.
+    native.console.fault(operation="host_delete", skip=2, hold="after", times=None)
+    with native.start("destroy", "-auto-approve") as process:
+        while "Destruction complete" not in process.stdout.readline():
+            assert process.poll() is None
+        process.stdout.close()
+        native.console.clear_faults()
+        err = process.stderr.read()
+    assert process.returncode == 130, err
+    assert "Interrupted, because nobody reads the output any more" in err
+    left = sum(row["status"] != "archived" for row in native.console.rows("agents"))
+    assert 0 < left < 12
+    assert "Not begun, because the run was interrupted" in err
+    held = {item["type"]: len(item["instances"]) for item in native.state["resources"]}
+    assert held["opsconsole_host"] == held["opsconsole_agent_plugin"] == left
+    assert not [path for path in native.folder.iterdir() if "journal" in path.name]

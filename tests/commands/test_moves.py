@@ -1,0 +1,216 @@
+"""What becomes of instances whose address changes: blocks, `count` that comes and goes, equal names."""
+
+import json
+from typing import Any
+
+import pytest
+
+A, B, C = "opsconsole_host.a", "opsconsole_host.b", "opsconsole_host.c"
+
+
+def moved(*pairs: tuple[str, str]) -> list[dict[str, str]]:
+    return [{"from": source, "to": target} for source, target in pairs]
+
+
+def hosts(**declared: dict[str, Any]) -> dict[str, Any]:
+    return {"opsconsole_host": {name: {"name": name, **body} for name, body in declared.items()}}
+
+
+def begin(native: Any, **declared: dict[str, Any]) -> None:
+    native.apply(hosts(**declared))
+    native.console.reset_log()
+
+
+def writes(native: Any) -> set[str]:
+    """The operations that changed anything."""
+    counts = native.console.request_counts()
+    return {name for name in counts if name in ("hosts_import", "host_delete")}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "address"),
+    [({}, {"count": 1}, f"{A}[0]"), ({"count": 1}, {}, A)],
+    ids=["a count comes", "a count goes"],
+)
+def test_a_count_moves_the_first_instance(native, before, after, address):
+    begin(native, a=before)
+    native.write(hosts(a=after))
+    assert native.actions() == {}
+    planned = native.run("plan")
+    assert f"# {address} has moved from" in planned.out
+    native.run("apply", "-auto-approve")
+    assert native.addresses() == [address]
+    assert len(native.console.rows("hosts")) == 1
+
+
+def test_a_block_that_names_the_resource_keeps_the_first_instance(native):
+    begin(native, a={})
+    # Its author wants the host to become the second one.
+    many = {"count": 2, "name": '${["x", "a"][count.index]}'}
+    native.write(hosts(a=many), moved=moved((A, f"{A}[1]")))
+    assert native.actions() == {f"{A}[0]": ["create"]}
+
+
+@pytest.mark.parametrize("pairs", [((A, B), (B, C)), ((B, C), (A, B))])
+def test_a_chain_is_followed_whatever_its_order(native, pairs):
+    begin(native, a={})
+    native.write(hosts(c={"name": "a"}), moved=moved(*pairs))
+    assert native.actions() == {}
+    native.run("apply", "-auto-approve")
+    assert native.addresses() == [C]
+
+
+def test_only_a_free_address_is_moved_to(native):
+    begin(native, a={"count": 2, "name": "a${count.index}"}, b={"count": 1, "name": "b"})
+    native.write(hosts(b={"count": 2, "name": "b${count.index}"}), moved=moved((A, B)))
+    plan = native.run("plan", "-detailed-exitcode", expect=2)
+    assert f"{A}[1] could not move to {B}[1]" in plan.text
+    # As in core a resource moves as a whole or not at all.
+    assert native.actions() == {
+        f"{A}[0]": ["delete"],
+        f"{A}[1]": ["delete"],
+        f"{B}[0]": ["update"],
+        f"{B}[1]": ["create"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("declared", "pairs", "said"),
+    [
+        ({"a": {}, "b": {}}, [(A, B)], "is still declared"),
+        ({"b": {}, "c": {}}, [(A, B), (A, C)], "contradict each other"),
+        ({"b": {}}, [(A, B), (C, B)], "contradict each other"),
+        ({"b": {}}, [(A, B), (B, A)], f"form a cycle: {B} to {A}, {A} to {B}."),
+        ({"a": {}}, [(A, A)], "to its own address"),
+    ],
+)
+def test_blocks_that_make_no_sense_are_refused(native, declared, pairs, said):
+    begin(native, a={})
+    native.write(hosts(**declared), moved=moved(*pairs))
+    assert said in native.run("apply", "-auto-approve", expect=1).text
+    assert writes(native) == set()
+
+
+def test_a_target_must_not_leave_out_what_moves(native):
+    begin(native, a={}, c={})
+    native.write(hosts(b={"name": "a"}, c={"knowledge": "k"}), moved=moved((A, B)))
+    refused = native.run("plan", f"-target={C}", expect=1)
+    assert f"-target='{A}' -target='{B}'" in refused.text
+    native.run("apply", "-auto-approve", f"-target={A}", f"-target={B}")
+    assert native.addresses() == [B, C]
+
+
+def test_a_move_is_kept_by_a_refresh(native):
+    begin(native, a={})
+    native.write(hosts(b={"name": "a"}), moved=moved((A, B)))
+    native.run("apply", "-refresh-only", "-auto-approve")
+    assert native.addresses() == [B]
+
+
+def test_what_was_moved_is_let_go_of(native):
+    begin(native, a={})
+    letting_go = [{"from": B, "lifecycle": {"destroy": False}}]
+    native.write(moved=moved((A, B)), removed=letting_go)
+    assert native.actions() == {B: ["forget"]}
+    native.run("apply", "-auto-approve")
+    assert native.addresses() == []
+    assert len(native.console.rows("hosts")) == 1
+
+
+@pytest.mark.parametrize("verb", ["apply", "destroy"])
+def test_what_opentofu_was_never_to_destroy_is_let_go_of(native, verb):
+    begin(native, a={}, c={})
+    state = native.state
+    of_a = next(item for item in state["resources"] if item["name"] == "a")
+    of_a["instances"][0]["skip_destroy"] = True
+    native.state_file.write_text(json.dumps(state))
+    native.write(hosts(c={}))
+    told = native.run(verb, "-auto-approve").text
+    assert f"{A} leaves management and is not deleted" in told
+    assert "skip_destroy" in told
+    left = ["a"] if verb == "destroy" else ["a", "c"]
+    assert sorted(row["name"] for row in native.console.rows("hosts")) == left
+    assert native.addresses() == ([] if verb == "destroy" else [C])
+
+
+def test_what_is_declared_is_not_let_go_of(native):
+    begin(native, a={})
+    native.write(hosts(a={}), removed=[{"from": A, "lifecycle": {"destroy": False}}])
+    assert "is still declared" in native.run("plan", expect=1).text
+
+
+def program(name: str, **more: Any) -> dict[str, Any]:
+    """A jump host at an address with this name, its agent, and a host that goes through it."""
+    jump = f"${{opsconsole_host.{name}.id}}"
+    return {
+        "opsconsole_host": {
+            name: {"name": "jump", "is_jump_host": True, **more},
+            "web": {"name": "web", "jump_host_ids": [jump]},
+        },
+        "opsconsole_agent": {
+            f"{name}_agent": {"name": "ops", "host_id": jump, "specialty_id": "spc_linux"}
+        },
+    }
+
+
+NOTES = {"//": {"metadata": {"path": "fleet/north/gate", "uniqueId": "new"}}}
+
+
+@pytest.mark.parametrize("more", [NOTES, {"knowledge": "other"}], ids=["equal", "changed"])
+def test_the_old_host_goes_before_the_new_one_is_judged(native, more):
+    native.apply(program("old"))
+    said = native.run_plan(program("new", **more), "-force").text
+    assert "opsconsole_host.old and opsconsole_host.new look like one host that moved" in said
+    assert "from = opsconsole_host.old" in said
+    written = "in Python, of fleet/north/gate: move_from_id('opsconsole_host.old')"
+    assert (written in said) == (more is NOTES)
+    native.console.reset_log()
+    native.run("apply", "-auto-approve", "-force")
+    native.run("plan", "-detailed-exitcode")
+    assert sorted(row["name"] for row in native.console.rows("hosts")) == ["jump", "web"]
+    sent = [entry["operation"] for entry in native.console.requests()]
+    assert sent.index("host_delete") < sent.index("host_import")
+    native.write({"opsconsole_host": {"web": {"name": "web"}}})
+    assert "look like" not in native.run("plan", "-force").text
+
+
+def test_many_are_told_once(native):
+    keys = json.dumps([f"web-{number}" for number in range(12)])
+    web = {"for_each": f"${{toset({keys})}}", "name": "${each.key}"}
+    native.apply({"opsconsole_host": {"old": web}})
+    said = native.run_plan({"opsconsole_host": {"new": web}}, "-force").text
+    assert "12 hosts look as if they had moved" in said
+    assert "and 2 more." in said
+
+
+def test_a_name_that_is_declared_twice_and_a_plan_without_a_request_are_told(native):
+    said = native.run_plan({"opsconsole_host": {"a": {"name": "web"}}}, "-markdown=plan.md").text
+    for shown in (said, (native.folder / "plan.md").read_text()):
+        assert "No request was sent to the console for this plan" in shown
+    native.run("apply", "-auto-approve")
+    said = native.run_plan({"opsconsole_host": {name: {"name": "web"} for name in "ab"}}).text
+    assert '2 hosts are named "web"' in said
+    assert "opsconsole_host.a, opsconsole_host.b: a console may" in said
+    assert "No request was sent" not in said
+    native.write({"opsconsole_host": {name: {"name": "new"} for name in "cd"}})
+    assert '2 hosts are named "new"' in native.run("plan", "-force").text
+    orgs = {name: {"name": "web", "org_id": f"org_{name}"} for name in "cd"}
+    assert "are named" not in native.run_plan({"opsconsole_host": orgs}, "-force").text
+
+
+@pytest.mark.parametrize("profile", ["extended"])
+def test_an_agent_moves_before_its_old_host_is_deleted(native_on, profile):
+    """The deletion would archive it, so the new host is refused: nothing is lost."""
+    native = native_on(profile)
+
+    def moved(name: str) -> dict[str, Any]:
+        agent = {"name": "ops", "host_id": f"${{opsconsole_host.{name}.id}}"}
+        return {
+            "opsconsole_host": {name: {"name": "jump"}},
+            "opsconsole_agent": {"ops": agent | {"specialty_id": "spc_linux"}},
+        }
+
+    native.apply(moved("old"))
+    native.apply(moved("new"), "-force", expect=1)
+    assert [row["status"] for row in native.console.rows("agents")] == ["idle"]
+    assert len(native.console.rows("hosts")) == 1

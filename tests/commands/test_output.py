@@ -1,0 +1,204 @@
+"""`output`: values, types and what is sensitive."""
+
+import json
+from typing import Any
+
+import pytest
+
+HOST = {"opsconsole_host": {"a": {"name": "a"}}}
+OUTPUTS = {
+    "name": {"value": "${opsconsole_host.a.name}"},
+    "list": {"value": ["x", 1, True]},
+    "many": {"value": 3},
+    "yes": {"value": True},
+    "secret": {"value": "hidden", "sensitive": True},
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["name"], '"a"\n'),
+        (["name", "-raw"], "a"),
+        (["many", "--raw"], "3"),
+        (["yes", "-raw"], "true"),
+        (["secret"], '"hidden"\n'),
+        (["list", "--json"], '["x", 1, true]\n'),
+        (["-no-color"], None),
+    ],
+)
+def test_outputs(native, words, said):
+    native.apply(HOST, output=OUTPUTS)
+    found = native.run("output", *words).out
+    if said is not None:
+        assert found == said
+        return
+    assert 'name = "a"' in found
+    assert "secret = (sensitive value)" in found
+    assert "hidden" not in found
+    as_json = json.loads(native.run("output", "-json").out)
+    assert as_json["secret"] == {"sensitive": True, "type": "string", "value": "hidden"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["none"], 'There is no output "none"'),
+        (["list", "-raw"], "neither text, a number nor a boolean"),
+        (["-raw"], "takes the name"),
+    ],
+)
+def test_outputs_that_cannot_be_printed(native, words, said):
+    native.apply(HOST, output=OUTPUTS)
+    assert said in native.run("output", *words, expect=1).err
+
+
+def hosts(**declared: dict[str, Any]) -> dict[str, Any]:
+    return {"opsconsole_host": {name: {"name": name, **body} for name, body in declared.items()}}
+
+
+def test_an_output_that_becomes_sensitive_is_changed(native):
+    def declare(sensitive: bool) -> None:
+        output = {"secret": {"value": "x", "sensitive": sensitive}}
+        native.write(hosts(a={}), output=output)
+
+    declare(False)
+    native.run("apply", "-auto-approve")
+    declare(True)
+    native.run("plan", "-detailed-exitcode", expect=2)
+    native.run("apply", "-auto-approve")
+    assert native.state["outputs"]["secret"]["sensitive"] is True
+
+    declare(False)
+    change = native.plan()["output_changes"]["secret"]
+    assert (change["actions"], change["before_sensitive"]) == (["update"], True)
+
+
+SECRET = {"secret": {"type": "string", "default": "hidden-words", "sensitive": True}}
+HOSTS = {"opsconsole_host": {"h": {"name": "web", "knowledge": "${var.secret}"}}}
+SHOWN = {"shown": {"value": "${opsconsole_host.h.knowledge}"}}
+
+
+def test_an_output_of_a_sensitive_value_says_so_whatever_is_planned(native):
+    native.apply(HOSTS, variable=SECRET)
+    native.write(HOSTS, variable=SECRET, output=SHOWN)
+    for words in (["-refresh-only"], []):
+        told = native.run("plan", *words, expect=1)
+        assert "its value is sensitive" in told.text
+        assert "hidden-words" not in told.text
+    told = native.apply(
+        HOSTS,
+        "-refresh-only",
+        variable=SECRET,
+        output={"shown": {**SHOWN["shown"], "sensitive": True}},
+    )
+    assert "hidden-words" not in told.text
+
+
+NULLS = {
+    "one": "${opsconsole_host.web[0].public_ip}",
+    "each": "${opsconsole_host.web[*].public_ip}",
+    "some": "${[for host in opsconsole_host.web : {ip = host.private_ip, port = host.knowledge}]}",
+    "whole": "${opsconsole_host.web[1]}",
+    "all": "${opsconsole_host.web}",
+    "either": "${[opsconsole_host.web[0].public_ip == null ? null : true]}",
+    "variable": "${[var.nothing, var.shape.size]}",
+    "by_name": "${{for host in opsconsole_host.web : host.name => host.jump_host_ids}}",
+    "never": "${[null]}",
+}
+VARIABLES = {
+    "nothing": {"type": "string", "default": None},
+    "shape": {"type": "object({size = optional(number)})", "default": {}},
+}
+
+
+@pytest.mark.terraform
+def test_terraform_has_nothing_to_change_in_them(native_on, terraform):
+    native = native_on("sparse")
+    engine = terraform({}, native.console)
+    for name, value in engine.environment.items():
+        native.monkeypatch.setenv(name, value)
+    native.folder = engine.folder
+    engine.write(
+        {
+            "resource": {"opsconsole_host": {"web": {"count": 2, "name": "web-${count.index}"}}},
+            "variable": VARIABLES,
+            "output": {name: {"value": value} for name, value in NULLS.items()},
+        }
+    )
+
+    native.run("apply", "-auto-approve")
+    written = engine.state()["outputs"]
+    judged = engine.plan_run()
+    engine.run("apply", "-auto-approve", "-refresh-only", "-no-color")
+
+    assert judged.code == 0, judged.text
+    assert {name: item.get("type") for name, item in written.items()} == {
+        name: item.get("type") for name, item in engine.state()["outputs"].items()
+    }
+    native.run("plan", "-detailed-exitcode")
+
+
+@pytest.mark.parametrize("words", [[], ["-destroy"]])
+def test_a_target_leaves_alone_the_outputs_of_what_else_there_is(native, words):
+    hosts = {name: {"name": name} for name in ("a", "b")}
+    output = {
+        "of_both": {"value": ["${opsconsole_host.a.id}", "${opsconsole_host.b.id}"]},
+        "of_a": {"value": "${opsconsole_host.a.knowledge}"},
+        "of_data": {"value": "${length(data.opsconsole_specialties.all.specialties)}"},
+        "literal": {"value": "one"},
+    }
+    blocks: dict[str, Any] = {"data": {"opsconsole_specialties": {"all": {}}}, "output": output}
+    hosts["a"]["knowledge"] = "one"
+    native.apply({"opsconsole_host": hosts}, **blocks)
+    before = native.state["outputs"]
+
+    hosts["a"]["knowledge"] = "two"
+    output["literal"]["value"] = "two"
+    native.write({"opsconsole_host": hosts}, **blocks)
+    words = [*words, "-target=opsconsole_host.a"]
+    changes = native.plan(*words).get("output_changes", {})
+    changing = {name for name, item in changes.items() if item["actions"] != ["no-op"]}
+    native.run("apply", "-auto-approve", *words)
+
+    after = native.state["outputs"]
+    if "-destroy" in words:
+        assert (changing, after) == (set(), before)
+    else:
+        assert changing == {"of_a"}
+        assert after == before | {"of_a": {"value": "two", "type": "string"}}
+
+
+def test_an_output_shows_what_is_read_again_after_the_last_step(native_on):
+    native = native_on("rerouting")
+    jump = {"jump": {"name": "jump", "is_jump_host": True}}
+    native.apply({"opsconsole_host": jump})
+    web = {"name": "web", "jump_host_ids": [native.attributes("opsconsole_host.jump")["id"]]}
+    native.apply({"opsconsole_host": {"web": web, **jump}})
+    native.console.fault(operation="host_delete", delay=0.1)
+    ways = {"ways": {"value": "${opsconsole_host.web.jump_host_ids}"}}
+    changed = {"name": "web", "knowledge": "k"}
+    native.apply({"opsconsole_host": {"web": changed}}, "-force", output=ways)
+    assert native.state["outputs"]["ways"]["value"] == []
+    assert native.attributes("opsconsole_host.web")["jump_host_ids"] == []
+
+
+def test_outputs_that_are_known_are_kept_where_something_failed(native):
+    resources = {
+        "opsconsole_host": {
+            "a": {"name": "a"},
+            "b": {"name": "b", "target_port": "${opsconsole_host.a.target_port + 70000}"},
+        }
+    }
+    outputs = {
+        "literal": "x",
+        "of_what_was_done": "${opsconsole_host.a.id}",
+        "of_what_failed": "${opsconsole_host.b.id}",
+    }
+    output = {name: {"value": value} for name, value in outputs.items()}
+    native.apply(resources, expect=1, output=output)
+    assert set(native.state["outputs"]) == {"literal", "of_what_was_done"}
+
+    resources["opsconsole_host"]["b"]["target_port"] = 22
+    native.apply(resources, output=output)
+    assert set(native.state["outputs"]) == set(outputs)

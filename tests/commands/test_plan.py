@@ -1,0 +1,335 @@
+"""`plan`: what it shows in which form, what it reads, and what it says of mistakes."""
+
+import os
+import re
+import sys
+from typing import Any
+
+import pytest
+
+from terminals import Session
+
+
+def test_plan_as_json_is_terraforms(native, fleet):
+    native.write(fleet(2))
+    plan = native.plan()
+    assert plan["format_version"] == "1.2"
+    assert plan["errored"] is False
+    changes = {item["address"]: item["change"] for item in plan["resource_changes"]}
+    adopted = changes.pop("opsconsole_specialty.linux")
+    assert (adopted["actions"], adopted["importing"]) == (["no-op"], {"id": "spc_linux"})
+    assert {change["actions"][0] for change in changes.values()} == {"create"}
+
+
+def test_targets_and_replacements(native):
+    native.apply(
+        {"opsconsole_host": {"a": {"name": "a"}, "b": {"name": "b"}}}, "-target=opsconsole_host.a"
+    )
+    assert native.addresses() == ["opsconsole_host.a"]
+    assert native.actions("-replace=opsconsole_host.a") == {
+        "opsconsole_host.a": ["delete", "create"],
+        "opsconsole_host.b": ["create"],
+    }
+    assert (
+        "neither in the program nor in state"
+        in native.run("plan", "-target=opsconsole_host.c", expect=1).err
+    )
+
+
+def test_a_target_comes_before_what_depends_on_its_outcome(native):
+    count = "${length(opsconsole_host.a.id) > 3 ? 1 : 0}"
+    native.write(
+        {"opsconsole_host": {"a": {"name": "a"}, "b": {"count": count, "name": "b"}}},
+        output={"many": {"value": "${length(opsconsole_host.b)}"}},
+    )
+    refused = native.run("plan", expect=1)
+    assert "apply what it depends on first" in refused.err
+    native.run("apply", "-auto-approve", "-target=opsconsole_host.a")
+    native.run("apply", "-auto-approve")
+    assert native.addresses() == ["opsconsole_host.a", "opsconsole_host.b[0]"]
+    native.run("apply", "-auto-approve", "-target=opsconsole_host.a")
+    assert native.state["outputs"]["many"]["value"] == 1
+
+
+def test_refresh_is_done_as_asked(native):
+    native.apply({"opsconsole_host": {"a": {"name": "a", "knowledge": "k"}}})
+    [row] = native.console.rows("hosts")
+    native.console.change("hosts", row["id"], knowledge="changed")
+    native.console.reset_log()
+    assert native.actions("-refresh=false") == {}
+    assert native.console.request_counts() == {}
+    assert native.actions() == {"opsconsole_host.a": ["update"]}
+    only = native.run("plan", "-refresh-only", "-detailed-exitcode", expect=2)
+    assert "The console differs from state" in only.out
+    native.run("apply", "-refresh-only", "-auto-approve")
+    assert native.attributes("opsconsole_host.a")["knowledge"] == "changed"
+    assert native.console.rows("hosts")[0]["knowledge"] == "changed"
+
+
+def test_a_plan_is_written_as_a_page_and_as_markdown(native, fleet):
+    native.run_plan(fleet(2), "--html", "plan.html", "--markdown", "plan.md")
+    assert "<html" in (native.folder / "plan.html").read_text()
+    assert "Plan: 1 to adopt, 6 to add" in (native.folder / "plan.md").read_text()
+    refused = native.run("plan", "--html", "nowhere/plan.html", expect=1)
+    assert refused.err.count("Error:") == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("opsconsole_host.web", "-replace='opsconsole_host.web[0]'"),
+        ("opsconsole_host.web[7]", "-replace='opsconsole_host.web[0]'"),
+        ("opsconsole_host.other", "The program declares no such instance"),
+    ],
+)
+def test_a_replacement_of_nothing_is_reported(native, fleet, address, said):
+    native.apply(fleet(2, agents=False))
+    result = native.run("plan", f"-replace={address}", "-detailed-exitcode")
+    assert f"-replace={address} replaces nothing" in result.text
+    assert said in result.text
+
+
+def checksum_of(native: Any, *words: str) -> str:
+    found = re.search(r"Checksum of this plan: (\w+)", native.run("plan", *words).out)
+    assert found is not None
+    return found[1]
+
+
+def test_the_order_of_a_replacement_is_part_of_the_checksum(native):
+    web: dict[str, Any] = {"name": "web", "external_id": "one"}
+    native.apply({"opsconsole_host": {"web": web}})
+    web["external_id"] = "two"
+    native.write({"opsconsole_host": {"web": web}})
+    one_way = checksum_of(native)
+    web["lifecycle"] = {"create_before_destroy": True}
+    native.write({"opsconsole_host": {"web": web}})
+    assert checksum_of(native) != one_way
+
+
+def test_what_a_refresh_found_is_part_of_the_checksum_where_it_is_all_there_is(native):
+    native.apply({"opsconsole_host": {"web": {"name": "web"}}})
+    [row] = native.console.rows("hosts")
+    native.console.change("hosts", row["id"], private_ip="10.0.0.1")
+    once = checksum_of(native, "-refresh-only")
+    native.console.change("hosts", row["id"], private_ip="10.0.0.2")
+    assert checksum_of(native, "-refresh-only") != once
+
+
+def test_what_a_console_changes_by_itself_is_no_part_of_the_checksum(native_on):
+    native = native_on("bumping")
+    native.apply({"opsconsole_host": {"web": {"name": "web"}}})
+    [row] = native.console.rows("hosts")
+    native.console.change("hosts", row["id"], name="other")
+    assert checksum_of(native) == checksum_of(native)
+    assert checksum_of(native, "-refresh-only") == checksum_of(native, "-refresh-only")
+
+
+def test_a_checksum_can_be_demanded(native):
+    native.write({"opsconsole_host": {"a": {"name": "a"}}})
+    found = checksum_of(native)
+    assert checksum_of(native) == found
+    refused = native.run("apply", "-auto-approve", "-checksum=0123456789abcdef", expect=1)
+    assert "not 0123456789abcdef" in refused.err
+    assert native.console.rows("hosts") == []
+    native.run("apply", "-auto-approve", f"-checksum={found}")
+
+
+def test_what_state_calls_sensitive_is_shown_by_no_plan(native):
+    host = {"web": {"name": "${var.name}", "knowledge": "told"}}
+    variable = {"name": {"default": "hush", "sensitive": True}}
+    native.apply({"opsconsole_host": host}, variable=variable)
+    [row] = native.console.rows("hosts")
+    native.console.change("hosts", row["id"], knowledge="changed")
+    pages = ["-html=plan.html", "-markdown=plan.md"]
+
+    for mode in ([], ["-refresh-only"], ["-destroy"]):
+        out = native.run("plan", *pages, *mode).out
+        texts = [out, *((native.folder / name).read_text() for name in ("plan.html", "plan.md"))]
+        assert all("(sensitive value)" in text for text in texts)
+        assert not any("hush" in text for text in texts)
+
+
+ATTRIBUTE = "+ name "
+COUNT = "30 opsconsole_host will be created"
+
+
+@pytest.fixture
+def many(native: Any, fleet: Any) -> Any:
+    native.write(fleet(30, agents=False))
+    return native
+
+
+@pytest.mark.parametrize(
+    ("words", "short"),
+    [([], False), (["-compact"], True), (["--compact"], True), (["--full"], False)],
+)
+def test_in_a_pipe(words, short, many):
+    said = many.run("plan", *words).out
+    assert (COUNT in said, ATTRIBUTE in said) == (short, not short)
+    assert "Plan: 30 to add" in said
+
+
+@pytest.mark.parametrize(("words", "short"), [(["-refresh=false"], True), (["-full"], False)])
+def test_on_a_terminal_that_is_too_small(words, short, many):
+    said = on_terminal(many, *words)
+    assert (COUNT in said, ATTRIBUTE in said) == (short, not short)
+    assert "web[0] … web[29]" in said or not short
+
+
+def on_terminal(native: Any, *words: str) -> str:
+    command = [sys.executable, "-m", "opsconsole.cli.main", "plan", *words]
+    environment = {**os.environ, **native.console.environment}
+    session = Session(command, native.folder, environment)
+    session.wait_for("Checksum of this plan")
+    session.process.wait(timeout=240)
+    return session.text
+
+
+def test_verdicts_stand_in_the_plan(native):
+    native.console.create("hosts", id="hst_there", name="there")
+    native.write(
+        {
+            "opsconsole_host": {
+                "new": {"name": "new"},
+                "there": {"name": "there"},
+                "wrong": {"name": "wrong", "jump_host_ids": ["hst_nowhere"]},
+                "named": {"name": "after-${opsconsole_host.new.id}"},
+                "behind": {"name": "behind", "jump_host_ids": ["${opsconsole_host.new.id}"]},
+            }
+        }
+    )
+    result = native.run("plan", "--preflight", expect=1)
+    assert "(dry run: would be created)" in result.out
+    assert result.out.count("(dry run: would fail)") == 2
+    assert "(dry run: would be created, judged without jump_host_ids)" in result.out
+    assert "(dry run: not judged, as its name is not known yet)" in result.out
+    assert "It exists already as hst_there" in result.out
+    assert [row["name"] for row in native.console.rows("hosts")] == ["there"]
+
+
+def test_what_would_be_adopted_is_no_error(native):
+    native.console.create("hosts", id="hst_there", name="there")
+    native.settings["on_existing_host"] = "adopt"
+    native.write({"opsconsole_host": {"there": {"name": "there", "knowledge": "k"}}})
+    result = native.run("plan", "--preflight")
+    assert "(dry run: exists already, would be adopted)" in result.out
+    assert native.console.row("hosts", "hst_there").get("knowledge") is None
+
+
+def test_only_dry_runs_are_sent_and_the_first_row_goes_alone(native, fleet):
+    native.settings["import_chunk_size"] = 4
+    native.run_plan(fleet(9, agents=False), "--preflight")
+    assert native.console.request_counts() == {"host_import": 3}
+    assert native.console.rows("hosts") == []
+
+
+def test_a_console_that_ignores_the_dry_run_creates_one_host_at_most(native_on, fleet):
+    native = native_on("heedless")
+    result = native.run_plan(fleet(9, agents=False), "--preflight", expect=1)
+    [row] = native.console.rows("hosts")
+    assert "although it was asked for a dry run only" in result.out
+    assert row["id"] in result.out
+
+
+def ignoring(jumps: list[str], ignored: list[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {name: {"name": name} for name in ("one", "two")}
+    references = [f"${{opsconsole_host.{name}.id}}" for name in jumps]
+    found["web"] = {
+        "name": "web",
+        "jump_host_ids": references,
+        "lifecycle": {"ignore_changes": ignored},
+    }
+    return {"opsconsole_host": found}
+
+
+@pytest.mark.parametrize(
+    ("declared", "kept"),
+    [(["two"], ["one"]), (["two", "two"], ["one", "two"]), ([], [])],
+    ids=["the element stays", "others follow", "what is not declared is not there"],
+)
+def test_one_element_of_a_list(native, declared, kept):
+    native.apply(ignoring(["one"], ["jump_host_ids[0]"]))
+    native.apply(ignoring(declared, ["jump_host_ids[0]"]))
+    ids = {row["id"]: row["name"] for row in native.console.rows("hosts")}
+    found = native.attributes("opsconsole_host.web")["jump_host_ids"]
+    assert [ids[item] for item in found] == kept
+    assert native.actions() == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [("nonsense", 'there is no attribute "nonsense"'), ("tags[0]", "tags is a set")],
+)
+def test_a_path_that_names_nothing_is_refused(native, path, said):
+    assert said in native.run_plan(ignoring([], [path]), expect=1).err
+
+
+def _agent(**fields: Any) -> dict[str, Any]:
+    ids = {"host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
+    return {
+        "opsconsole_host": {"web": {"name": "web"}},
+        "opsconsole_agent": {"a": {"name": "keeper", **ids, **fields}},
+    }
+
+
+def test_what_is_refused_stands_below_the_plan_not_in_it(native):
+    native.apply(_agent())
+    native.write(_agent(main_engine="other") | {"opsconsole_host": {"web": {"name": "web-1"}}})
+
+    result = native.run("plan", expect=1)
+
+    assert "opsconsole_host.web will be updated in-place" in result.out
+    assert "# opsconsole_agent.a" not in result.out
+    assert "Plan: 0 to add, 1 to change, 0 to destroy." in result.out
+    assert "cannot be replaced while its host stays" in result.text
+
+
+HOST = {"opsconsole_host": {"a": {"name": "a"}}}
+SPECIALTY = {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}
+
+
+def agent(*plugin_ids: str) -> dict[str, Any]:
+    fields = {
+        "host_id": "${opsconsole_host.a.id}",
+        "specialty_id": "${opsconsole_specialty.linux.id}",
+        "plugin_ids": list(plugin_ids),
+    }
+    return {**HOST, **SPECIALTY, "opsconsole_agent": {"x": fields}}
+
+
+def test_an_unknown_specialty_is_answered_with_a_near_one(native):
+    said = native.run_plan({"opsconsole_specialty": {"s": {"key": "linux-sever"}}}, expect=1).out
+    assert "There is no specialty with the key 'linux-sever' that this key can see" in said
+    assert 'Did you mean "linux-server"?' in said
+    native.write({"opsconsole_specialty": {"s": {"key": "qqq"}}})
+    assert "There are: " in native.run("plan", expect=1).out
+    native.write({}, data={"opsconsole_specialty": {"s": {"name": "Linux sever"}}})
+    assert 'Did you mean "Linux server"?' in native.run("plan", expect=1).out
+
+
+def test_an_unknown_plugin_is_doubted_in_the_plan(native):
+    native.apply(agent("plg_disk"))
+    said = native.run_plan(agent("plg_disk", "plg_dsk")).out
+    assert "Warning: No agent that was read has the plugin plg_dsk" in said
+    assert 'Did you mean "plg_disk"?' in said
+    attachment = {"agent_id": "${opsconsole_agent.x.id}", "plugin_id": "plg_disks"}
+    whole = agent("plg_disk")
+    del whole["opsconsole_agent"]["x"]["plugin_ids"]
+    native.write({**whole, "opsconsole_agent_plugin": {"p": attachment}})
+    assert "has the plugin plg_disks" in native.run("plan").out
+    near = {"disk": '"plg_disk"', "disk_usage": 'plg_disk ("Disk usage")'}
+    for mistaken, meant in near.items():
+        assert f"Did you mean {meant}?" in native.run_plan(agent("plg_disk", mistaken)).out
+    said = native.run_plan(agent("plg_disk", "plg_metrics")).out
+    assert "They have plg_disk. No operation lists all plugins" in said
+    assert "No agent that was read" not in native.run("plan", "--refresh=false").out
+
+
+def test_an_agent_with_an_unknown_specialty_is_doubted_in_the_plan(native):
+    program = agent()
+    near = {"spc_linuz": '"spc_linux"', "linux-server": 'spc_linux ("linux-server")'}
+    for mistaken, meant in near.items():
+        program["opsconsole_agent"]["x"]["specialty_id"] = mistaken
+        said = native.run_plan(program).out
+        assert f"There is no specialty {mistaken} that this key can see" in said
+        assert f"Did you mean {meant}" in said

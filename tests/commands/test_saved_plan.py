@@ -1,0 +1,329 @@
+"""Plans that are saved, reviewed and applied later: exactly they, or nothing."""
+
+import json
+import os
+import stat
+import zipfile
+import zlib
+from typing import Any
+
+import pytest
+
+HOST = {"opsconsole_host": {"a": {"name": "a", "knowledge": "one"}}}
+
+
+def with_knowledge(text: str) -> dict[str, Any]:
+    return {"opsconsole_host": {"a": {"name": "a", "knowledge": text}}}
+
+
+def content(native: Any, name: str) -> str:
+    data = (native.folder / name).read_bytes()
+    return zlib.decompress(data.partition(b"\n")[2]).decode()
+
+
+def test_a_saved_plan_is_applied_as_it_is(native):
+    saved = native.run_plan(HOST, "-out=p", "-input=false")
+    assert 'opsconsole apply "p"' in saved.err
+    native.write(with_knowledge("two"))
+    assert "not 0000" in native.run("apply", "p", "-checksum=0000", expect=1).err
+    shown = native.run("show", "p")
+    assert '+ knowledge                        = "one"' in shown.out
+    assert json.loads(native.run("show", "-json", "p").out)["errored"] is False
+    result = native.run("apply", "p", "-input=false")
+    assert "Apply complete! Resources: 1 added" in result.out
+    assert native.console.rows("hosts")[0]["knowledge"] == "one"
+
+
+def change_state(native: Any) -> None:
+    native.run("state", "rm", "opsconsole_host.a")
+
+
+def change_console(native: Any) -> None:
+    [row] = native.console.rows("hosts")
+    native.console.change("hosts", row["id"], private_ip="10.1.1.1")
+
+
+def delete_on_console(native: Any) -> None:
+    [row] = native.console.rows("hosts")
+    native.console.delete("hosts", row["id"])
+
+
+def bump(native: Any) -> None:
+    [row] = native.console.rows("hosts")
+    native.console.change("hosts", row["id"], name="a")
+
+
+@pytest.mark.parametrize(
+    ("move", "said"),
+    [
+        (change_state, "The plan is stale"),
+        (change_console, "opsconsole_host.a: private_ip"),
+        (delete_on_console, "opsconsole_host.a is gone"),
+    ],
+)
+def test_it_refuses_if_something_moved(native, move, said):
+    native.apply(HOST)
+    native.run_plan(with_knowledge("two"), "-out=p")
+    move(native)
+    before = native.state
+    refused = native.run("apply", "p", expect=1)
+    assert said in refused.text
+    assert refused.text.count("Error:") == 1
+    assert native.state == before
+    assert all(row["knowledge"] == "one" for row in native.console.rows("hosts"))
+
+
+def test_what_the_console_changes_by_itself_counts_for_nothing(native):
+    native.apply(HOST)
+    native.run_plan(with_knowledge("two"), "-out=p")
+    bump(native)
+    native.run("apply", "p")
+    assert native.console.rows("hosts")[0]["knowledge"] == "two"
+
+
+def test_it_is_applied_once_to_the_state_file_that_the_plan_named(native):
+    native.run_plan(HOST, "-state=elsewhere.tfstate", "-out=p")
+    native.run("apply", "p")
+    assert (native.folder / "elsewhere.tfstate").exists()
+    assert "The plan is stale" in native.run("apply", "p", expect=1).err
+    assert len(native.console.rows("hosts")) == 1
+    native.run("plan", "-destroy", "-state=elsewhere.tfstate", "-out=p")
+    assert "Destroy complete! Resources: 1 destroyed." in native.run("apply", "p").out
+
+
+def test_it_is_refused_on_another_state(native):
+    native.apply(HOST)
+    native.run_plan(with_knowledge("two"), "-out=p")
+    native.run("destroy", "-auto-approve")
+    native.state_file.unlink()
+    native.run("apply", "-auto-approve")
+    assert "made from another state" in native.run("apply", "p", expect=1).err
+
+
+def test_only_its_owner_reads_it_and_it_holds_no_credentials(native):
+    secret = "svc_ak_spelled_out"
+    native.settings["api_key"] = secret
+    native.write(HOST)
+    (native.folder / "p").touch(mode=0o644)
+    native.run("plan", "-out=p")
+    assert stat.S_IMODE((native.folder / "p").stat().st_mode) == 0o600
+    assert secret not in content(native, "p")
+    assert "opsconsole_host" in content(native, "p")
+    native.run("apply", "p")
+
+
+def test_a_credential_elsewhere_in_the_program_keeps_it_from_being_saved(native):
+    native.settings["api_key"] = "${local.key}"
+    refused = native.run_plan(HOST, "-out=p", expect=1, locals={"key": "svc_ak_in_a_local"})
+    assert "holds a credential of the provider as a literal" in refused.err
+    assert not (native.folder / "p").exists()
+
+
+@pytest.mark.parametrize(
+    "facts", [{"ephemeral": True}, {"sensitive": True}], ids=["ephemeral", "credential"]
+)
+def test_what_it_does_not_hold_is_given_again(native, facts):
+    key = native.console.api_key
+    native.monkeypatch.delenv("OPSCONSOLE_API_KEY")
+    native.settings["api_key"] = "${var.key}"
+    resource = {"opsconsole_host": {"a": {"name": "${var.name}"}}}
+    variable = {"key": {"type": "string", **facts}, "name": {"type": "string"}}
+    native.run_plan(resource, "-out=p", f"-var=key={key}", "-var=name=box", variable=variable)
+    assert key not in content(native, "p")
+    missing = native.run("apply", "p", expect=1)
+    assert 'variable "key" is not set' in missing.err
+    other = native.run("apply", "p", f"-var=key={key}", "-var=name=other", expect=1)
+    assert "holds the value of this variable already" in other.err
+    native.run("apply", "p", f"-var=key={key}")
+    assert [row["name"] for row in native.console.rows("hosts")] == ["box"]
+
+
+def test_its_variables_keep_their_types(native):
+    native.write(
+        {"opsconsole_host": {"a": {"name": "${var.any.name}", "tags": "${var.tags}"}}},
+        variable={
+            "any": {"default": {"name": "box"}},
+            "tags": {"type": "set(string)"},
+            "none": {"type": "number", "default": None},
+        },
+    )
+    native.run("plan", "-out=p", '-var=tags=["b:2", "a:1"]')
+    native.run("apply", "p")
+    assert native.attributes("opsconsole_host.a")["tags"] == ["a:1", "b:2"]
+
+
+def test_the_guard_holds_when_it_is_applied(native, fleet):
+    native.apply(fleet(10, agents=False))
+    native.run_plan(fleet(2, agents=False), "-out=p", "--force")
+    assert "must be forced" in native.run("apply", "p", expect=1).err
+    native.run("apply", "p", "--force")
+    assert len(native.console.rows("hosts")) == 2
+
+
+@pytest.mark.parametrize(
+    "word", ["-target=opsconsole_host.a", "-destroy", "-refresh-only", "-refresh=false"]
+)
+def test_what_it_settles_cannot_be_asked_again(native, word):
+    native.run_plan(HOST, "-out=p")
+    refused = native.run("apply", word, "p", expect=1)
+    assert "cannot be given with a saved plan" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (None, "Cannot read the plan"),
+        (b"PK\x03\x04", "is not a plan of this release"),
+        (b"opsconsole plan 2\nxxxx", "is damaged"),
+    ],
+)
+def test_what_is_no_plan_is_said_to_be_none(native, data, said):
+    native.write(HOST)
+    if data is not None:
+        (native.folder / "p").write_bytes(data)
+    for command in ("apply", "show"):
+        refused = native.run(command, "p", expect=1)
+        assert said in refused.err
+        assert refused.err.count("Error:") == 1
+
+
+def test_a_plan_that_cannot_be_written_or_has_errors_is_not_saved(native):
+    assert "Cannot write the plan" in native.run_plan(HOST, "-out=/dev/full", expect=1).err
+    assert "Cannot write the plan" in native.run("plan", "-out=no/p", expect=1).err
+    native.run_plan({"opsconsole_specialty": {"none": {"key": "none"}}}, "-out=p", expect=1)
+    assert not (native.folder / "p").exists()
+
+
+CHANGE = ("plan", "changes", 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("files",), {"../outside.tf.json": "{}"}),
+        ((*CHANGE, "after", "name"), 5),
+        (("plan", "changes"), 5),
+        ((*CHANGE, "type_name"), "aws_instance"),
+        ((*CHANGE, "reason"), {}),
+        (("root",), None),
+    ],
+)
+def test_a_plan_of_another_shape_is_damaged(native, path, value):
+    native.run_plan(HOST, "-out=p")
+    plan = holder = json.loads(content(native, "p"))
+    for name in path[:-1]:
+        holder = holder[name]
+    holder[path[-1]] = value
+    packed = zlib.compress(json.dumps(plan).encode())
+    (native.folder / "p").write_bytes(b"opsconsole plan 2\n" + packed)
+    for command in ("apply", "show"):
+        refused = native.run(command, "p", expect=1)
+        assert "is damaged" in refused.err
+        assert refused.err.count("Error:") == 1
+    assert not (native.folder.parent / "outside.tf.json").exists()
+
+
+def test_a_plan_that_grows_when_unpacked_is_damaged(native):
+    native.write(HOST)
+    packed = zlib.compressobj(9)
+    begin, again = (
+        packed.compress(b" " * 2**20) + packed.flush(zlib.Z_FULL_FLUSH) for _ in range(2)
+    )
+    (native.folder / "p").write_bytes(b"opsconsole plan 2\n" + begin + 599 * again)
+    assert "is damaged" in native.run("show", "p", expect=1).err
+
+
+def test_the_time_of_the_plan_is_that_when_it_is_applied(native):
+    knowledge = '${plantimestamp()} ${opsconsole_host.first.id == "" ? 1 : 2}'
+    native.write(
+        {
+            "opsconsole_host": {
+                "first": {"name": "first"},
+                "a": {"name": "a", "knowledge": knowledge},
+            }
+        },
+        output={"when": {"value": "${plantimestamp()}"}},
+    )
+    native.run("plan", "-out=p")
+    planned = json.loads(content(native, "p"))["plan"]["planned_at"]
+    native.run("apply", "p")
+    rows = {row["name"]: row for row in native.console.rows("hosts")}
+    stamp = native.state["outputs"]["when"]["value"]
+    assert rows["a"]["knowledge"] == f"{stamp} 2"
+    assert planned.startswith(stamp.removesuffix("Z"))
+
+
+def test_settings_and_rules_may_follow_the_workspace(native):
+    """A saved plan, `import`, `hosts import` and `validation` blocks know the workspace."""
+    base_url = native.console.environment["OPSCONSOLE_BASE_URL"]
+    url = f'${{terraform.workspace == "prod" ? "{base_url}" : "http://127.0.0.1:9"}}'
+    native.settings = {"base_url": url, "max_retries": 0}
+    other = native.console.create("hosts", name="other")
+    b = {"name": "other"}
+    native.write({"opsconsole_host": HOST["opsconsole_host"] | {"b": b}})
+    native.run("workspace", "new", "prod")
+    native.run("import", "opsconsole_host.b", other["id"])
+    native.run("apply", "-auto-approve")
+    condition = '${var.v == "x" && terraform.workspace == "prod"}'
+    rule = {"condition": condition, "error_message": "wrong workspace"}
+    native.write(
+        {"opsconsole_host": {"a": {"name": "a", "knowledge": "two"}, "b": {"name": "other"}}},
+        variable={"v": {"default": "x", "validation": [rule]}},
+    )
+    native.run("validate")
+    native.run("plan", "-out=p")
+    native.run("apply", "p")
+    (native.folder / "hosts.json").write_text('[{"name": "third"}]')
+    native.run("hosts", "import", "hosts.json", "--dry-run")
+
+
+ONE_HOST = {"opsconsole_host": {"a": {"name": "a"}}}
+
+
+def test_a_plan_is_not_written_over_another_file(native):
+    native.write(ONE_HOST)
+    program = native.folder / "main.py"
+    program.write_text("print('mine')\n")
+    native.console.reset_log()
+    refused = native.run("plan", "--out", "main.py", expect=1)
+    assert refused.err == (
+        "Error: main.py exists already and is not a plan, so it is not overwritten.\n"
+        "Name another file, or remove that file first.\n"
+    )
+    assert program.read_text() == "print('mine')\n"
+    assert native.console.traffic()["total"] == 0
+
+
+def test_a_plan_is_written_over_a_plan(native):
+    native.write(ONE_HOST)
+    (native.folder / "empty").touch()
+    with zipfile.ZipFile(native.folder / "terraforms", "w") as archive:
+        archive.writestr("tfplan", "")
+    for name in ("new", "new", "empty", "terraforms", os.devnull):
+        native.run("plan", "--out", name)
+    with zipfile.ZipFile(native.folder / "photos.zip", "w") as archive:
+        archive.writestr("photo", "")
+    native.run("plan", "--out", "photos.zip", expect=1)
+
+
+ATTRIBUTE = "+ name "
+COUNT = "30 opsconsole_host will be created"
+
+
+@pytest.fixture
+def many(native: Any, fleet: Any) -> Any:
+    native.write(fleet(30, agents=False))
+    return native
+
+
+def test_a_saved_plan_is_shown_in_either_form(many):
+    many.run("plan", "--out", "saved")
+    assert COUNT in many.run("show", "--compact", "saved").out
+    assert ATTRIBUTE in many.run("show", "saved").out
+    assert "not allowed with" in many.run("show", "--compact", "--full", "saved", expect=1).err
+
+
+def test_a_saved_plan_keeps_the_verdicts(native):
+    native.run_plan({"opsconsole_host": {"new": {"name": "new"}}}, "--preflight", "-out=p")
+    assert "(dry run: would be created)" in native.run("show", "p").out
+    native.run("apply", "p")

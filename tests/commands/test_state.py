@@ -1,0 +1,257 @@
+"""Commands on a state, what a run leaves in it, and states that hold what they must not."""
+
+import json
+from typing import Any
+
+import pytest
+
+from opsconsole.state.backend import LocalBackend
+from opsconsole.state.opening import open_state
+
+HOST = {"opsconsole_host": {"a": {"name": "a"}}}
+
+
+def test_list_and_show(native, fleet):
+    native.apply(fleet(2))
+    assert native.run("state", "list", "opsconsole_host.web").out.split() == [
+        "opsconsole_host.web[0]",
+        "opsconsole_host.web[1]",
+    ]
+    shown = native.run("state", "show", "opsconsole_host.web[0]").out
+    assert shown.startswith("# opsconsole_host.web[0]:\n")
+    assert '    name             = "web-0"\n' in shown
+    whole = native.run("show").out
+    assert whole.count("\n}\n") == 7
+    document = json.loads(native.run("show", "-json").out)
+    resources = document["values"]["root_module"]["resources"]
+    assert {item["address"] for item in resources} == set(native.addresses())
+    for command in ("list", "show"):
+        refused = native.run("state", command, "opsconsole_host.none", expect=1)
+        assert "state list` prints" in refused.err
+
+
+def test_an_empty_folder_has_no_state(native):
+    refused = native.run("state", "list", expect=1)
+    assert "neither a program nor a state" in refused.err
+    native.write(HOST)
+    assert native.run("state", "list").out == ""
+    assert "Nothing is managed yet" in native.run("show").out
+    assert "Nothing to add" in native.run("state", "fold").out
+    result = native.run("output")
+    assert (result.out, "no outputs" in result.err) == ("", True)
+
+
+@pytest.mark.parametrize("words", [["rm"], ["rm", "-dry-run"]])
+def test_rm_forgets_and_the_console_keeps(native, fleet, words):
+    native.apply(fleet(3, agents=False))
+    dry = "-dry-run" in words
+    said = native.run("state", *words, "opsconsole_host.web").out
+    assert said.count("\n") == 4
+    assert len(native.addresses()) == (3 if dry else 0)
+    assert len(native.console.rows("hosts")) == 3
+    if not dry:
+        assert "names nothing in the state" in native.run("state", *words, "x.y", expect=1).err
+
+
+def test_an_address_that_is_almost_right_is_answered_with_the_right_one(native):
+    native.apply(HOST)
+    near = 'Did you mean "opsconsole_host.a"?'
+    wrong = "opsconsole_hots.a"
+    for words in (
+        ("state", "show", wrong),
+        ("state", "rm", wrong),
+        ("import", wrong, "hst_1"),
+        ("plan", f"--target={wrong}"),
+    ):
+        assert near in native.run(*words, expect=1).err
+
+
+def test_state_commands_need_no_program_beside_a_state(native):
+    native.apply(HOST)
+    (native.folder / "cdk.tf.json").unlink()
+    assert native.addresses() == ["opsconsole_host.a"]
+    native.run("state", "rm", "opsconsole_host.a")
+    assert native.addresses() == []
+
+
+def test_mv_gives_a_new_address_and_the_plan_is_empty(native, fleet):
+    native.apply(fleet(2, agents=False))
+    dry = native.run("state", "mv", "--dry-run", "opsconsole_host.web", "opsconsole_host.gate").out
+    assert dry.count("Would move") == 2
+    assert native.addresses() == ["opsconsole_host.web[0]", "opsconsole_host.web[1]"]
+    said = native.run("state", "mv", "opsconsole_host.web", "opsconsole_host.gate").out
+    assert said.endswith("Successfully moved 2 object(s).\n")
+    assert native.addresses() == ["opsconsole_host.gate[0]", "opsconsole_host.gate[1]"]
+    native.write({"opsconsole_host": {"gate": fleet(2)["opsconsole_host"]["web"]}})
+    assert native.actions() == {}
+
+
+def test_what_mv_refuses(native, fleet):
+    native.apply(fleet(2, agents=False))
+    for source, target, text in (
+        ("opsconsole_host.web", "opsconsole_agent.web", "of different types"),
+        ("opsconsole_host.web", "opsconsole_host.one[0]", "names 2 instances"),
+        ("opsconsole_host.web[0]", "opsconsole_host.web[1]", "is in the state already"),
+        ("opsconsole_host.no", "opsconsole_host.one", "names nothing in the state"),
+    ):
+        assert text in native.run("state", "mv", source, target, expect=1).err
+    assert native.addresses() == ["opsconsole_host.web[0]", "opsconsole_host.web[1]"]
+
+
+def test_a_state_is_pulled_and_pushed(native):
+    native.write(HOST)
+    assert native.run("state", "pull").out == ""
+    native.run("apply", "--auto-approve")
+    pulled = native.run("state", "pull").out
+    assert json.loads(pulled) == native.state
+    mine = native.folder / "mine"
+    mine.write_text(pulled)
+    native.run("state", "push", "mine")
+    native.run("state", "rm", "opsconsole_host.a")
+    assert "replace a newer one" in native.run("state", "push", "mine", expect=1).err
+    native.run("state", "push", "--force", "mine")
+    assert native.addresses() == ["opsconsole_host.a"]
+    mine.write_text(json.dumps(json.loads(pulled) | {"lineage": "another"}))
+    assert "lineage" in native.run("state", "push", "mine", expect=1).err
+    assert "Check the path" in native.run("state", "push", "none", expect=1).err
+
+
+@pytest.mark.parametrize(
+    "words", [["mv", "opsconsole_host.a", "opsconsole_host.b"], ["push", "mine"]]
+)
+def test_a_state_that_is_locked_is_neither_moved_nor_pushed(native, words):
+    native.apply(HOST)
+    (native.folder / "mine").write_bytes(native.state_file.read_bytes())
+    with open_state(LocalBackend(native.state_file, "another")):
+        assert "lock" in native.run("state", *words, expect=75).err
+    native.run("state", *words)
+
+
+def test_a_program_for_opentofu_or_terraform_alone_is_served_by_its_state(native):
+    """Providers with `for_each`, modules, other providers: only the state is needed."""
+    native.apply({"opsconsole_host": {"a": {"name": "a"}}})
+    state = json.loads(native.state_file.read_text())
+    resource = state["resources"][0]
+    address = resource.pop("provider")
+    resource["instances"][0]["provider"] = f'{address}.by["east"]'
+    native.state_file.write_text(json.dumps(state))
+    settings = {"alias": "by", "for_each": {"east": native.console.base_url}}
+    native.monkeypatch.delenv("OPSCONSOLE_BASE_URL")
+    document = {
+        "provider": {"opsconsole": {**settings, "base_url": "${each.value}"}},
+        "resource": {"opsconsole_host": {"a": {"name": "a", "provider": 'opsconsole.by["east"]'}}},
+        "module": {"m": {"source": "./m"}},
+    }
+    (native.folder / "cdk.tf.json").write_text(json.dumps(document))
+    assert native.run("state", "list").out == "opsconsole_host.a\n"
+    assert "1 in sync" in native.run("drift").out
+    assert "for_each of a provider" in native.run("plan", expect=1).err
+    document["terraform"] = {"encryption": {}}
+    (native.folder / "cdk.tf.json").write_text(json.dumps(document))
+    assert "encryption" in native.run("state", "rm", "opsconsole_host.a", expect=1).err
+    (native.folder / "cdk.tf.json").rename(native.folder / "main.tofu")
+    assert native.run("state", "list").out == "opsconsole_host.a\n"
+
+
+def hosts(**declared: dict[str, Any]) -> dict[str, Any]:
+    return {"opsconsole_host": {name: {"name": name, **body} for name, body in declared.items()}}
+
+
+def flags(native: Any) -> dict[str, bool]:
+    return {
+        resource["name"]: resource["instances"][0].get("create_before_destroy", False)
+        for resource in native.state["resources"]
+    }
+
+
+def test_state_says_what_is_created_before_it_is_destroyed(native):
+    web = {"jump_host_ids": ["${opsconsole_host.jump.id}"]}
+    first = {"lifecycle": {"create_before_destroy": True}}
+    native.apply(hosts(jump={}, web={**web, **first}))
+    # What it depends on must be there before it, too.
+    assert flags(native) == {"jump": True, "web": True}
+
+    native.apply(hosts(jump={}, web={**web, "knowledge": "k"}))
+    assert flags(native) == {"jump": False, "web": False}
+
+    native.apply(hosts(jump=first, web={**web, "knowledge": "k"}))
+    assert flags(native) == {"jump": True, "web": False}
+    native.apply(
+        hosts(jump={}, web={**web, "knowledge": "k", "depends_on": ["opsconsole_host.a"]}, a={})
+    )
+    [web] = [item["instances"][0] for item in native.state["resources"] if item["name"] == "web"]
+    assert web["dependencies"] == ["opsconsole_host.a", "opsconsole_host.jump"]
+
+
+def test_what_is_sensitive_alone_is_a_change_without_a_call(native):
+    secret = {"s": {"default": "k", "sensitive": True}}
+
+    def declare(value: str) -> None:
+        jump = {"jump_host_ids": ["${sensitive(opsconsole_host.jump.id)}"]}
+        native.write(hosts(jump={}, web={**jump, "knowledge": value}), variable=secret)
+
+    def paths() -> list[Any]:
+        [_, web] = native.state["resources"]
+        return [
+            [step["value"] for step in path]
+            for path in web["instances"][0].get("sensitive_attributes", [])
+        ]
+
+    at_first = {"value": 0, "type": "number"}
+    declare("k")
+    native.run("apply", "-auto-approve")
+    assert paths() == [["jump_host_ids", at_first]]
+    declare("${var.s}")
+    assert native.actions() == {"opsconsole_host.web": ["update"]}
+    native.run("plan", "-out=saved")
+    before = native.console.rows("hosts")
+    native.run("apply", "saved")
+    assert native.console.rows("hosts") == before
+    assert paths() == [["jump_host_ids", at_first], ["knowledge"]]
+    assert native.actions() == {}
+
+    planned = native.run_plan(hosts(jump={}, web={"knowledge": "other"})).out
+    assert '"k"' not in planned
+
+
+INSTANCE = ("resources", 0, "instances", 0)
+SPOILT: list[tuple[tuple[Any, ...], Any]] = [
+    (("version",), 5),
+    ((*INSTANCE, "schema_version"), 7),
+    (("resources", 0, "type"), "aws_instance"),
+    (("outputs",), {"x": 5}),
+    ((*INSTANCE, "attributes", "id"), 5),
+    ((*INSTANCE, "attributes", "id"), None),
+    ((*INSTANCE, "attributes"), None),
+    ((*INSTANCE, "attributes", "tags"), "x"),
+]
+"""Where a state holds what it must not."""
+
+
+@pytest.mark.parametrize(("path", "value"), SPOILT)
+def test_states(native, path, value):
+    native.apply(HOST)
+    state = holder = native.state
+    for name in path[:-1]:
+        holder = holder[name]
+    holder[path[-1]] = value
+    native.state_file.write_text(json.dumps(state))
+    before = native.state_file.read_bytes()
+    refused = native.run("apply", "-auto-approve", expect=1)
+    assert refused.text.count("Error:") == 1
+    assert native.state_file.read_bytes() == before
+
+
+@pytest.mark.parametrize("spoil", ["text", "directory", "place"])
+def test_a_place_that_holds_or_takes_no_state(native, spoil):
+    """Root may write everywhere, so the place is in a directory that nobody can write to."""
+    native.write(HOST)
+    words = ["-state=/proc/self/x.tfstate"] if spoil == "place" else []
+    if spoil == "text":
+        native.state_file.write_text("{]")
+    elif spoil == "directory":
+        native.state_file.mkdir()
+    refused = native.run("apply", "-auto-approve", *words, expect=1)
+    assert refused.err.count("Error:") == 1
+    assert native.console.rows("hosts") == []
+    assert spoil != "text" or native.state_file.read_text() == "{]"

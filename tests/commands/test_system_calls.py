@@ -1,0 +1,118 @@
+"""A call of the system that fails, is cut short or never returns, on state, journal and lock."""
+
+import errno
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from declarations import agent_on
+from sampling import sample
+
+SOURCE = Path(__file__).parents[1] / "support" / "failing_calls.c"
+COMPILER = shutil.which("cc") if sys.platform == "linux" else None
+NAMES = ("a", "b", "c")
+HOWS = ("EIO", "ENOSPC", "EROFS", "ENOSPC from then on", "EROFS from then on", "short", "kill")
+MOST_CALLS = 40
+"""A run that nothing meets makes about so many."""
+CELLS = list(product(("create", "change", "destroy"), HOWS, range(1, MOST_CALLS + 1)))
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    """The library that meets the calls."""
+    library = tmp_path_factory.mktemp("library") / "failing_calls.so"
+    subprocess.run([COMPILER, "-shared", "-fPIC", "-o", library, SOURCE, "-ldl"], check=True)
+    return library
+
+
+def declare(names=NAMES, **fields):
+    return {
+        "opsconsole_host": {name: {"name": f"host-{name}", **fields} for name in names},
+        "opsconsole_agent": {name: agent_on(name, f"agent-{name}") for name in names},
+    }
+
+
+def settle(native, text):
+    """Say of each create of unknown outcome whether it took place, as the run asked for."""
+    for address in set(re.findall(r"known whether (\S+) was created", text)):
+        native.run("state", "rm", address)
+        name = address.rpartition(".")[2]
+        for row in native.console.rows("agents"):
+            if row["name"] == f"agent-{name}" and row["status"] != "archived":
+                native.run("import", address, row["id"])
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C compiler, or not Linux")
+@pytest.mark.meetings
+@pytest.mark.parametrize(("kind", "how", "number"), sample(CELLS, 6))
+def test_nothing_is_lost_or_created_twice(native, library, kind, how, number):
+    print(f"OPSCONSOLE_TEST_EVERYTHING=1 pytest {__file__} -k '{kind} and {how} and {number}'")
+    native.write(declare())
+    wanted = NAMES
+    if kind != "create":
+        native.run("apply", "-auto-approve")
+        wanted = NAMES[1:] if kind == "change" else ()
+        native.write(declare(wanted, knowledge="new"))
+    error, _, on = how.partition(" ")
+    environment = {
+        "LD_PRELOAD": str(library),
+        "CALLS_BELOW": str(native.folder),
+        "CALLS_AT": str(number),
+        "CALLS_HOW": str(getattr(errno, error, error)),
+    }
+    if on:
+        environment["CALLS_ON"] = "1"
+    environment = os.environ | native.console.environment | environment
+    with native.start("apply", "-auto-approve", env=environment) as run:
+        text = "".join(run.communicate(timeout=50))
+    if how != "kill":
+        assert run.returncode in (0, 1, 75) and "Traceback" not in text, text
+        assert "unexpected" not in text.lower(), text
+    rescued = native.folder / "errored.tfstate"
+    if rescued.exists():
+        assert rescued.name in text, text
+        native.run("state", "push", str(rescued))
+    again = native.run("apply", "-auto-approve", expect=None)
+    if again.code:
+        settle(native, again.text)
+        native.run("apply", "-auto-approve")
+    assert native.actions() == {}
+    for collection, word in (("hosts", "host"), ("agents", "agent")):
+        rows = [row for row in native.console.rows(collection) if row["name"].startswith(word)]
+        names = Counter(row["name"] for row in rows if row.get("status") != "archived")
+        assert names == Counter(f"{word}-{name}" for name in wanted)
+
+
+HOST = {"opsconsole_host": {"a": {"name": "a"}}}
+
+
+def _limit_files() -> None:
+    """The limit on a file's size stands for a disk that has no more room."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
+
+
+@pytest.mark.parametrize("command", ["apply", "destroy"])
+def test_nothing_is_sent_where_the_journal_has_no_room(native, command):
+    """The state would fit, and so would the first intents: the journal reserves 1 MiB."""
+    native.apply(HOST)
+    before = native.console.rows("hosts")
+    native.write({"opsconsole_host": {"a": {"name": "other"}}})
+    # Python would write half of a compiled module under the limit, and take it for a whole one.
+    environment = {**os.environ, **native.console.environment, "PYTHONDONTWRITEBYTECODE": "1"}
+    process = native.start(command, "-auto-approve", preexec_fn=_limit_files, env=environment)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 1, out + err
+    assert "No further call is made" in err
+    assert native.console.rows("hosts") == before
+    native.run(command, "-auto-approve")
+    assert [row["name"] for row in native.console.rows("hosts")] == ["other"] * (command == "apply")

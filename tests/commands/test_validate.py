@@ -1,0 +1,237 @@
+"""`opsconsole validate`: program, settings and bounds, without a console, state or variables."""
+
+import json
+from typing import Any
+
+import pytest
+
+HOST = {"opsconsole_host": {"a": {"name": "a"}}}
+
+
+def report(native: Any, expect: int) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(native.run("validate", "--json", expect=expect).out)
+    return found
+
+
+def test_a_valid_program_needs_no_setting_and_sends_nothing(native, monkeypatch):
+    monkeypatch.delenv("OPSCONSOLE_BASE_URL")
+    monkeypatch.delenv("OPSCONSOLE_API_KEY")
+    native.console.reset_log()
+    native.write(HOST, variable={"open": {"type": "string"}})
+    assert native.run("validate").out == "Success! The configuration is valid.\n"
+    assert report(native, 0) == {
+        "format_version": "1.0",
+        "valid": True,
+        "error_count": 0,
+        "warning_count": 0,
+        "diagnostics": [],
+    }
+    assert native.console.traffic()["total"] == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"max_concurrency": 0}, "max_concurrency"),
+        ({"base_url": "ftp://console"}, "base_url"),
+        ({"api_key": "${var.key}", "session_cookie": "no-equals"}, "session_cookie"),
+    ],
+)
+def test_what_is_wrong_with_the_settings(settings, text, native):
+    native.settings.update(settings)
+    native.write(HOST, variable={"key": {"type": "string"}})
+    found = report(native, 1)["diagnostics"]
+    assert found[0]["summary"].startswith("provider opsconsole: ")
+    assert text in found[0]["summary"]
+
+
+def test_names_that_are_near_are_named(native):
+    native.write({"opsconsole_hots": {"a": {"name": "a"}}})
+    assert 'Did you mean "opsconsole_host"?' in native.run("validate", expect=1).err
+    native.write({"opsconsole_host": {"a": {"name": "a", "knowlege": "x"}}})
+    assert 'Did you mean "knowledge"?' in native.run("validate", expect=1).err
+    native.write({**HOST, "opsconsole_agent": {"x": {"host_id": "${opsconsole_host.b.id}"}}})
+    assert 'Did you mean "opsconsole_host.a"?' in native.run("validate", expect=1).err
+    native.write({**HOST, "opsconsole_agent": {"x": {"host_id": "${opsconsole_host.a.nam}"}}})
+    assert 'Did you mean "name"?' in native.run("validate", expect=1).err
+
+
+def test_a_folder_without_a_program(native):
+    found = report(native, 1)["diagnostics"]
+    assert found[0]["summary"].startswith("There is no program in")
+
+
+def test_what_an_app_printed_is_the_detail(native):
+    (native.folder / "cdktf.json").write_text('{"language": "python", "app": "echo oh; exit 3"}')
+    (found,) = report(native, 1)["diagnostics"]
+    assert found["summary"] == "The app failed: `echo oh; exit 3` ended with status 3"
+    assert found["detail"].startswith("    oh\n\nFix the app")
+
+
+def test_a_mistake_is_shown_where_the_program_declares_the_resource(native):
+    """Synthesis leaves a stack trace in the metadata, where the app asks for it."""
+    trace = [f"new Host ({native.folder / 'main.py'}:42:7)"]
+    note = {"metadata": {"path": "stack/web", "stackTrace": trace}}
+    native.write({"opsconsole_host": {"a": {"name": "a", "target_port": 70000, "//": note}}})
+    [found] = report(native, 1)["diagnostics"]
+    start = {"line": 42, "column": 1, "byte": 0}
+    assert found["address"] == "opsconsole_host.a"
+    assert found["range"]["start"] == found["range"]["end"] == start
+    assert found["range"]["filename"].endswith("main.py")
+    assert "main.py:42" in native.run("validate", expect=1).err
+
+
+def test_what_is_wrong_beside_a_variable_without_a_value_is_found(native):
+    host = {"name": "a", "count": '${tonumber("abc")}'}
+    native.write({"opsconsole_host": {"a": host}}, variable={"open": {"type": "string"}})
+    assert "tonumber" in native.run("validate", expect=1).err
+    native.write(
+        {"opsconsole_host": {"a": {"name": "a", "count": "${var.open}"}}},
+        variable={"open": {"type": "number"}},
+    )
+    assert native.run("validate").code == 0
+
+
+def test_each_instance_is_checked(native):
+    host = {"for_each": {"a": 22, "b": 99999}, "name": "n", "target_port": "${each.value}"}
+    native.write({"opsconsole_host": {"a": host}})
+    [said] = report(native, 1)["diagnostics"]
+    assert "target_port cannot be 99999" in said["summary"]
+
+
+WRONG: dict[str, Any] = {
+    "resource": {
+        "opsconsole_host": {
+            "a": {"nmae": "a", "target_port": 99999, "tags": ["x"], "ip_connect_mode": "sideways"},
+            "b": {"name": "${local.bad}", "knowledge": "${opsconsole_host.gone.id}"},
+            "c": {"name": "c-${local.bad}"},
+            "d": {"name": "d", "lifecycle": {"prevent_destroy": "perhaps"}},
+            "e": {"name": "${opsconsole_host.d.id}", "count": "${var.none}"},
+        },
+        "opsconsole_agent": {
+            "x": {"host_id": "${opsconsole_host.b.id}"},
+            "y": {"host_id": None, "specialty_id": None},
+            "z": {},
+        },
+        "opsconsole_hots": {"a": {"name": "a"}},
+    },
+    "locals": {"bad": '${tobool("x")}'},
+    "output": {"o": {"value": "${1 + true}"}, "p": {}},
+    "import": [{"to": "opsconsole_agent.z", "id": "agt_1"}],
+}
+SAID = (
+    'there is no argument "nmae"',
+    "target_port cannot be 99999",
+    "tags cannot be 'x'",
+    "ip_connect_mode cannot be 'sideways'",
+    "there is no opsconsole_host.gone",
+    'tobool("x")} cannot be evaluated',
+    "lifecycle.prevent_destroy: true or false is required",
+    "there is no variable none",
+    "specialty_id is needed to create an agent",
+    'no resource type "opsconsole_hots"',
+    "output.o: value",
+    "output.p: it has no value",
+)
+
+
+def test_all_mistakes_are_told_at_once(native):
+    native.write({})
+    (native.folder / "cdk.tf.json").write_text(json.dumps(WRONG))
+    found = [item["summary"] for item in report(native, 1)["diagnostics"]]
+    assert [text for text in SAID if not any(text in item for item in found)] == []
+    assert len(found) == len(SAID), found
+    native.console.reset_log()
+    for words in (["plan"], ["apply", "-auto-approve"]):
+        told = " ".join(native.run(*words, expect=1).err.replace("│", "").split())
+        assert [text for text in SAID if text not in told] == []
+    assert native.console.traffic()["total"] == 0
+    assert not native.state_file.exists()
+
+
+def test_an_imported_agent_needs_no_host(native):
+    agent = {"opsconsole_agent": {"a": {"main_engine": "x"}}}
+    native.write(agent)
+    assert "host_id is needed" in native.run("validate", expect=1).err
+    native.write(agent, **{"import": [{"to": "opsconsole_agent.a", "id": "agt_1"}]})
+    assert native.run("validate").code == 0
+    # Null says that it was never shown; with the state at hand it is known what would be created.
+    native.write({"opsconsole_agent": {"a": {"host_id": None, "specialty_id": None}}})
+    assert native.run("validate").code == 0
+    assert "host_id is needed" in native.run("plan", expect=1).err
+
+
+def test_the_states_of_other_stacks_are_not_read(native):
+    reference = "${data.terraform_remote_state.other.outputs.name}"
+    native.write(
+        {"opsconsole_host": {f"h{number}": {"name": reference} for number in range(9)}},
+        data={"terraform_remote_state": {"other": {"backend": "local", "config": {"path": "no"}}}},
+    )
+    assert native.run("validate").code == 0
+    refused = native.run("plan", expect=1).err
+    assert refused.count("Error:") == refused.count("is not applied yet") == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"public_ip": "10.0.0.999"}, "public_ip: '10.0.0.999' is not an IP address"),
+        ({"private_ip": "fe80::zz"}, "private_ip: 'fe80::zz' is not an IP address"),
+        (
+            {"eligible_subnets": ["10.0.0.0/8", "nonsense"]},
+            "eligible_subnets: 'nonsense' is not a subnet",
+        ),
+        ({"eligible_subnets": ["10.0.0.0/33"]}, "eligible_subnets: '10.0.0.0/33' is not a subnet"),
+    ],
+)
+def test_an_address_that_is_none_is_a_warning(fields, text, native):
+    native.write({"opsconsole_host": {"a": {"name": "a", **fields}}})
+    said = native.run("validate").err
+    assert f"Warning: opsconsole_host.a: {text}" in said
+    assert "so the console decides" in said
+    assert "Plan: 1 to add" in native.run("plan").out
+
+
+def test_addresses_and_subnets_are_no_warning(native):
+    fields = {
+        "public_ip": "203.0.113.7",
+        "private_ip": "2001:db8::1",
+        "eligible_subnets": ["10.0.0.0/8", "2001:db8::/32", "10.1.2.3/24"],
+    }
+    native.write({"opsconsole_host": {"a": {"name": "a", **fields}}})
+    assert native.run("validate").err == ""
+
+
+def text_of(resources: Any, **blocks: Any) -> str:
+    return json.dumps({"resource": resources, **blocks})
+
+
+CYCLE = {
+    "opsconsole_host": {
+        "a": {"name": "a", "jump_host_ids": ["${opsconsole_host.b.id}"]},
+        "b": {"name": "b", "jump_host_ids": ["${opsconsole_host.a.id}"]},
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "cdk.tf.json:1:"),
+        (text_of({"aws_instance": {"a": {}}}), "aws_instance"),
+        (text_of(CYCLE), "opsconsole_host.a"),
+        (text_of(HOST, variable={"v": {}}), 'The root module input variable "v" is not set'),
+    ],
+    ids=["json", "provider", "cycle", "value"],
+)
+@pytest.mark.parametrize("command", ["plan", "apply"])
+def test_programs(native, text, said, command):
+    native.apply(HOST)
+    before = native.state_file.read_bytes()
+    (native.folder / "cdk.tf.json").write_text(text)
+    words = [command] if command == "plan" else [command, "-auto-approve"]
+    refused = native.run(*words, expect=1)
+    assert said in refused.text
+    assert refused.text.count("Error:") == 1
+    assert native.state_file.read_bytes() == before
+    assert len(native.console.rows("hosts")) == 1

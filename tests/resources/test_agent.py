@@ -1,0 +1,358 @@
+"""Agents, which the API can create and never delete."""
+
+import json
+from typing import Any
+
+import pytest
+
+from declarations import agent_on, attribute_at, foresee, held, program
+from engines import ON_TERRAFORM, Run
+from opsconsole.diagnostics import Severity
+from opsconsole.emulator import Emulator
+from opsconsole.errors import NotFound
+from opsconsole.lifecycle.interface import DeleteRequest, Outcome, PlanCreation
+from opsconsole.resources import AGENT
+
+ADDRESS = "opsconsole_agent.keeper"
+
+
+def declared(**facts: Any) -> dict[str, Any]:
+    """Declare two hosts and an agent of the first; `facts` change the agent."""
+    agent = agent_on("web", "keeper")
+    return program(
+        host={"web": {"name": "web"}, "other": {"name": "other"}}, agent={"keeper": agent | facts}
+    )
+
+
+def without_agent() -> dict[str, Any]:
+    return program(host=declared()["resource"]["opsconsole_host"])
+
+
+def warnings(run: Run, words: str) -> list[str]:
+    return [item["detail"] for item in run.warnings if words in item["summary"]]
+
+
+@ON_TERRAFORM
+def test_a_removal_says_what_stays_behind(applied, console):
+    engine = applied(declared(), console)
+    agent_id = held(engine)[ADDRESS]["id"]
+    host_id = held(engine)["opsconsole_host.web"]["id"]
+
+    for left in (without_agent(), {}):
+        engine.write(left)
+        plan = foresee(engine)
+        assert plan.actions[ADDRESS] == ["delete"]
+        [told] = warnings(plan.run, f'The agent "keeper" ({agent_id}) leaves management')
+        assert f"archived only if the host {host_id} is deleted in this run" in told
+
+    console.reset_log()
+    engine.write(without_agent())
+    run = engine.apply(foresee(engine).saved)
+    assert warnings(run, f'The agent "keeper" ({agent_id}) leaves management')
+    assert set(console.request_counts()) <= {"plugin_list", "host_update"}
+    assert console.row("agents", agent_id)["status"] == "idle"
+    assert ADDRESS not in held(engine)
+
+
+@ON_TERRAFORM
+def test_prevent_refuses_every_removal_and_replacement(applied, console):
+    kept = {"deletion_policy": "prevent"}
+    engine = applied(declared(**kept), console)
+    agent_id = held(engine)[ADDRESS]["id"]
+    console.reset_log()
+
+    engine.write(declared(**kept, main_engine="engine-b"))
+    [error] = engine.plan_run(expect={1}).errors
+    assert attribute_at(engine.folder, error) == "main_engine"
+    told = [error]
+    engine.write(without_agent())
+    told += engine.plan_run(expect={1}).errors
+    told += engine.plan_run("-destroy", expect={1}).errors
+    engine.write(declared(**kept))
+    told += engine.plan_run(f"-replace={ADDRESS}", expect={1}).errors
+    assert len(told) == 4
+    for error in told:
+        assert error["summary"].startswith('The agent "keeper"')
+        assert error["summary"].endswith("must not be removed")
+
+    assert "host_delete" not in console.request_counts()
+    engine.write(declared())
+    engine.apply()
+    engine.destroy()
+    assert console.row("agents", agent_id)["status"] == "archived"
+
+
+@ON_TERRAFORM
+def test_a_replacement_beside_the_old_one_is_refused_and_where_it_is_let_through(applied, console):
+    engine = applied(declared(), console)
+    first = held(engine)[ADDRESS]["id"]
+
+    engine.write(declared(host_id="${opsconsole_host.other.id}"))
+    [error] = engine.plan_run(expect={1}).errors
+    assert "It would move to another host" in error["detail"]
+    assert attribute_at(engine.folder, error) == "host_id"
+    engine.write(declared())
+
+    # Core keeps a provider's warnings on it to itself until it is applied.
+    run = engine.apply(f"-replace={ADDRESS}")
+    assert warnings(run, f'The agent "keeper" ({first}) leaves management')
+    second = held(engine)[ADDRESS]["id"]
+    assert {first, second} == {row["id"] for row in console.rows("agents")}
+
+    engine.write(declared(host_id="${opsconsole_host.new.id}"))
+    moved = declared(host_id="${opsconsole_host.new.id}")
+    moved["resource"]["opsconsole_host"]["new"] = {"name": "new"}
+    engine.write(moved)
+    plan = foresee(engine)
+    assert plan.actions[ADDRESS] == ["delete", "create"]
+    [told] = warnings(plan.run, "is replaced, because the id of its host is not known yet")
+    assert "otherwise both run" in told
+    engine.apply(plan.saved)
+    third = held(engine)[ADDRESS]
+
+    engine.write(declared(deletion_policy="abandon"))
+    run = engine.apply()
+    assert any(third["id"] in item["summary"] for item in run.warnings)
+    assert console.row("agents", third["id"])["status"] == "archived"
+    engine.plan_run(expect={0})
+
+
+def test_a_host_that_is_replaced_takes_its_agent_along(applied, console):
+    before, after = declared(), declared()
+    for number, either in enumerate((before, after)):
+        either["resource"]["opsconsole_host"]["web"]["external_id"] = f"ext-{number}"
+    engine = applied(before, console)
+    old = held(engine)
+
+    engine.write(after)
+    plan = foresee(engine)
+    assert plan.actions == {
+        "opsconsole_host.web": ["delete", "create"],
+        ADDRESS: ["delete", "create"],
+    }
+    [told] = warnings(plan.run, "archives every agent of it, unmanaged ones too")
+    assert "external_id" in told
+    engine.apply(plan.saved)
+    engine.plan_run(expect={0})
+
+    assert console.row("hosts", old["opsconsole_host.web"]["id"]) is None
+    assert console.row("agents", old[ADDRESS]["id"])["status"] == "archived"
+    new = held(engine)
+    assert console.row("agents", new[ADDRESS]["id"])["host_id"] == new["opsconsole_host.web"]["id"]
+
+
+@ON_TERRAFORM
+def test_a_failed_host_delete_lists_the_agents_it_leaves(applied, console):
+    engine = applied(declared(), console)
+    state = held(engine)
+    console.fault(method="DELETE", path=f"/hosts/{state['opsconsole_host.web']['id']}$", status=409)
+
+    run = engine.destroy(expect={1})
+
+    told = " ".join(error["summary"] + error["detail"] for error in run.errors)
+    assert "1 agent of the host" in told and "still run" in told
+    assert f"terraform import {ADDRESS} {state[ADDRESS]['id']}" in told.replace(
+        "opsconsole_agent.NAME", ADDRESS
+    )
+    engine.import_(ADDRESS, state[ADDRESS]["id"])
+    engine.apply()
+    engine.plan_run(expect={0})
+
+
+@pytest.mark.parametrize("profile", ["extended", "archiving"])
+def test_extra_endpoints_lift_the_limits(profile, applied, console_of):
+    console = console_of(profile)
+    engine = applied(declared(), console)
+    agent_id = held(engine)[ADDRESS]["id"]
+    assert {name for name in AGENT.names if held(engine)[ADDRESS][name] is None} <= {
+        "deletion_policy",
+        "secondary_engine",
+        "credential_config",
+        "accessible_credential_ids",
+        "disabled_rule_ids",
+        "plugin_ids",
+    }
+    engine.write(without_agent())
+    run = engine.apply()
+    assert not warnings(run, "leaves management")
+    row = console.row("agents", agent_id)
+    assert row is None or row["status"] == "archived"
+
+
+TYPE_NAME = "opsconsole_agent"
+
+
+@pytest.fixture
+def host(console: Emulator) -> dict[str, Any]:
+    return console.create("hosts", name="web")
+
+
+@pytest.fixture
+def values(host: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": "keeper",
+        "host_id": host["id"],
+        "specialty_id": "spc_linux",
+        "main_engine": "engine-a",
+        "accessible_credential_ids": ["crd_2", "crd_1"],
+        "credential_config": [
+            {"credential_id": "crd_1", "credential_role": "login", "order": 1, "is_required": True}
+        ],
+    }
+
+
+async def test_what_the_console_sets_within_an_entry_is_no_difference(steps_of, console, values):
+    entry = {"credential_id": "crd_1", "credential_role": "login"}
+    values["credential_config"] = [entry | {"order": None, "is_required": None}]
+    agents = steps_of("agent")
+
+    created = await agents.create(**values, plugin_ids=["plg_disk"])
+    # The console answers with the agent, whose entry has an order and is_required.
+    attached = await agents.change(created, **values, plugin_ids=["plg_disk", "plg_logs"])
+
+    assert (created.diagnostics, attached.diagnostics) == ((), ())
+    [kept] = console.rows("agents")
+    assert kept["credential_config"] == [entry | {"order": 0, "is_required": False}]
+    shown = attached.state | {"credential_config": kept["credential_config"]}
+    config = agents.config(**values, plugin_ids=["plg_disk", "plg_logs"])
+    for state in (attached.state, shown):
+        plan = await agents.plan(attached._replace(state=state), config)
+        assert (plan.planned, plan.replace) == (state, ())
+
+    values["credential_config"] = [entry | {"order": 2, "is_required": None}]
+    plan = await agents.plan(attached, agents.config(**values, plugin_ids=["plg_disk"]))
+    assert [item.path for item in plan.diagnostics] == [("credential_config",)]
+
+
+async def test_whether_an_agent_is_there_is_read_anew(steps_of, one_run, console, values):
+    created = await steps_of("agent").create(**values)
+    agents = one_run().resources[TYPE_NAME]
+
+    assert await agents.is_there(created.state["id"])
+    console.delete("agents", created.state["id"])
+    with pytest.raises(NotFound):
+        await agents.is_there(created.state["id"])
+
+
+@pytest.mark.parametrize("profile", ["default", "archiving"], indirect=True)
+async def test_an_agent_that_is_created_archived_stays_in_state_and_is_told(
+    steps_of, console, values
+):
+    agents = steps_of("agent")
+    plain = await agents.create(**values)
+    text = json.dumps(plain.state | {"status": "archived", "plugin_ids": None})
+    console.fault(operation="agent_create", status=200, text=text)
+    console.change("agents", plain.state["id"], status="archived")
+
+    created = await agents.create(**values)
+    read = await agents.read(created)
+    plan = await agents.plan(read, agents.config(**values))
+
+    for outcome in (created, read):
+        [told] = outcome.diagnostics
+        assert told.severity is Severity.WARNING
+        assert "was created archived" in told.summary
+    assert read.state == created.state
+    assert plan.planned == created.state
+    assert not plan.replace
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+async def test_an_agent_that_is_shown_stays_though_the_list_of_its_plugins_is_not(
+    steps_of, console
+):
+    host, plugins = console.create("hosts", name="web")["id"], ["plg_disk"]
+    agents = steps_of("agent")
+    made = await agents.create(host_id=host, specialty_id="spc_linux", plugin_ids=plugins)
+    console.fault(kind="not_found", operation="plugin_list")
+
+    read = await agents.read(made)
+
+    assert read.state == made.state
+    assert "answers 404 to the list of its plugins" in read.diagnostics[0].detail
+
+
+async def made(console: Emulator, agents: Any, **facts: Any) -> Outcome:
+    host = console.create("hosts", name="web")
+    return await agents.create(
+        name="keeper", host_id=host["id"], specialty_id="spc_linux", main_engine="e", **facts
+    )
+
+
+async def test_prevent_refuses_a_replacement_nobody_planned_with_it(console, steps_of, one_run):
+    agents = steps_of("agent")
+    prior = await made(console, agents, deletion_policy="prevent")
+    assert prior.state is not None
+    lifecycle = one_run().resources[AGENT.type_name]
+    config = agents.config(
+        **{name: prior.state[name] for name in ("name", "host_id", "specialty_id", "main_engine")},
+        deletion_policy="prevent",
+    )
+
+    [plan] = await lifecycle.plan([PlanCreation(config, prior.private)])
+    assert [item.summary for item in plan.diagnostics] == ['The agent "keeper" must not be removed']
+    outcome = await lifecycle.delete(DeleteRequest(prior.state, prior.private))
+    assert outcome.failed and outcome.state == prior.state
+
+    [fresh] = await lifecycle.plan([PlanCreation(config)])
+    assert fresh.diagnostics == ()
+
+
+async def test_prevent_holds_where_the_policy_is_dropped_along_with_the_change(console, steps_of):
+    agents = steps_of("agent")
+    prior = await made(console, agents, deletion_policy="prevent")
+    assert prior.state is not None
+    changed = prior.state | {"main_engine": "other", "deletion_policy": "abandon"}
+    plan = await agents.plan(prior, agents.config(**{n: changed[n] for n in AGENT.names}))
+    assert [item.path for item in plan.diagnostics] == [("main_engine",)]
+    assert plan.failed
+
+
+@pytest.fixture
+def host_id(console: Emulator) -> str:
+    return str(console.create("hosts", name="web")["id"])
+
+
+def summaries(outcome: Any) -> list[str]:
+    return [item.summary for item in outcome.diagnostics]
+
+
+@pytest.mark.parametrize("shown", ["host_id", "specialty_id", "org_id", "name"])
+async def test_an_agent_with_another_host_specialty_org_or_name_is_not_the_created_one(
+    console, steps_of, host_id, shown
+):
+    sent = {"name": "a", "host_id": host_id, "specialty_id": "spc_linux", "org_id": "org_main"}
+    answer = {"id": "agt_x", **sent, shown: "another"}
+    console.fault(operation="agent_create", text=json.dumps(answer))
+    assert (await steps_of("agent").create(**sent)).uncertain
+    console.fault(operation="agent_create", text=json.dumps({"id": "agt_y"}))
+    assert (await steps_of("agent").create(**sent)).state["id"] == "agt_y"
+    console.fault(operation="agent_create", text=json.dumps({"id": "agt_z", "main_engine": 5}))
+    [told] = summaries(made := await steps_of("agent").create(**sent))
+    assert (made.failed, made.state["id"]) == (False, "agt_z")
+    assert "was created, but the console's answer cannot be read" in told
+
+
+async def test_an_agent_whose_name_is_stored_otherwise_is_the_created_one(
+    console, steps_of, host_id
+):
+    # The second "e" of the answer is two characters, a letter and its accent.
+    answer = {"id": "agt_x", "name": "web fil\u0065\u0301", "host_id": host_id}
+    console.fault(operation="agent_create", text=json.dumps(answer))
+    made = await steps_of("agent").create(
+        name=" Web  \ufb01l\u00e9 ", host_id=host_id, specialty_id="spc_linux"
+    )
+    assert not made.failed
+    assert made.state["id"] == "agt_x"
+
+
+async def test_an_agent_that_was_there_before_is_not_the_created_one(
+    console, one_run, steps_of, host_id
+):
+    agents = steps_of("agent")
+    agents.provider = one_run()
+    body = {"name": "twin", "host_id": host_id, "specialty_id": "spc_linux"}
+    first = await agents.create(**body)
+    twin = json.dumps(console.row("agents", first.state["id"]))
+    console.fault(operation="agent_create", text=twin)
+    assert (await agents.create(**body)).uncertain

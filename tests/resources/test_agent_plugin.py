@@ -1,0 +1,384 @@
+"""Plugins of agents: attachments, and the full set that an agent declares."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from declarations import agent_on, attribute_at, held, program
+from engines import Native, Run
+from opsconsole.diagnostics import Severity
+from opsconsole.emulator import Emulator
+from opsconsole.lifecycle.interface import Outcome, Seen, UpdateRequest
+from outcomes import errors
+from patience import until
+
+ADDRESS = "opsconsole_agent.keeper"
+
+
+def declared(**facts: Any) -> dict[str, Any]:
+    """Declare two hosts and an agent of the first; `facts` change the agent."""
+    agent = agent_on("web", "keeper")
+    return program(
+        host={"web": {"name": "web"}, "other": {"name": "other"}}, agent={"keeper": agent | facts}
+    )
+
+
+def warnings(run: Run, words: str) -> list[str]:
+    return [item["detail"] for item in run.warnings if words in item["summary"]]
+
+
+def test_the_full_set_of_plugins(applied, console):
+    """Null leaves plugins alone; a set keeps them; an attachment beside it is told."""
+    attached = {
+        name: {"agent_id": f"${{{ADDRESS}.id}}", "plugin_id": name}
+        for name in ("plg_disk", "plg_logs")
+    }
+    engine = applied(declared(), console)
+    agent_id = held(engine)[ADDRESS]["id"]
+    console.create("attachments", agent_id=agent_id, plugin_id="plg_backup")
+    engine.plan_run(expect={0})
+
+    both = declared(plugin_ids=["plg_disk"])
+    both["resource"]["opsconsole_agent_plugin"] = attached
+    engine.write(both)
+    run = engine.plan_run(expect={1})
+    [error] = run.errors
+    assert error["address"] == "opsconsole_agent_plugin.plg_logs"
+    # The native engine points at no line of a program.
+    assert attribute_at(engine.folder, error) == ("" if isinstance(engine, Native) else "plugin_id")
+    assert "declares its full set of plugins without plg_logs" in error["summary"]
+    assert len(warnings(run, "is declared twice")) == 1
+
+    engine.write(declared(plugin_ids=["plg_disk", "plg_logs"]))
+    engine.apply()
+    engine.plan_run(expect={0})
+    assert plugins(console) == ["plg_disk", "plg_logs"]
+    engine.write(declared())
+    engine.apply()
+    engine.plan_run(expect={0})
+    assert plugins(console) == ["plg_disk", "plg_logs"]
+    engine.write(declared(plugin_ids=[]))
+    engine.apply()
+    assert plugins(console) == []
+
+
+def plugins(console: Emulator) -> list[str]:
+    return sorted(row["plugin_id"] for row in console.rows("attachments"))
+
+
+@pytest.fixture
+async def attachment(steps_of: Callable[..., Any]) -> Outcome:
+    """An attachment to an agent of a host that was declared."""
+    host = await steps_of("host").create(name="web")
+    agent = await steps_of("agent").create(
+        host_id=host.state["id"], specialty_id="spc_linux", name="web"
+    )
+    ids = {"agent_id": agent.state["id"], "plugin_id": "plg_disk"}
+    made: Outcome = await steps_of("agent_plugin").create(**ids)
+    return made
+
+
+def delete_host(console: Emulator) -> str:
+    """Delete the host as the console does: its agents are archived, and keep their plugins."""
+    [host] = console.rows("hosts")
+    for agent in console.rows("agents"):
+        console.change("agents", agent["id"], status="archived")
+    console.delete("hosts", host["id"])
+    return str(host["id"])
+
+
+@pytest.mark.parametrize("profile", ["fickle"], indirect=True)
+async def test_it_is_gone_where_its_host_is_found_gone(steps_of, console, attachment):
+    host_id = delete_host(console)
+    attachments = steps_of("agent_plugin")
+
+    deleted = await attachments.delete(attachment)
+
+    assert (deleted.state, deleted.diagnostics) == (None, ())
+    assert json.loads(attachment.private)["host_id"] == host_id
+
+
+@pytest.mark.parametrize("profile", ["fickle"], indirect=True)
+@pytest.mark.parametrize("why", ["the host is there", "hosts are not read", "the read fails"])
+async def test_it_is_kept_where_its_host_is_not_found_gone(steps_of, console, attachment, why):
+    settings = {}
+    if why == "the host is there":
+        [agent] = console.rows("agents")
+        console.change("agents", agent["id"], status="archived")
+    else:
+        delete_host(console)
+    if why == "hosts are not read":
+        settings["host_read"] = "none"
+    if why == "the read fails":
+        console.fault(operation="host_update", status=500, times=None)
+
+    refused = await steps_of("agent_plugin", **settings).delete(attachment)
+
+    assert refused.state == attachment.state
+    assert "archived" in refused.diagnostics[0].text, "the problem is the detachment's"
+
+
+@pytest.mark.parametrize("profile", ["fickle"], indirect=True)
+async def test_a_host_found_gone_in_this_run_spares_the_list(
+    steps_of, one_run, console, attachment
+):
+    host_id = delete_host(console)
+    attachments = steps_of("agent_plugin")
+    attachments.provider = one_run()
+    attachments.provider.session.gone_hosts.add(host_id)
+    console.reset_log()
+
+    read = await attachments.read(attachment)
+
+    assert read.seen is Seen.ARCHIVED
+    assert "plugin_list" not in console.request_counts()
+
+
+async def test_an_attach_that_shows_another_agent_is_an_error_and_state_follows(
+    steps_of, console, values
+):
+    agents = steps_of("agent")
+    created = await agents.create(**values, plugin_ids=[])
+    console.change("agents", created.state["id"], name="renamed")
+
+    updated = await agents.change(created, **values, plugin_ids=["plg_disk"])
+
+    [told] = updated.diagnostics
+    assert told.severity is Severity.ERROR
+    assert "kept another value for name" in told.summary
+    assert updated.state["name"] == "renamed"
+    assert updated.state["plugin_ids"] == ["plg_disk"]
+
+
+@pytest.mark.parametrize("profile", ["truncated"], indirect=True)
+async def test_plugins_that_may_stay_attached_are_reported(steps_of, console, values):
+    agents = steps_of("agent")
+    agent = await agents.create(**values)
+    for name in ("disk", "logs", "metrics", "packages", "backup", "legacy"):
+        row = {"agent_id": agent.state["id"], "plugin_id": f"plg_{name}"}
+        console.create("attachments", **row)
+
+    updated = await agents.change(agent, **values, plugin_ids=["plg_disk"])
+
+    [told] = updated.diagnostics
+    assert told.severity is Severity.WARNING
+    assert "Not every plugin" in told.summary
+
+
+async def test_an_agent_that_a_write_showed_archived_is_gone(steps_of, console, values):
+    agents = steps_of("agent")
+    created = await agents.create(**values)
+    text = json.dumps(created.state | {"status": "archived", "plugin_ids": None})
+    console.fault(method="POST", path="/plugins$", status=200, text=text)
+
+    updated = await agents.change(created, **values, plugin_ids=["plg_disk"])
+    read = await agents.read(updated)
+
+    assert updated.failed
+    assert updated.diagnostics[0].summary.endswith("is archived")
+    assert read.state is None
+    assert read.seen is Seen.ARCHIVED
+
+
+async def test_an_attach_that_leaves_nothing_in_the_list_is_an_error_with_nothing_in_state(
+    steps_of, console, values
+):
+    agent = await steps_of("agent").create(**values)
+    text = json.dumps({"id": agent.state["id"], "status": "idle"})
+    console.fault(method="POST", path="/plugins$", status=200, text=text)
+    attachments = steps_of("agent_plugin")
+
+    lost = await attachments.create(agent_id=agent.state["id"], plugin_id="plg_disk")
+
+    assert lost.state is None
+    assert [item.severity for item in lost.diagnostics] == [Severity.ERROR]
+    assert "is not attached" in lost.diagnostics[0].summary
+
+
+@pytest.mark.parametrize("profile", ["truncated"], indirect=True)
+async def test_a_refused_detach_is_no_success_where_the_list_shows_only_a_part(
+    steps_of, console, values
+):
+    agent = await steps_of("agent").create(**values)
+    for name in ("disk", "logs", "metrics", "packages", "backup"):
+        row = {"agent_id": agent.state["id"], "plugin_id": f"plg_{name}"}
+        console.create("attachments", **row)
+    attachments = steps_of("agent_plugin")
+    made = await attachments.create(agent_id=agent.state["id"], plugin_id="plg_legacy")
+    console.fault(method="DELETE", path="/plugins/", status=404, code="NOT_FOUND")
+
+    kept = await attachments.delete(made)
+
+    assert kept.state == made.state
+    assert [item.severity for item in kept.diagnostics] == [Severity.ERROR]
+
+
+async def test_nothing_is_detached_from_an_agent_that_is_gone(steps_of, console, values):
+    agents, attachments = steps_of("agent"), steps_of("agent_plugin")
+    agent = await agents.create(**values)
+    made = await attachments.create(agent_id=agent.state["id"], plugin_id="plg_disk")
+    console.delete("agents", agent.state["id"])
+    agents.provider = attachments.provider = agents.open()
+    assert (await agents.read(agent)).state is None
+    console.reset_log()
+
+    removed = await attachments.delete(made)
+    await agents.provider.close()
+
+    assert (removed.state, removed.diagnostics) == (None, ())
+    assert console.traffic()["total"] == 0
+
+
+TYPE_NAME = "opsconsole_agent"
+
+
+@pytest.fixture
+def host(console: Emulator) -> dict[str, Any]:
+    return console.create("hosts", name="web")
+
+
+@pytest.fixture
+def values(host: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": "keeper",
+        "host_id": host["id"],
+        "specialty_id": "spc_linux",
+        "main_engine": "engine-a",
+        "accessible_credential_ids": ["crd_2", "crd_1"],
+        "credential_config": [
+            {"credential_id": "crd_1", "credential_role": "login", "order": 1, "is_required": True}
+        ],
+    }
+
+
+@pytest.mark.parametrize("profile", ["default", "strict", "sparse"], indirect=True)
+async def test_attaching_twice_and_detaching_what_is_gone_both_succeed(steps_of, console, values):
+    agent = await steps_of("agent").create(**values)
+    attachments = steps_of("agent_plugin")
+    ids = {"agent_id": agent.state["id"], "plugin_id": "plg_disk"}
+    first = await attachments.create(**ids)
+
+    again = await attachments.create(**ids)
+    [row] = console.rows("attachments")
+    console.delete("attachments", row["id"])
+    gone = await attachments.delete(first)
+
+    assert errors(again) == errors(gone) == []
+    assert gone.state is None
+
+
+async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(
+    steps_of, one_run, console, values
+):
+    agents = steps_of("agent")
+    created = await agents.create(**values, plugin_ids=[])
+    config = agents.config(**values, plugin_ids=["plg_disk", "plg_logs"])
+    plan = await agents.plan(created, config)
+    request = UpdateRequest(created.state, config, plan.planned, plan.private)
+    run = one_run()
+    console.fault(operation="plugin_attach", answer_delay=1.0)
+
+    changing = asyncio.create_task(run.resources[TYPE_NAME].update(request))
+    await asyncio.to_thread(until, lambda: not console.waiting_faults())
+    run.stop()
+    in_part = await changing
+    # What was never seen of an agent is no call where no operation updates agents.
+    unseen = request._replace(prior=created.state | {"main_engine": None})
+    not_begun = await run.resources[TYPE_NAME].update(unseen)
+
+    assert errors(in_part) == [f'The agent "keeper" ({created.state["id"]}) was updated in part']
+    assert in_part.state["plugin_ids"] == ["plg_disk"]
+    assert in_part.begun
+    assert (not_begun.state, not_begun.begun) == (unseen.prior, False)
+
+
+async def test_a_refused_plugin_fails_the_update_of_its_agent(steps_of, console):
+    agents, host = steps_of("agent"), console.create("hosts", name="web")
+    declared = {"name": "edge", "host_id": host["id"], "specialty_id": "spc_linux"}
+    agent = await agents.create(**declared, plugin_ids=[])
+    console.fault(operation="plugin_attach", status=403, code="FORBIDDEN")
+    refused = await agents.change(agent, **declared, plugin_ids=["plg_disk", "plg_logs"])
+    [said] = errors(refused)
+    assert said.startswith('Cannot attach the plugin plg_disk of the agent "edge"')
+    assert refused.state["plugin_ids"] == ["plg_logs"]
+
+
+@pytest.mark.parametrize("profile", ["default", "extended"])
+def test_plugins_that_a_key_may_not_list_stop_nothing_else(profile, native_on):
+    """The agent of `full` declares its set of plugins, that of `open` has an attachment."""
+    native = native_on(profile)
+    host = {"name": "web"}
+    ids = {"host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
+    agents = {"full": {**ids, "plugin_ids": ["plg_disk"]}, "open": ids}
+    attachment = {"agent_id": "${opsconsole_agent.open.id}", "plugin_id": "plg_logs"}
+    program = {
+        "opsconsole_host": {"web": host},
+        "opsconsole_agent": {name: {**item, "name": name} for name, item in agents.items()},
+        "opsconsole_agent_plugin": {"logs": attachment},
+    }
+    native.apply(program)
+    held = native.attributes("opsconsole_agent.full")
+    native.console.fault(operation="plugin_list", status=403, code="FORBIDDEN", times=None)
+    host["knowledge"] = "new"
+    applied = native.apply(program).text
+    assert "Apply complete! Resources: 0 added, 1 changed, 0 destroyed." in applied
+    assert "was not checked" in applied and "use a key that may read it" in applied
+    assert native.attributes("opsconsole_agent.full") == held
+    native.run("drift", expect=1)
+    report = json.loads(native.run("drift", "--format", "json", expect=1).out)
+    unchecked = {item["address"] for item in report["findings"] if item["bucket"] == "unchecked"}
+    assert {"opsconsole_agent.full", "opsconsole_agent_plugin.logs"} <= unchecked
+
+    del program["opsconsole_agent_plugin"]
+    program["opsconsole_agent"]["open"]["plugin_ids"] = ["plg_logs"]
+    host["knowledge"] = "newer"
+    refused = native.apply(program, "-force", expect=1).text
+    assert 'Cannot update the agent "open"' in refused
+    assert native.console.rows("hosts")[0]["knowledge"] == "newer"
+
+
+def test_the_agent_that_an_attach_is_answered_with_is_kept(native):
+    agent = {"name": "a", "host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
+    resources: dict[str, Any] = {
+        "opsconsole_host": {"web": {"name": "web"}},
+        "opsconsole_agent": {"a": agent},
+    }
+    native.apply(resources)
+    [row] = native.console.rows("agents")
+    native.console.change("agents", row["id"], secondary_engine="engine-z")
+    attached = {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}
+    native.apply(resources | {"opsconsole_agent_plugin": {"disk": attached}})
+    assert native.attributes("opsconsole_agent.a")["secondary_engine"] == "engine-z"
+    assert native.actions() == {}
+
+    answer = {**native.console.row("agents", row["id"]), "status": "archived"}
+    native.console.fault(operation="plugin_detach", text=json.dumps(answer))
+    native.write(resources)
+    assert "is archived" in native.run("apply", "-auto-approve", "-force").text
+    assert native.attributes("opsconsole_agent.a")["status"] == "archived"
+    assert native.actions() == {"opsconsole_agent.a": ["create"]}
+
+
+def _agent(**fields: Any) -> dict[str, Any]:
+    ids = {"host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
+    return {
+        "opsconsole_host": {"web": {"name": "web"}},
+        "opsconsole_agent": {"a": {"name": "keeper", **ids, **fields}},
+    }
+
+
+def test_a_plugin_that_its_agent_declares_outlives_its_attachment(native):
+    attachment = {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}
+    native.apply(_agent() | {"opsconsole_agent_plugin": {"p": attachment}})
+    result = native.apply(_agent(plugin_ids=["plg_disk", "plg_logs"]), "-force")
+
+    assert "The plugin plg_disk stays attached" in result.text
+    assert {row["plugin_id"] for row in native.console.rows("attachments")} == {
+        "plg_disk",
+        "plg_logs",
+    }
+    assert native.actions() == {}
+    assert native.console.request_counts().get("plugin_detach", 0) == 0

@@ -1,0 +1,413 @@
+"""Attributes: bounds, values that are known late, absent, null or kept otherwise."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from declarations import ORGS, agent_on, attribute_at, held, program, value
+from engines import ON_TERRAFORM
+from opsconsole.definition import Attribute, ChangeRule, Kind
+from opsconsole.diagnostics import Severity
+from opsconsole.emulator import Emulator
+from opsconsole.lifecycle.answers import PrivateState
+from opsconsole.lifecycle.interface import Seen
+from opsconsole.resources import HOST, RESOURCES
+
+NEEDED: dict[str, dict[str, Any]] = {
+    "host": {"name": "x"},
+    "agent": {},
+    "agent_plugin": {"agent_id": "agt_1", "plugin_id": "plg_1"},
+    "specialty": {"key": "x"},
+    "blacklisted_command": {},
+}
+
+
+def wrong_values(attribute: Attribute) -> Iterator[Any]:
+    """Yield values beyond each bound that the definition names; any of what is read only."""
+    if attribute.read_only:
+        texts: dict[Kind, Any] = {Kind.BOOLEAN: True, Kind.STRING_SET: ["x"]}
+        yield texts.get(attribute.kind, "x")
+    if attribute.bounds.allowed:
+        yield "none of them"
+    if attribute.bounds.minimum is not None:
+        yield attribute.bounds.minimum - 1
+    if attribute.bounds.maximum is not None:
+        yield attribute.bounds.maximum + 1
+    if attribute.bounds.min_length:
+        yield "x" * (attribute.bounds.min_length - 1)
+    if attribute.bounds.max_length is not None:
+        yield "x" * (attribute.bounds.max_length + 1)
+    if attribute.bounds.pattern is not None:
+        yield ["fine:tag", "no tag"] if attribute.name == "tags" else "no match"
+    for nested in attribute.attributes:
+        for item in wrong_values(nested):
+            yield {nested.name: item}
+
+
+@ON_TERRAFORM
+def test_each_bound_is_checked_before_any_call(project):
+    declared: dict[str, dict[str, Any]] = {}
+    expected = set()
+    for definition in RESOURCES.values():
+        for attribute in definition:
+            for number, wrong in enumerate(wrong_values(attribute)):
+                label = f"{attribute.name}_{number}"
+                values = NEEDED[definition.name] | {attribute.name: wrong}
+                declared.setdefault(definition.name, {})[label] = values
+                expected.add((f"{definition.type_name}.{label}", attribute.name))
+    assert len(expected) > 10
+    document = program(**declared)
+    document["data"] = {"opsconsole_specialty": {"one": {"key": "x", "prompt": "y"}}}
+    expected.add(("data.opsconsole_specialty.one", "prompt"))
+    engine = project(document)
+
+    report = engine.validate(expect={1})
+
+    found = {
+        (item["address"], attribute_at(engine.folder, item))
+        for item in report["diagnostics"]
+        if item["severity"] == "error"
+    }
+    nested = {("opsconsole_specialty.timeouts_0", "delete")}
+    assert found - nested == expected - {("opsconsole_specialty.timeouts_0", "timeouts")}
+    assert report["error_count"] == len(expected)
+
+
+def late(name: str, source: str = "late") -> str:
+    return f"${{terraform_data.{source}.output.{name}}}"
+
+
+def all_late(variant: int) -> dict[str, Any]:
+    """Declare resources whose every value comes out of another resource's apply."""
+    updated = [a for a in HOST.settable if a.change is ChangeRule.UPDATE and a.refers_to is None]
+    once = {a.name: value(a, 0) for a in HOST.settable if a.change is ChangeRule.REPLACE}
+    inputs: dict[str, Any] = {a.name: value(a, variant) for a in updated}
+    # Where these were unknown again, the host would be replaced: they come from elsewhere.
+    host = {name: late(name) for name in inputs} | {name: late(name, "once") for name in once}
+    inputs |= {
+        "key": "linux-server",
+        "title": "Database",
+        "pattern": f"mkfs {variant}",
+        "scope": ORGS[variant],
+        "plugin": "plg_disk",
+        "plugins": ["plg_logs"] if variant else [],
+        "wide": True,
+    }
+    declared = program(
+        host={"late": host},
+        specialty={
+            "late": {"key": late("key")},
+            "named": {"key": "database", "name": late("title")},
+        },
+        agent={
+            "late": agent_on(
+                "late",
+                "late",
+                specialty_id="${opsconsole_specialty.late.id}",
+                plugin_ids=late("plugins"),
+            ),
+            "open": agent_on("late", "open", specialty_id="spc_windows"),
+        },
+        agent_plugin={"late": {"agent_id": "${opsconsole_agent.open.id}", "plugin_id": "plg_disk"}},
+        blacklisted_command={
+            "late": {"id": "blk_format", "pattern": late("pattern"), "org_id": late("scope")},
+            "wide": {"id": "blk_wipe", "tenant_wide": late("wide")},
+        },
+    )
+    declared["resource"]["terraform_data"] = {"late": {"input": inputs}, "once": {"input": once}}
+    return declared
+
+
+@ON_TERRAFORM
+def test_values_that_are_known_only_after_apply(project, console):
+    engine = project(all_late(0), console)
+    for variant in (0, 1):
+        engine.write(all_late(variant))
+        engine.apply()
+        engine.plan_run(expect={0})
+        state = held(engine)
+        host = state["opsconsole_host.late"]
+        for attribute in HOST.settable:
+            if attribute.change is ChangeRule.UPDATE and attribute.refers_to is None:
+                assert host[attribute.name] == value(attribute, variant)
+        assert state["opsconsole_blacklisted_command.late"]["org_id"] == ORGS[variant]
+        assert state["opsconsole_agent.late"]["plugin_ids"] == (["plg_logs"] if variant else [])
+    assert len(console.rows("hosts")) == 1
+    assert len(console.rows("agents")) == 2
+
+
+@pytest.mark.parametrize(
+    ("type_name", "declared", "said"),
+    [
+        (
+            "opsconsole_blacklisted_command",
+            {"id": "blk_format", "tenant_wide": True, "org_id": "${opsconsole_host.a.org_id}"},
+            "Both org_id and tenant_wide = true are declared",
+        ),
+        (
+            "opsconsole_host",
+            {"name": "b", "target_port": "${length(opsconsole_host.a.id) * 10000}"},
+            "target_port cannot be",
+        ),
+        ("opsconsole_host", {"name": "b", "tags": ["${opsconsole_host.a.id}"]}, "a tag is shaped"),
+    ],
+    ids=["scope", "bound", "pattern"],
+)
+def test_rules_hold_for_values_that_are_known_only_after_apply(native, type_name, declared, said):
+    before = native.console.row("blacklists", "blk_format")
+    resources: dict[str, Any] = {"opsconsole_host": {"a": {"name": "a"}}}
+    resources.setdefault(type_name, {})["late"] = declared
+    refused = native.apply(resources, expect=1)
+
+    assert said.lower() in refused.text.lower()
+    assert native.addresses() == ["opsconsole_host.a"]
+    assert len(native.console.rows("hosts")) == 1
+    assert native.console.row("blacklists", "blk_format") == before
+
+
+def test_a_value_that_is_known_late_may_be_doubtful_without_being_wrong(native):
+    late = '${opsconsole_host.a.id == "" ? "" : "nowhere"}'
+    known = {"name": "c", "private_ip": "somewhere", "knowledge": "${opsconsole_host.a.id}"}
+    hosts = {"a": {"name": "a"}, "b": {"name": "b", "private_ip": late}, "c": known}
+    told = native.apply({"opsconsole_host": hosts}).text
+    assert told.count("'nowhere' is not") == told.count("'somewhere' is not") == 1
+
+
+def answering(console: Emulator, outcome: Any, **fields: Any) -> None:
+    """Let the next reading of a host show only these fields."""
+    text = json.dumps({"id": outcome.state["id"], "name": "web"} | fields)
+    console.fault(method="POST", path="/hosts/hst_", status=200, text=text)
+
+
+@pytest.mark.parametrize("fields", [{}, {"knowledge": None}], ids=["absent", "null"])
+async def test_what_was_shown_before_and_is_not_now_is_null(steps_of, console, fields):
+    hosts = steps_of("host")
+    created = await hosts.create(name="web", knowledge="a")
+    answering(console, created, **fields)
+
+    read = await hosts.read(created)
+    plan = await hosts.plan(read, hosts.config(name="web", knowledge="a"))
+
+    assert read.state["knowledge"] is None
+    assert plan.planned["knowledge"] == "a"
+    assert plan.replace == ()
+
+
+async def test_what_was_never_shown_is_kept(steps_of, console):
+    created = await steps_of("host", host_read="none").create(name="web", knowledge="a")
+    answering(console, created)
+
+    read = await steps_of("host").read(created)
+
+    assert read.state["knowledge"] == "a"
+    assert "knowledge" in read.unobserved
+
+
+async def test_an_answer_of_a_part_of_a_host_proves_no_absence(steps_of, console):
+    hosts = steps_of("host")
+    created = await hosts.create(name="web", knowledge="a")
+    part = json.dumps({"id": created.state["id"], "public_ip": None})
+    console.fault(method="POST", path="/hosts/hst_", status=200, text=part, times=2)
+
+    changed = await hosts.change(created, name="web", knowledge="b", target_port=2200)
+    read = await hosts.read(changed)
+
+    assert (read.state["knowledge"], read.state["target_port"]) == ("b", 2200)
+    assert {"knowledge", "target_port"} <= set(read.unobserved)
+    plan = await hosts.plan(read, hosts.config(name="web", knowledge="b", target_port=2200))
+    assert plan.planned == read.state
+
+
+@pytest.mark.parametrize("name", ["org_id", "external_id", "unique_id", "mac"])
+async def test_a_console_that_clears_what_replaces_never_replaces(steps_of, console, name):
+    hosts = steps_of("host")
+    created = await hosts.create(name="web", **{name: "one"})
+    answering(console, created, **{name: None})
+    read = await hosts.read(created)
+    console.reset_log()
+
+    plan = await hosts.plan(read, hosts.config(name="web", **{name: "one"}))
+    applied = await hosts.change(read, name="web", **{name: "one"})
+
+    assert plan.replace == ()
+    # Terraform takes no null for what is configured: one apply without a call, then none.
+    assert plan.planned[name] == applied.state[name] == "one"
+    assert any(f"has no {name}" in item.summary for item in plan.diagnostics)
+    assert all(item.severity is Severity.WARNING for item in plan.diagnostics)
+    assert console.traffic()["total"] == 0
+
+
+DECLARED = {"name": "web", "mac": "02:00:00:00:00:01", "unique_id": "u-1"}
+
+
+@pytest.mark.parametrize("profile", ["dropping"], indirect=True)
+async def test_a_dropped_value_is_reported_at_creation_and_no_difference_later(steps_of):
+    hosts = steps_of("host")
+    made = await hosts.create(**DECLARED)
+    assert sorted(item.path for item in made.diagnostics) == [("mac",), ("unique_id",)]
+    read = await hosts.read(made)
+    assert read.diagnostics == ()
+    assert (read.state["mac"], read.state["unique_id"]) == (DECLARED["mac"], DECLARED["unique_id"])
+
+    plan = await hosts.plan(read, hosts.config(**DECLARED))
+    assert (plan.planned, plan.replace, plan.diagnostics) == (read.state, (), ())
+
+    changed = await hosts.plan(read, hosts.config(**DECLARED | {"mac": "02:00:00:00:00:02"}))
+    assert changed.replace == ("mac",)
+
+
+@pytest.mark.parametrize("profile", ["dropping"], indirect=True)
+async def test_what_was_not_read_back_is_told_by_the_plan_that_meets_it(steps_of):
+    hosts = steps_of("host")
+    made = await hosts.create(**DECLARED)
+    forgotten = PrivateState.decode(made.private)._replace(dropped={})
+    read = await hosts.read(made._replace(private=forgotten.encode()))
+    assert read.state["mac"] is None
+
+    plan = await hosts.plan(read, hosts.config(**DECLARED))
+    assert plan.replace == ()
+    assert {item.summary.split(" for ")[0] for item in plan.diagnostics} == {
+        "The console has no mac",
+        "The console has no unique_id",
+    }
+    kept = await hosts.read(await hosts.change(read, **DECLARED))
+    again = await hosts.plan(kept, hosts.config(**DECLARED))
+    assert (again.planned, again.diagnostics) == (kept.state, ())
+
+
+@pytest.mark.parametrize("profile", ["dropping"], indirect=True)
+async def test_a_value_that_the_console_shows_later_is_followed(steps_of, console):
+    hosts = steps_of("host")
+    made = await hosts.create(**DECLARED)
+    console.change("hosts", made.state["id"], mac="02:00:00:00:00:09")
+    read = await hosts.read(made)
+    assert read.state["mac"] == "02:00:00:00:00:09"
+
+
+@pytest.mark.parametrize("kept", [{"org_id": "org_other"}, {"org_id": None}, {}], ids=str)
+async def test_an_org_that_the_console_does_not_keep_is_told_once(steps_of, console, kept):
+    """Whatever it shows in its place, the host was created, and later plans find no difference."""
+    hosts = steps_of("host")
+    declared = {"name": "web", "org_id": "org_lab"}
+    row = {name: None for name in HOST.names if name not in ("deletion_policy", "org_id")}
+    row |= {"id": "hst_1", "name": "web"} | kept
+    results = [{"index": 0, "status": "created", "id": "hst_1"}]
+    for dry_run in (True, False):
+        answer = {"object": "import_result", "dry_run": dry_run, "results": results}
+        console.fault(operation="host_import", status=200, text=json.dumps(answer))
+    console.fault(operation="host_update", status=200, text=json.dumps(row), times=None)
+
+    made = await hosts.create(**declared)
+    [told] = made.diagnostics
+    assert (told.severity, told.path) == (Severity.WARNING, ("org_id",))
+    assert (made.state["id"], made.state["org_id"]) == ("hst_1", "org_lab")
+    read = await hosts.read(made)
+    plan = await hosts.plan(read, hosts.config(**declared))
+    assert (read.state, read.diagnostics) == (made.state, ())
+    assert (plan.planned, plan.replace, plan.diagnostics) == (read.state, (), ())
+    other = await hosts.plan(read, hosts.config(**declared | {"org_id": "org_new"}))
+    assert other.replace == ("org_id",)
+
+
+NAMES = sorted(
+    {item.name for definition in RESOURCES.values() for item in definition.answer_fields}
+)
+
+
+@given(st.frozensets(st.sampled_from(NAMES)), st.booleans(), st.none() | st.just({"mac": "02:00"}))
+def test_what_is_written_is_read(observed, kept, declared):
+    memory = PrivateState(observed, declared, kept=kept)  # type: ignore[arg-type]  # one of PrivateState's own
+    assert PrivateState.decode(memory.encode()) == memory
+
+
+def test_a_whole_host_takes_a_few_bytes() -> None:
+    seen = PrivateState().with_observed(item.name for item in HOST.answer_fields)
+    # A new attribute is written by its name until it has a bit.
+    assert len(seen.encode()) < 2 * len(HOST.answer_fields)
+
+
+def test_a_name_without_a_bit_is_written_in_full_beside_the_others() -> None:
+    memory = PrivateState(frozenset({"id", "a_name_of_tomorrow"}))
+    assert json.loads(memory.encode()) == {"observed": "1 a_name_of_tomorrow"}
+    assert PrivateState.decode(memory.encode()) == memory
+
+
+@pytest.mark.parametrize(
+    ("private", "observed"),
+    [
+        (b'{"observed":"3"}', {"id", "name"}),
+        (b'{"observed":"1000000000000000000000001"}', {"id"}),
+        (b'{"observed":"no number"}', set()),
+        (b'{"observed":["id","name"]}', set()),
+        (b'{"observed":7}', set()),
+        (b"[]", set()),
+        (b"\xff", set()),
+        (b"", set()),
+    ],
+)
+def test_bytes_of_others(private, observed):
+    assert PrivateState.decode(private).observed == observed
+
+
+def test_what_the_console_keeps_otherwise_is_not_said_to_be_changed_by_others(native_on):
+    native = native_on("tidying")
+    host = {"name": "web", "knowledge": " kept trimmed "}
+    native.apply({"opsconsole_host": {"web": host, "other": {"name": "other"}}})
+    other = native.attributes("opsconsole_host.other")["id"]
+    native.console.change("hosts", other, knowledge="new", updated_at="2100-01-01T00:00:00Z")
+
+    told = native.run("plan").out
+    keeps = "differs, with the same updated_at: the console keeps other values than were declared"
+    assert f"# opsconsole_host.web {keeps}" in told
+    assert "# opsconsole_host.other has changed" in told
+
+
+async def test_a_whole_number_may_be_written_with_a_point(console, steps_of):
+    hosts = steps_of("host")
+    made = await hosts.create(name="web", target_port=22)
+    console.fault(operation="host_update", text=json.dumps(made.state | {"target_port": 2200.0}))
+
+    assert (await hosts.read(made)).state["target_port"] == 2200
+
+
+async def host(steps_of: Callable[..., Any], **settings: Any) -> tuple[Any, Any]:
+    hosts = steps_of("host", **settings)
+    return hosts, await hosts.create(name="web")
+
+
+async def test_a_long_value_is_cut_in_a_message(console, steps_of):
+    hosts, made = await host(steps_of)
+    kept = made.state | {"knowledge": "x" * 300}
+    console.fault(operation="host_update", text=json.dumps(kept))
+
+    [told] = (await hosts.change(made, name="web", knowledge="y")).diagnostics
+
+    assert f"the console kept '{'x' * 196}.... " in told.text
+
+
+@pytest.mark.parametrize(
+    ("port", "said"),
+    [
+        ("1e999", "a number that is too large"),
+        ("NaN", "NaN, which is not JSON"),
+        ('"22"', "as target_port, where the document shows"),
+        ("22.5", "as target_port, where the document shows"),
+        ('22, "tags": [1]', "holds [1] as tags, where the document shows"),
+        ('22, "tags": "a:1"', "as tags, where the document shows"),
+    ],
+)
+async def test_a_value_of_another_type_is_no_defect_of_the_provider(steps_of, console, port, said):
+    hosts = steps_of("host")
+    created = await hosts.create(name="a")
+    text = f'{{"id": "{created.state["id"]}", "target_port": {port}}}'
+    console.fault(method="POST", path="/hosts/hst_", status=200, text=text)
+
+    read = await hosts.read(created)
+
+    assert read.state == created.state
+    assert read.seen is Seen.UNCHECKED
+    assert said in read.diagnostics[0].text

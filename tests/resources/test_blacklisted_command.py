@@ -1,0 +1,307 @@
+"""Blacklisted commands: adopted by id, scoped, and left on the console."""
+
+import json
+from typing import Any
+
+import pytest
+
+from declarations import attribute_at, foresee, held, program
+from engines import ON_TERRAFORM
+from opsconsole.diagnostics import Severity
+from opsconsole.resources import BLACKLISTED_COMMAND
+from opsconsole.values import UNKNOWN
+from outcomes import errors
+
+
+def entries(**named: dict[str, Any]) -> dict[str, Any]:
+    return program(blacklisted_command=named)
+
+
+def test_scopes_are_written_only_where_they_are_declared(project, console):
+    engine = project(
+        entries(
+            format={"id": "blk_format", "tenant_wide": True},
+            wipe={"id": "blk_wipe", "org_id": "org_lab"},
+            shutdown={"id": "blk_shutdown", "pattern": "halt*"},
+        ),
+        console,
+        {"org_id": "org_main"},
+    )
+    plan = foresee(engine)
+    told = {
+        item["address"]: item["detail"]
+        for item in plan.run.warnings
+        if "Adopting" in item["summary"]
+    }
+    assert "scope: org org_main → tenant-wide" in told["opsconsole_blacklisted_command.format"]
+    assert "scope: tenant-wide → org org_lab" in told["opsconsole_blacklisted_command.wipe"]
+    shutdown = told["opsconsole_blacklisted_command.shutdown"]
+    assert "'shutdown*' → 'halt*'" in shutdown and "doc_runbook" in shutdown
+
+    console.reset_log()
+    engine.apply(plan.saved)
+    sent = {
+        item["path"].rpartition("/")[2]: item["body"]
+        for item in console.requests()
+        if item["operation"] == "blacklist_update"
+    }
+    assert sent == {
+        "blk_format": {"org_id": None},
+        "blk_wipe": {"org_id": "org_lab"},
+        "blk_shutdown": {"pattern": "halt*"},
+    }
+    state = held(engine)
+    wide = {address.rpartition(".")[2]: item["tenant_wide"] for address, item in state.items()}
+    assert wide == {"format": True, "wipe": False, "shutdown": False}
+
+    # Omitted: left as it is.
+    engine.write(entries(**{name: {"id": f"blk_{name}"} for name in ("format", "wipe")}))
+    plan = foresee(engine)
+    assert plan.actions == {"opsconsole_blacklisted_command.shutdown": ["delete"]}
+    assert any("leaves management; the row stays" in item["summary"] for item in plan.run.warnings)
+    run = engine.apply(plan.saved)
+    assert any("leaves management; the row stays" in item["summary"] for item in run.warnings)
+    assert console.row("blacklists", "blk_shutdown")["pattern"] == "halt*"
+    engine.plan_run(expect={0})
+
+
+@ON_TERRAFORM
+def test_what_is_refused_at_plan_time(project, console):
+    engine = project(
+        entries(
+            long={"id": "blk_format", "pattern": "x" * 201},
+            empty={"id": "blk_format", "pattern": ""},
+            both={"id": "blk_format", "org_id": "org_lab", "tenant_wide": True},
+        ),
+        console,
+    )
+    run = engine.plan_run(expect={1})
+    places = {
+        error["address"].rpartition(".")[2]: attribute_at(engine.folder, error)
+        for error in run.errors
+    }
+    assert places == {"long": "pattern", "empty": "pattern", "both": "tenant_wide"}
+
+    engine.write(
+        entries(
+            nowhere={"id": "blk_wipe", "tenant_wide": False},
+            missing={"id": "blk_none"},
+            unnamed={"pattern": "x"},
+        )
+    )
+    run = engine.plan_run(expect={1})
+    places = {
+        error["address"].rpartition(".")[2]: attribute_at(engine.folder, error)
+        for error in run.errors
+    }
+    # Terraform cannot point at what is not written.
+    assert places == {"nowhere": "tenant_wide", "missing": "id", "unnamed": ""}
+
+
+@ON_TERRAFORM
+def test_a_scope_that_the_key_may_see_and_not_write(project, console):
+    console.create("keys", secret="svc_ak_main", org_id="org_main", write_orgs=["org_main"])
+    engine = project(
+        entries(
+            wipe={"id": "blk_wipe", "pattern": "new"},
+            format={"id": "blk_format", "org_id": "org_lab"},
+        ),
+        console,
+        OPSCONSOLE_API_KEY="svc_ak_main",
+    )
+    run = engine.apply(expect={1})
+    told = {error["address"].rpartition(".")[2]: error for error in run.errors}
+    assert set(told) == {"wipe", "format"}
+    for error in told.values():
+        assert "sees the blacklisted command" in error["summary"]
+        assert "may not write its scope" in error["summary"]
+        assert "status 403" in error["detail"] and "request id req_" in error["detail"]
+    assert "takes tenant-level access" in told["wipe"]["detail"]
+    assert "takes tenant-level access" not in told["format"]["detail"]
+    assert attribute_at(engine.folder, told["format"]) == "org_id"
+    assert console.row("blacklists", "blk_wipe")["pattern"] == "rm -rf /"
+
+
+def test_extra_endpoints_create_and_delete(applied, console_of):
+    console = console_of("extended")
+    engine = applied(
+        entries(new={"pattern": "dd *"}, wide={"pattern": "wipefs*", "tenant_wide": True}), console
+    )
+    engine.plan_run(expect={0})
+    state = held(engine)
+    new, wide = (state[f"opsconsole_blacklisted_command.{name}"] for name in ("new", "wide"))
+    assert (new["org_id"], new["tenant_wide"]) == ("org_main", False)
+    assert (wide["org_id"], wide["tenant_wide"]) == (None, True)
+    engine.destroy()
+    assert console.row("blacklists", new["id"]) is None
+
+
+async def test_an_update_of_a_row_answers_for_no_value_that_it_did_not_send(steps_of, console):
+    rows = steps_of("blacklisted_command")
+    adopted = await rows.create(id="blk_format", pattern="mkfs.*")
+    console.change("blacklists", "blk_format", description="a stranger's")
+
+    updated = await rows.change(adopted, id="blk_format", pattern="mkfs")
+
+    assert not updated.diagnostics
+    assert updated.state["pattern"] == "mkfs"
+
+
+async def test_a_scope_that_was_refused_only_at_the_second_try_is_read(steps_of, console):
+    rows = steps_of("blacklisted_command", max_retries=1)
+    created = await rows.create(id="blk_format")
+    console.fault(kind="reset_after", operation="blacklist_update")
+    console.fault(kind="forbidden", operation="blacklist_update")
+
+    changed = await rows.change(created, id="blk_format", tenant_wide=True)
+
+    assert not changed.failed
+    assert changed.state["org_id"] is None
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        ({}, ("leaves the row as it is", "pattern: 'rm -rf' → 'rm -rf'")),
+        ({"pattern": "rm"}, ("changes a row", "pattern: 'rm -rf' → 'rm'")),
+        ({"description": "why"}, ("changes a row", "description: null → 'why'")),
+    ],
+)
+async def test_planning_an_adoption_says_what_it_does(steps_of, console, declared, said):
+    document = {"document_id": "doc_1", "org_id": "org_main"}
+    row = console.create("blacklists", pattern="rm -rf", **document)
+    rows = steps_of("blacklisted_command")
+
+    plan = await rows.plan(None, rows.config(id=row["id"], **declared))
+
+    [told] = plan.diagnostics
+    assert told.severity is Severity.WARNING
+    assert said[0] in told.summary
+    assert said[1] in told.detail
+    assert "doc_1" in told.detail
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+@pytest.mark.parametrize(
+    ("declared", "org_id", "tenant_wide"),
+    [
+        ({}, UNKNOWN, UNKNOWN),
+        ({"org_id": "org_lab"}, "org_lab", False),
+        ({"org_id": UNKNOWN}, UNKNOWN, UNKNOWN),
+        ({"tenant_wide": True}, None, True),
+    ],
+)
+async def test_the_scope_of_a_row_to_be_created(steps_of, declared, org_id, tenant_wide):
+    rows = steps_of("blacklisted_command")
+
+    plan = await rows.plan(None, rows.config(pattern="rm -rf", **declared))
+
+    assert not plan.failed
+    assert (plan.planned["org_id"], plan.planned["tenant_wide"]) == (org_id, tenant_wide)
+
+
+@pytest.mark.parametrize(
+    ("row", "declared", "scope"),
+    [
+        ("format", {}, ("org_main", False)),
+        ("wipe", {}, (None, True)),
+        ("format", {"tenant_wide": True}, (None, True)),
+        ("wipe", {"org_id": "org_lab"}, ("org_lab", False)),
+        ("format", {"tenant_wide": False}, ("org_main", False)),
+        ("wipe", {"org_id": UNKNOWN}, (UNKNOWN, UNKNOWN)),
+        ("wipe", {"org_id": UNKNOWN, "tenant_wide": False}, (UNKNOWN, False)),
+        ("wipe", {"tenant_wide": UNKNOWN}, (UNKNOWN, UNKNOWN)),
+        ("wipe", {"org_id": "org_lab", "tenant_wide": UNKNOWN}, ("org_lab", UNKNOWN)),
+    ],
+)
+async def test_the_scope_of_a_row_that_is_adopted(steps_of, row, declared, scope):
+    rows = steps_of("blacklisted_command")
+
+    plan = await rows.plan(None, rows.config(id=f"blk_{row}", **declared))
+
+    assert not plan.failed
+    assert (plan.planned["org_id"], plan.planned["tenant_wide"]) == scope
+
+
+async def test_a_row_leaves_the_tenant_for_a_named_org_only(steps_of):
+    rows = steps_of("blacklisted_command")
+
+    plan = await rows.plan(None, rows.config(id="blk_wipe", tenant_wide=False))
+
+    assert [item.path for item in plan.diagnostics if item.severity is Severity.ERROR] == [
+        ("tenant_wide",)
+    ]
+    assert (plan.planned["org_id"], plan.planned["tenant_wide"]) == (None, False)
+
+
+@pytest.mark.parametrize("org_id", [None, UNKNOWN])
+def test_a_scope_that_is_not_known_yet_is_not_called_wrong(org_id):
+    config = BLACKLISTED_COMMAND.empty() | {"id": "blk_1", "tenant_wide": True, "org_id": org_id}
+
+    assert BLACKLISTED_COMMAND.problems(config) == []
+    assert BLACKLISTED_COMMAND.problems(config | {"org_id": "org_main"}) != []
+
+
+@pytest.mark.parametrize(
+    ("shown", "lacks"),
+    [
+        ({"pattern": "shutdown*", "description": None}, "org_id"),
+        ({"pattern": None, "description": None, "org_id": None}, "pattern"),
+        ({}, "pattern"),
+    ],
+    ids=str,
+)
+async def test_a_row_that_is_not_shown_whole_is_neither_read_nor_written(
+    steps_of, console, one_run, shown, lacks
+):
+    rows = steps_of("blacklisted_command")
+    created = await rows.create(id="blk_shutdown", org_id="org_main")
+    console.fault(path="/blacklists/", text=json.dumps({"id": "blk_shutdown"} | shown), times=None)
+
+    read = await rows.read(created)
+    plan = await rows.plan(None, rows.config(id="blk_shutdown"))
+    changed = await rows.change(created, id="blk_shutdown", org_id="org_main", pattern="halt")
+    run = one_run()
+    data = await run.read_data("opsconsole_blacklisted_command", {"id": "blk_shutdown"})
+
+    assert read.state == changed.state == created.state
+    for outcome in (read, plan, changed, data):
+        assert any(lacks in item.text for item in outcome.diagnostics)
+        assert errors(outcome)
+
+
+async def test_an_update_that_does_not_show_the_scope_keeps_what_was_asked(steps_of, console):
+    rows = steps_of("blacklisted_command")
+    created = await rows.create(id="blk_shutdown", org_id="org_main")
+    text = json.dumps({"id": "blk_shutdown", "pattern": "halt*"})
+    console.fault(method="POST", path="/blacklists/", status=200, text=text)
+
+    updated = await rows.change(created, id="blk_shutdown", org_id="org_main", pattern="halt*")
+
+    assert updated.state["org_id"] == "org_main"
+    assert updated.state["tenant_wide"] is False
+
+
+async def test_adoption_keeps_what_is_declared_unknown(steps_of):
+    entries = steps_of("blacklisted_command")
+    config = entries.config(id="blk_format", pattern=UNKNOWN, org_id=UNKNOWN)
+    plan = await entries.plan(None, config)
+    assert plan.planned is not None
+    assert plan.planned["pattern"] is UNKNOWN and plan.planned["org_id"] is UNKNOWN
+    assert plan.planned["description"] == "formats"
+
+
+def test_a_row_whose_id_is_known_late_is_adopted_with_the_warning(native):
+    late = '${opsconsole_host.a.id == "" ? "" : "blk_format"}'
+    declared = {"id": late, "pattern": "rm -rf /x", "tenant_wide": True}
+    told = native.apply(
+        {
+            "opsconsole_host": {"a": {"name": "a"}},
+            "opsconsole_blacklisted_command": {"late": declared},
+        }
+    ).text
+
+    assert told.count("Adopting the blacklisted command blk_format changes a row") == 1
+    assert "'mkfs*' → 'rm -rf /x'" in told
+    assert "org org_main → tenant-wide" in told
+    assert native.actions() == {}

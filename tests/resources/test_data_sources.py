@@ -1,0 +1,172 @@
+"""Data sources: what is found, what is not, and what others manage."""
+
+from typing import Any
+
+import pytest
+
+from declarations import attribute_at
+from engines import ON_TERRAFORM
+from opsconsole.emulator import Emulator
+from opsconsole.resources import DATA_SOURCES
+
+
+def test_data_sources(applied, console):
+    agent = console.create("agents", name="a", status="idle", specialty_id="spc_linux")
+    console.create("attachments", agent_id=agent["id"], plugin_id="plg_logs")
+    outputs = {
+        "ids": "${[for way in ['id', 'key', 'name'] : data.opsconsole_specialty.by[way].id]}",
+        "prompt": '${data.opsconsole_specialty.by["key"].prompt}',
+        "keys": "${data.opsconsole_specialties.all.specialties[*].key}",
+        "plugins": "${[for p in data.opsconsole_agent_plugins.a.plugins : [p.id, p.enabled]]}",
+        "complete": "${data.opsconsole_agent_plugins.a.complete}",
+        "entry": "${data.opsconsole_blacklisted_command.wipe}",
+    }
+    outputs["ids"] = outputs["ids"].replace("'", '"')
+    declared = {
+        "data": {
+            "opsconsole_specialty": {
+                "by": {
+                    "for_each": {"id": "spc_linux", "key": "database", "name": "Network"},
+                    "id": '${each.key == "id" ? each.value : null}',
+                    "key": '${each.key == "key" ? each.value : null}',
+                    "name": '${each.key == "name" ? each.value : null}',
+                }
+            },
+            "opsconsole_specialties": {"all": {}},
+            "opsconsole_agent_plugins": {"a": {"agent_id": agent["id"]}},
+            "opsconsole_blacklisted_command": {"wipe": {"id": "blk_wipe"}},
+        },
+        "output": {name: {"value": expression} for name, expression in outputs.items()},
+    }
+    engine = applied(declared, console)
+
+    found = engine.outputs()
+    assert found["ids"] == ["spc_linux", "spc_database", "spc_network"]
+    assert found["prompt"] == "Watch databases and their backups."
+    assert found["keys"] == [
+        row["key"] for row in sorted(console.rows("specialties"), key=lambda row: row["id"])
+    ]
+    assert found["plugins"] == [["plg_logs", True]]
+    assert found["complete"] is True
+    assert found["entry"]["pattern"] == "rm -rf /" and found["entry"]["tenant_wide"] is True
+    assert console.request_counts() == {"specialty_search": 1, "plugin_list": 1, "blacklist_get": 1}
+
+
+@ON_TERRAFORM
+def test_data_sources_that_find_nothing(project, console):
+    declared = {
+        "data": {
+            "opsconsole_specialty": {"none": {"key": "none"}, "both": {"key": "a", "id": "b"}},
+            "opsconsole_agent_plugins": {"none": {"agent_id": "agt_none"}},
+            "opsconsole_blacklisted_command": {"none": {"id": "blk_none"}},
+        }
+    }
+    engine = project(declared, console)
+    told = {error["address"]: error for error in engine.plan_run(expect={1}).errors}
+    places = {address: attribute_at(engine.folder, error) for address, error in told.items()}
+    assert places == {
+        "data.opsconsole_specialty.none": "key",
+        "data.opsconsole_specialty.both": "",
+        "data.opsconsole_agent_plugins.none": "agent_id",
+        "data.opsconsole_blacklisted_command.none": "id",
+    }
+    for name in ("agent_plugins", "blacklisted_command"):
+        assert "request id req_" in told[f"data.opsconsole_{name}.none"]["detail"]
+
+
+DATA: dict[str, Any] = {
+    "opsconsole_host": {"jump": {"id": "hst_jump"}},
+    "opsconsole_hosts": {"all": {}},
+    "opsconsole_agent": {"ops": {"id": "agt_ops"}},
+    "opsconsole_agents": {"all": {}},
+    "opsconsole_blacklisted_commands": {"all": {}},
+}
+
+VALUES = {
+    "jump": "data.opsconsole_host.jump.name",
+    "names": "data.opsconsole_hosts.all.hosts[*].name",
+    "roles": "data.opsconsole_agent.ops.credential_config[*].credential_role",
+    "nested": "data.opsconsole_agents.all.agents[0].credential_config[0].credential_id",
+    "wide": "[for row in data.opsconsole_blacklisted_commands.all.blacklisted_commands : "
+    "row.id if row.tenant_wide]",
+    "count": "data.opsconsole_blacklisted_commands.all.total_count",
+}
+OUTPUT = {name: {"value": f"${{{expression}}}"} for name, expression in VALUES.items()}
+
+EXPECTED = {
+    "jump": "their-jump",
+    "names": ["their-jump"],
+    "roles": ["login"],
+    "nested": "crd_1",
+    "wide": ["blk_wipe"],
+    "count": 3,
+}
+
+
+def create_others(console: Emulator) -> None:
+    """Put a host and an agent of somebody else on the console."""
+    console.create("hosts", id="hst_jump", name="their-jump", is_jump_host=True)
+    credential = {"credential_id": "crd_1", "credential_role": "login"}
+    console.create(
+        "agents",
+        id="agt_ops",
+        name="their-agent",
+        status="idle",
+        host_id="hst_jump",
+        credential_config=[credential],
+    )
+
+
+def test_what_others_manage_is_looked_up(applied, console_of):
+    console = console_of("extended")
+    create_others(console)
+    engine = applied({"data": DATA, "output": OUTPUT}, console)
+    outputs = engine.state()["outputs"]
+    assert {name: item["value"] for name, item in outputs.items()} == EXPECTED
+
+
+def test_a_list_that_nothing_names_is_an_error_and_a_host_is_read_all_the_same(project, console):
+    create_others(console)
+    engine = project({"data": DATA}, console)
+    run = engine.plan_run(expect={1})
+    assert {item["address"] for item in run.errors} == {
+        f"data.{kind}.{name}"
+        for kind, named in DATA.items()
+        for name in named
+        if kind != "opsconsole_host"
+    }
+    assert all("extra_endpoints" in item["detail"] for item in run.errors)
+    told = str(run.errors)
+    for endpoint in ("host_list", "agent_get", "agent_list", "blacklist_list"):
+        assert f"no operation for {endpoint}" in told
+    engine.write({"data": {"opsconsole_host": {"jump": {"id": "hst_gone"}}}})
+    assert "There is no host hst_gone" in str(engine.plan_run(expect={1}).errors)
+
+
+@pytest.mark.parametrize("profile", ["truncated"], indirect=True)
+@pytest.mark.parametrize(
+    ("selector", "told"),
+    [
+        ({"id": "spc_linux"}, None),
+        ({"key": "linux-server"}, None),
+        (
+            {"name": "Linux server"},
+            "Cannot tell whether there is one specialty with the name 'Linux server'",
+        ),
+        ({"key": "identity"}, "Cannot tell whether there is one specialty with the key 'identity'"),
+    ],
+)
+async def test_a_match_in_the_shown_part_counts_where_it_is_the_only_one(one_run, selector, told):
+    config = DATA_SOURCES["opsconsole_specialty"].empty() | selector
+    outcome = await one_run().read_data("opsconsole_specialty", config)
+    assert [item.summary for item in outcome.diagnostics] == ([told] if told else [])
+    assert (outcome.state or {}).get("id") == (None if told else "spc_linux")
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+async def test_the_scope_of_blacklisted_commands_is_told_in_both_words(one_run):
+    config = DATA_SOURCES["opsconsole_blacklisted_commands"].empty()
+    outcome = await one_run().read_data("opsconsole_blacklisted_commands", config)
+    scopes = {row["org_id"]: row["tenant_wide"] for row in outcome.state["blacklisted_commands"]}
+    assert scopes == {org_id: org_id is None for org_id in scopes}
+    assert len(scopes) > 1

@@ -1,0 +1,267 @@
+"""Each 4xx of the document becomes a diagnostic: code, message, request id, the right attribute."""
+
+from typing import Any
+
+import pytest
+
+from declarations import attribute_at, held, program
+from engines import ON_TERRAFORM, Run, Terraform
+from opsconsole.emulator import Emulator
+from opsconsole.lifecycle.interface import ReadRequest, Seen
+
+REFUSALS: dict[str, dict[str, Any]] = {
+    "one": {"status": 400, "code": "VALIDATION_FAILED", "field": "FIRST"},
+    "many": {
+        "status": 400,
+        "code": "VALIDATION_FAILED",
+        "errors": [
+            {"field": "FIRST", "message": "the first is wrong"},
+            {"field": "SECOND", "message": "the second is wrong"},
+        ],
+    },
+    "bad": {"status": 400, "code": "BAD_REQUEST"},
+    "forbidden": {"status": 403, "code": "FORBIDDEN"},
+    "denied": {"status": 403, "code": "ORG_ACCESS_DENIED"},
+    "cap": {"status": 403, "code": "LICENSE_CAP_REACHED"},
+    "expired": {"status": 403, "code": "LICENSE_EXPIRED"},
+    "missing": {"status": 404, "code": "NOT_FOUND"},
+    "conflict": {"status": 409, "code": "CONFLICT"},
+}
+FIELDS = {
+    "host": ("tags", "knowledge"),
+    "agent": ("name", "main_engine"),
+    "blacklisted_command": ("pattern", "description"),
+}
+"""Which attributes stand for FIRST and SECOND."""
+
+
+def refuse(console: Emulator, kind: str, name: str, **which: Any) -> None:
+    """Ask for the refusal `name` of the requests that `which` describes."""
+    first, second = FIELDS.get(kind, ("plugin_id", "agent_id"))
+    members = dict(REFUSALS[name])
+    if "field" in members:
+        members["field"] = first
+    if "errors" in members:
+        members["errors"] = [
+            item | {"field": field}
+            for item, field in zip(members["errors"], (first, second), strict=True)
+        ]
+    console.fault(message=f"refused: {name}", times=None, **which, **members)
+
+
+def expected_at(kind: str, name: str) -> set[str]:
+    """Return the attributes that the refusal speaks of; empty: the resource as a whole."""
+    first, second = FIELDS.get(kind, ("plugin_id", "agent_id"))
+    # Only these codes speak of access, and so of the scope; the license has none.
+    if kind == "blacklisted_command" and name in ("forbidden", "denied"):
+        return {"org_id"}
+    return {"one": {first}, "many": {first, second}}.get(name, {""})
+
+
+def check(engine: Terraform, console: Emulator, run: Run, kind: str, names: Any = REFUSALS) -> None:
+    """Check the diagnostics on the resources of one kind, each named by its refusal."""
+    ids = {item["request_id"] for item in console.requests() if item["faulty"]}
+    for name in names:
+        address = f"opsconsole_{kind}.{name}"
+        told = [error for error in run.errors if error.get("address") == address]
+        places = {attribute_at(engine.folder, error) for error in told}
+        assert places == expected_at(kind, name), address
+        assert len(told) == len(expected_at(kind, name)), address
+        for error in told:
+            assert f"refused: {name}" in error["detail"]
+            assert f"code {REFUSALS[name]['code']}" in error["detail"]
+            assert any(request_id in error["detail"] for request_id in ids)
+        if name == "many":
+            details = " ".join(error["detail"] for error in told)
+            assert "the first is wrong" in details and "the second is wrong" in details
+
+
+def hosts(version: str) -> dict[str, Any]:
+    changed = {"tags": [f"v:{version}"], "knowledge": version}
+    return {name: {"name": name, **changed} for name in REFUSALS} | {"base": {"name": "base"}}
+
+
+@ON_TERRAFORM
+def test_refused_writes(applied, console):
+    base = {"name": "base", "main_engine": "engine-a", "specialty_id": "spc_linux"}
+    agent = base | {"host_id": "${opsconsole_host.base.id}"}
+    console.create_many("blacklists", [{"id": f"row_{n}", "pattern": "old"} for n in REFUSALS])
+    console.create_many("plugins", [{"id": f"plg_{n}", "name": n} for n in REFUSALS])
+    engine = applied(program(host=hosts("1"), agent={"base": agent}), console)
+    ids = {address: values["id"] for address, values in held(engine).items()}
+
+    for name in REFUSALS:
+        path = f"/hosts/{ids[f'opsconsole_host.{name}']}$"
+        refuse(console, "host", name, method="POST", path=path, holds="tags")
+        refuse(console, "agent", name, method="POST", path="/agents$", holds=f'"{name}"')
+        path = f"/blacklists/row_{name}$"
+        refuse(console, "blacklisted_command", name, method="POST", path=path)
+        refuse(console, "agent_plugin", name, method="POST", path="/plugins$", holds=f"plg_{name}")
+    engine.write(
+        program(
+            host=hosts("2"),
+            agent={"base": agent, **{name: agent | {"name": name} for name in REFUSALS}},
+            agent_plugin={
+                name: {"agent_id": "${opsconsole_agent.base.id}", "plugin_id": f"plg_{name}"}
+                for name in REFUSALS
+            },
+            blacklisted_command={
+                name: {
+                    "id": f"row_{name}",
+                    "pattern": "new",
+                    "description": "why",
+                    "org_id": "org_main",
+                }
+                for name in REFUSALS
+            },
+        )
+    )
+    run = engine.apply(expect={1})
+
+    for kind in ("host", "agent", "agent_plugin", "blacklisted_command"):
+        check(engine, console, run, kind)
+    kept = held(engine)
+    assert set(kept) == set(ids)
+    assert ["v:2"] not in [values.get("tags") for values in kept.values()]
+
+
+@ON_TERRAFORM
+def test_refused_imports(project, console):
+    for name in REFUSALS:
+        refuse(console, "host", name, method="POST", path="/hosts/batch", holds=f'"{name}"')
+    declared = {name: {"name": name, "tags": ["a:b"], "knowledge": "k"} for name in REFUSALS}
+    engine = project(program(host=declared | {"fine": {"name": "fine"}}), console)
+    run = engine.apply("-parallelism=1", expect={1})
+
+    check(engine, console, run, "host")
+    assert set(held(engine)) == {"opsconsole_host.fine"}
+
+
+def test_refused_reads(applied, console):
+    base = {"main_engine": "engine-a", "specialty_id": "spc_linux"}
+    engine = applied(
+        program(
+            host={"base": {"name": "base"}},
+            agent={"base": base | {"name": "a", "host_id": "${opsconsole_host.base.id}"}},
+            specialty={"base": {"key": "database"}},
+            blacklisted_command={"base": {"id": "blk_format"}},
+        ),
+        console,
+    )
+    host_id = held(engine)["opsconsole_host.base"]["id"]
+    console.fault(path="/plugins$|/search$|/blacklists/", status=403, code="FORBIDDEN", times=None)
+    console.fault(path=f"/hosts/{host_id}$", status=403, code="FORBIDDEN", times=None)
+
+    run = engine.plan_run("-refresh-only", expect={1})
+
+    assert {error["address"] for error in run.errors} == {
+        "opsconsole_specialty.base",
+        "opsconsole_blacklisted_command.base",
+    }
+    assert all("code FORBIDDEN, request id req_" in error["detail"] for error in run.errors)
+    unchecked = {item["address"]: item for item in run.warnings if "address" in item}
+    for address in ("opsconsole_host.base", "opsconsole_agent.base"):
+        assert "was not checked" in unchecked[address]["summary"]
+        assert "req_" in unchecked[address]["detail"]
+
+    console.clear_faults()
+    console.fault(path="/plugins$", status=400, code="INVALID_CURSOR", times=None)
+    [error] = engine.plan_run(expect={1}).errors
+    assert "code INVALID_CURSOR, request id req_" in error["detail"]
+
+
+@pytest.mark.parametrize(
+    ("type_name", "import_id"), [("opsconsole_agent", "agt_x"), ("opsconsole_agent_plugin", "a/p")]
+)
+async def test_what_a_key_may_not_read_is_not_imported(type_name, import_id, console, one_run):
+    console.fault(operation="plugin_list", status=403, code="FORBIDDEN", times=None)
+    lifecycle = one_run().resources[type_name]
+    taken = await lifecycle.import_state(import_id)
+
+    [read] = await lifecycle.read([ReadRequest(taken.state, taken.private)])
+
+    assert read.failed
+    assert read.seen is Seen.UNCHECKED
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("FORBIDDEN", "is not allowed to do this"),
+        ("ORG_ACCESS_DENIED", "has no access to this org"),
+        ("LICENSE_CAP_REACHED", "a cap of its license"),
+        ("LICENSE_EXPIRED", "license has expired"),
+        ("SOMETHING_ELSE", ""),
+    ],
+)
+async def test_each_documented_403_has_its_own_sentence(steps_of, console, code, said):
+    rows = steps_of("blacklisted_command")
+    adopted = await rows.create(id="blk_format")
+    console.fault(operation="blacklist_update", status=403, code=code)
+    refused = await rows.change(adopted, id="blk_format", pattern="other")
+    text = refused.diagnostics[0].summary + refused.diagnostics[0].text
+    assert code in text
+    assert said in text
+    assert ("may not write its scope" in text) is (code in ("FORBIDDEN", "ORG_ACCESS_DENIED"))
+
+
+@pytest.mark.parametrize("field", ["tags", "hosts[0].tags", "hosts/0/tags"])
+async def test_an_error_is_shown_at_the_attribute_that_it_names(steps_of, console, field):
+    hosts = steps_of("host")
+    web = await hosts.create(name="web")
+    console.fault(operation="host_update", status=400, code="VALIDATION_FAILED", field=field)
+    refused = await hosts.change(web, name="web", tags=["role:web"])
+    assert refused.diagnostics[0].path == ("tags",)
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+async def test_a_call_that_the_key_may_not_make_is_named(steps_of, console):
+    agents, host = steps_of("agent"), console.create("hosts", name="web")
+    agent = await agents.create(name="edge", host_id=host["id"], specialty_id="spc_linux")
+    console.fault(operation="agent_get", status=403, code="FORBIDDEN")
+    read = await agents.read(agent)
+    assert "agent_get of extra_endpoints; use a key that may make it" in read.reason
+
+
+@pytest.fixture
+def host_id(console: Emulator) -> str:
+    return str(console.create("hosts", name="web")["id"])
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+@pytest.mark.parametrize(
+    ("name", "operation", "fields"),
+    [
+        ("specialty", "specialty_delete", {"key": "network", "deletion_policy": "delete"}),
+        ("blacklisted_command", "blacklist_delete", {"id": "blk_format"}),
+        ("agent", "agent_delete", {"name": "a", "specialty_id": "spc_linux"}),
+    ],
+)
+async def test_a_404_for_the_deletion_of_what_is_still_shown_is_explained(
+    console, steps_of, host_id, name, operation, fields
+):
+    steps = steps_of(name)
+    made = await steps.create(**fields | ({"host_id": host_id} if name == "agent" else {}))
+    console.fault(kind="not_found", operation=operation)
+    kept = await steps.delete(made)
+    assert kept.failed
+    assert kept.state == made.state
+    assert "this key may read it, but not delete it" in kept.diagnostics[0].text
+
+
+def test_an_error_that_names_an_object_in_state_says_its_address(native):
+    host = {"name": "web"}
+    ids = {"host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
+    resources = {
+        "opsconsole_host": {"web": host},
+        "opsconsole_specialty": {"linux": {"key": "linux-server"}},
+        "opsconsole_agent": {"ops": {"name": "ops", **ids}},
+    }
+    native.apply(resources)
+    agent_id = native.attributes("opsconsole_agent.ops")["id"]
+    busy = {"status": 409, "code": "BUSY", "details": {"blocked_by": agent_id}}
+    native.console.fault(operation="host_update", holds="knowledge", **busy)
+    host["knowledge"] = "new"
+    told = " ".join(native.apply(resources, expect=1).text.replace("│", " ").split())
+    assert "opsconsole_agent.ops" in told
+    assert f'"ops" ({agent_id})' in told

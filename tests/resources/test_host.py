@@ -1,0 +1,433 @@
+"""Hosts: adopted, abandoned, deleted, replaced, reached through each other."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from declarations import foresee, held, program
+from engines import ON_TERRAFORM, Run
+from opsconsole.emulator import Profile
+from opsconsole.lifecycle.interface import Outcome
+from outcomes import errors, warnings
+
+
+def warned(run: Run, words: str) -> list[str]:
+    return [item["detail"] for item in run.warnings if words in item["summary"]]
+
+
+def test_a_host_that_is_there_fails_or_is_adopted(project, console):
+    there = console.create("hosts", name="there", tags=["env:old"], external_id="ext-1")
+    other = console.create("hosts", name="other", external_id="ext-2")
+    declared = program(
+        host={
+            "there": {"name": "there", "tags": ["env:new"], "external_id": "ext-1"},
+            "other": {"name": "other", "external_id": "ext-9"},
+            "new": {"name": "new"},
+        }
+    )
+    engine = project(declared, console)
+    run = engine.apply(expect={1})
+    told = {error["address"]: error["detail"] for error in run.errors}
+    assert set(told) == {"opsconsole_host.there", "opsconsole_host.other"}
+    assert there["id"] in told["opsconsole_host.there"]
+    assert 'on_existing_host = "adopt"' in told["opsconsole_host.there"]
+    assert "would not create" in str(run.errors)
+    assert set(held(engine)) == {"opsconsole_host.new"}
+
+    engine.settings = {"on_existing_host": "adopt"}
+    engine.write(declared)
+    run = engine.apply(expect={1})
+    [error] = run.errors
+    assert error["address"] == "opsconsole_host.other"
+    assert "'ext-2' on the console and 'ext-9' in the program" in error["detail"]
+    [adopted] = warned(run, "existed already and is adopted")
+    assert "tags" in adopted
+    assert held(engine)["opsconsole_host.there"]["id"] == there["id"]
+    assert console.row("hosts", there["id"])["tags"] == ["env:new"]
+    assert "tags" not in console.row("hosts", other["id"])
+
+    declared["resource"]["opsconsole_host"]["other"]["external_id"] = "ext-2"
+    engine.write(declared)
+    engine.apply()
+    engine.plan_run(expect={0})
+    assert len(console.rows("hosts")) == 3
+
+
+def test_an_abandoned_host_stays_on_the_console(applied, console):
+    kept = {"deletion_policy": "abandon"}
+    engine = applied(
+        program(host={"web": {"name": "web"} | kept}, specialty={"s": {"key": "database"} | kept}),
+        console,
+    )
+    console.reset_log()
+    plan = foresee(engine, "-destroy")
+    run = engine.apply(plan.saved)
+    for part in (plan.run, run):
+        assert len(warned(part, "leaves management; it stays on the console")) == 2
+    assert not {"host_delete", "specialty_delete"} & set(console.request_counts())
+    assert held(engine) == {}
+    assert len(console.rows("hosts")) == 1
+
+
+def chain() -> dict[str, Any]:
+    return program(
+        host={
+            "gate": {"name": "gate", "is_jump_host": True},
+            "inner": {
+                "name": "inner",
+                "is_jump_host": True,
+                "jump_host_ids": ["${opsconsole_host.gate.id}"],
+            },
+            "web": {
+                "name": "web",
+                "jump_host_ids": ["${opsconsole_host.inner.id}", "${opsconsole_host.gate.id}"],
+            },
+        }
+    )
+
+
+@pytest.mark.parametrize("profile", ["strict", "rerouting"])
+def test_jump_hosts(profile, applied, console_of):
+    console = console_of(profile)
+    engine = applied(chain(), console)
+    state = held(engine)
+    ids = {name: state[f"opsconsole_host.{name}"]["id"] for name in ("gate", "inner", "web")}
+    # Not a set: the order of the ways is the user's.
+    assert console.row("hosts", ids["web"])["jump_host_ids"] == [ids["inner"], ids["gate"]]
+
+    turned = chain()
+    turned["resource"]["opsconsole_host"]["web"]["jump_host_ids"].reverse()
+    engine.write(turned)
+    plan = foresee(engine)
+    assert plan.actions == {"opsconsole_host.web": ["update"]}
+    engine.apply(plan.saved)
+    assert console.row("hosts", ids["web"])["jump_host_ids"] == [ids["gate"], ids["inner"]]
+
+    engine.destroy()
+    order = [
+        item["path"].rpartition("/")[2]
+        for item in console.requests()
+        if item["operation"] == "host_delete"
+    ]
+    assert order == [ids["web"], ids["inner"], ids["gate"]]
+
+
+@ON_TERRAFORM
+def test_rerouted_hosts_are_named_and_seen_at_the_next_refresh(applied, console_of):
+    console = console_of("rerouting")
+    engine = applied(chain(), console)
+    state = held(engine)
+    web = state["opsconsole_host.web"]["id"]
+    engine.write(program(host={"web": {"name": "web"}}))
+
+    run = engine.apply()
+
+    assert any(web in told for told in warned(run, "rerouted other hosts"))
+    assert console.row("hosts", web)["jump_host_ids"] == []
+    assert foresee(engine, "-refresh-only").drift == {"opsconsole_host.web": ["update"]}
+
+
+def test_what_the_console_keeps_otherwise_is_reported(project, console_of):
+    console = console_of("tidying")
+    declared = program(host={"web": {"name": "web", "knowledge": " spaced ", "mac": "AA:BB"}})
+    engine = project(declared, console)
+    run = engine.apply()
+    assert len(warned(run, "The console kept another value for knowledge")) == 1
+    assert len(warned(run, "The console kept another value for mac")) == 1
+    assert engine.state()["resources"][0]["instances"][0].get("status") != "tainted"
+
+    plan = foresee(engine)
+    assert plan.actions == {"opsconsole_host.web": ["update"]}
+    # It is told once: a field that only a creation sets is no difference from then on.
+    assert not warned(plan.run, "The console itself changed mac of the host")
+    [error] = engine.apply(plan.saved, expect={1}).errors
+    assert "The console kept another value for knowledge" in error["summary"]
+    assert "' spaced '" in error["detail"] and "'spaced'" in error["detail"]
+
+
+@ON_TERRAFORM
+@pytest.mark.parametrize("policy", ["fail", "adopt"])
+def test_a_host_of_one_name_at_another_address_comes_after_the_old_one(policy, applied, console):
+    def named(address: str) -> dict[str, Any]:
+        agent = {"name": "ops", "specialty_id": "spc_linux"}
+        host_id = f"${{opsconsole_host.{address}.id}}"
+        return program(
+            host={address: {"name": "web"}},
+            agent={f"{address}_agent": agent | {"host_id": host_id}},
+        )
+
+    engine = applied(named("old"), console, {"on_existing_host": policy})
+    engine.write(named("new"))
+    [moved] = warned(engine.plan_run(expect={2}), "look like one host that moved")
+    assert "declare a moved block" in moved
+    engine.apply()
+    engine.plan_run(expect={0})
+    assert [row["name"] for row in console.rows("hosts")] == ["web"]
+    assert "opsconsole_host.new" in held(engine)
+
+
+def test_a_description_can_be_made_null_and_a_tag_may_have_no_value(project, console_of):
+    console = console_of("dropping")
+    mac = "02:00:00:00:00:01"
+    host = {"name": "web", "tags": ["retired:", "env:prod"], "mac": mac}
+    row = {"id": "blk_format", "no_description": True}
+    engine = project(program(host={"web": host}, blacklisted_command={"f": row}), console)
+    run = engine.apply()
+    [kept] = [item for item in run.warnings if "mac" in item["summary"]]
+    assert "kept another value for mac" in kept["summary"]
+    assert "description" not in (console.row("blacklists", "blk_format") or {})
+    [kept] = console.rows("hosts")
+    assert set(kept["tags"]) == {"retired:", "env:prod"}
+    assert held(engine)["opsconsole_host.web"]["mac"] == mac
+    again = engine.plan_run(expect={0})
+    assert not [item for item in again.warnings if "mac" in item["summary"]]
+
+    engine.write(program(blacklisted_command={"f": row | {"description": "formats"}}))
+    [error] = engine.plan_run(expect={1}).errors
+    assert "no_description = true" in error["summary"]
+
+
+@pytest.mark.parametrize("imported", [True, False])
+async def test_nor_where_no_apply_took_the_declaration(steps_of, console, imported):
+    """The declaration followed the console once, or the host was imported."""
+    hosts = steps_of("host")
+    created = await hosts.create(name="web", external_id="one", target_port=22)
+    console.change("hosts", created.state["id"], external_id="two")
+    known = Outcome(created.state, b"" if imported else created.private)
+    followed = await hosts.read(known)
+    declared = hosts.config(name="web", external_id="two", target_port=22)
+    assert (await hosts.plan(followed, declared)).planned == followed.state
+
+    console.change("hosts", created.state["id"], external_id="three")
+    moved = await hosts.read(followed)
+    plan = await hosts.plan(moved, declared)
+    changed = await hosts.plan(moved, hosts.config(name="web", external_id="four", target_port=22))
+
+    assert plan.replace == ()
+    assert plan.planned == moved.state
+    assert "The console itself changed" in warnings(plan)[0]
+    assert changed.replace == ("external_id",)
+
+
+UNREADABLE = Profile(name="unreadable", summary="Refuses the empty update.", empty_update="refused")
+BY_ADDRESS = Profile(
+    name="by_address", summary="Knows hosts by their address.", match_by=("public_ip",)
+)
+SPARSE = Profile(name="silent", summary="Leaves out what is unset.", unset="absent")
+
+
+@pytest.mark.parametrize(
+    ("profile", "settings"),
+    [(UNREADABLE, {}), (UNREADABLE, {"host_read": "none"}), ("default", {"host_read": "none"})],
+    indirect=["profile"],
+)
+async def test_a_host_that_cannot_be_read_is_adopted_by_sending_all_that_is_declared(
+    steps_of, console, settings
+):
+    there = console.create("hosts", name="old", knowledge="before", mac="00:00:5e:00:53:01")
+    hosts = steps_of("host", on_existing_host="adopt", **settings)
+
+    adopted = await hosts.create(name="old", knowledge="after", mac="00:00:5e:00:53:02")
+
+    assert errors(adopted) == []
+    assert adopted.state["id"] == there["id"]
+    assert adopted.state["knowledge"] == "after"
+    # The answer to the update is the host: it shows what no update changes.
+    assert adopted.state["tenant_id"] is not None
+    warned = warnings(adopted)
+    # One refused empty update says nothing of other hosts.
+    assert sum("Hosts cannot be read:" in item for item in warned) == 0
+    assert sum("is adopted" in item for item in warned) == 1
+    assert sum("kept another value for mac" in item for item in warned) == 1
+    assert console.row("hosts", there["id"])["knowledge"] == "after"
+
+
+@pytest.mark.parametrize("profile", [SPARSE], indirect=True)
+async def test_what_an_adopted_host_does_not_show_is_reported(steps_of, console):
+    console.create("hosts", name="old")
+
+    adopted = await steps_of("host", on_existing_host="adopt").create(name="old", mac="00:00:5e")
+
+    assert adopted.state["mac"] == "00:00:5e"
+    assert any("Not verified: mac" in item for item in warnings(adopted))
+
+
+@pytest.mark.parametrize("profile", [BY_ADDRESS], indirect=True)
+async def test_rows_that_stand_for_one_host_are_refused_both(steps_of, console):
+    there = console.create("hosts", name="old", public_ip="192.0.2.1")
+    hosts = steps_of("host", on_existing_host="adopt")
+    same = {"public_ip": "192.0.2.1"}
+    configs = [hosts.config(name="a", **same), hosts.config(name="b", **same)]
+
+    one, two, other = await hosts.create_all(*configs, hosts.config(name="c"))
+
+    for outcome in (one, two):
+        assert outcome.state is None
+        assert "an id that another host holds" in errors(outcome)[0]
+    assert errors(other) == []
+    assert console.row("hosts", there["id"])["name"] == "old"
+
+
+@pytest.mark.parametrize("profile", [BY_ADDRESS], indirect=True)
+async def test_an_id_that_this_run_holds_is_not_adopted(steps_of, console):
+    hosts = steps_of("host", on_existing_host="adopt")
+    hosts.provider = hosts.open()
+    held = await hosts.create(name="a", public_ip="192.0.2.1")
+
+    second = await hosts.create(name="b", public_ip="192.0.2.1")
+    deleted = await hosts.delete(held)
+    console.create("hosts", **held.state | {"tenant_id": None})
+    third = await hosts.create(name="b", public_ip="192.0.2.1")
+    await hosts.provider.close()
+
+    assert "an id that another host holds" in errors(second)[0]
+    assert deleted.state is None
+    assert errors(third) == []
+
+
+@pytest.mark.parametrize("profile", [BY_ADDRESS], indirect=True)
+async def test_a_lost_import_that_made_one_host_of_two_rows_is_refused_for_both(steps_of, console):
+    hosts = steps_of("host")
+    same = {"public_ip": "192.0.2.1"}
+    passed = {"object": "import_result", "dry_run": True, "counts": {"created": 2}}
+    results = [{"index": number, "status": "created"} for number in range(2)]
+    text = json.dumps(passed | {"results": results})
+    console.fault(method="POST", path="/api/v1/hosts/batch", status=200, text=text)
+    console.fault(method="POST", path="/api/v1/hosts/batch", cut="after")
+
+    outcomes = await hosts.create_all(
+        hosts.config(name="a", **same), hosts.config(name="b", **same)
+    )
+
+    assert len(console.rows("hosts")) == 1
+    for outcome in outcomes:
+        assert outcome.state is None
+        assert "an id that another host holds" in errors(outcome)[0]
+
+
+@pytest.mark.parametrize(
+    ("declared", "said", "updates"),
+    [("before", "Nothing changed.", 1), ("after", "Changed to what is declared", 2)],
+)
+async def test_an_adoption_says_what_it_changed(steps_of, console, declared, said, updates):
+    console.create("hosts", name="old", knowledge="before")
+    hosts = steps_of("host", on_existing_host="adopt")
+    console.reset_log()
+
+    adopted = await hosts.create(name="old", knowledge=declared)
+
+    [warned] = adopted.diagnostics
+    assert said in warned.detail
+    # An empty update reads the host.
+    assert console.request_counts() == {"host_import": 1, "host_update": updates}
+
+
+async def test_an_adoption_whose_answer_is_lost_is_read(steps_of, console):
+    there = console.create("hosts", name="old", knowledge="before")
+    console.fault(operation="host_update", skip=1, kind="reset_after")
+    adopted = await steps_of("host", on_existing_host="adopt").create(name="old", knowledge="after")
+
+    assert errors(adopted) == []
+    assert (adopted.state["id"], adopted.state["knowledge"]) == (there["id"], "after")
+
+
+async def test_an_adoption_whose_update_is_refused_says_so(steps_of, console):
+    console.create("hosts", name="old", knowledge="before")
+    console.fault(operation="host_update", skip=1, status=403, code="FORBIDDEN")
+
+    refused = await steps_of("host", on_existing_host="adopt").create(name="old", knowledge="after")
+
+    assert refused.state is None
+    assert errors(refused)[0].startswith('Cannot adopt the host "old"')
+
+
+async def host(steps_of: Callable[..., Any], **settings: Any) -> tuple[Any, Any]:
+    hosts = steps_of("host", **settings)
+    return hosts, await hosts.create(name="web")
+
+
+@pytest.mark.parametrize("kinds", [("unavailable", "not_found"), ("unavailable", "forbidden")])
+async def test_a_delete_that_was_sent_twice_is_not_said_to_have_failed(console, steps_of, kinds):
+    hosts, made = await host(steps_of, max_retries=1)
+    for kind in kinds:
+        console.fault(kind=kind, operation="host_delete")
+    kept = await hosts.delete(made)
+    assert kept.failed
+    assert kept.state == made.state
+    assert "It is not known whether" in kept.diagnostics[0].summary
+
+
+async def test_a_delete_of_what_is_gone_is_confirmed_by_one_read(console, steps_of):
+    hosts, made = await host(steps_of)
+    console.delete("hosts", made.state["id"])
+    console.reset_log()
+    gone = await hosts.delete(made)
+    assert not gone.failed
+    assert gone.state is None
+    assert console.request_counts() == {"host_delete": 1, "host_update": 1}
+
+
+@pytest.mark.parametrize(
+    ("kind", "read", "said"),
+    [
+        ("reset_after", "forbidden", "it is not known whether it still runs"),
+        ("reset_before", None, "it is not known whether it still runs"),
+        ("conflict", None, "left management and still run"),
+    ],
+)
+async def test_what_is_said_of_agents_whose_host_was_perhaps_not_deleted(
+    console, one_run, steps_of, kind, read, said
+):
+    provider = one_run()
+    hosts, agents = steps_of("host"), steps_of("agent")
+    hosts.provider = agents.provider = provider
+    made = await hosts.create(name="web")
+    agent = await agents.create(name="a", host_id=made.state["id"], specialty_id="spc_linux")
+    await agents.delete(agent)
+    console.fault(kind=kind, operation="host_delete")
+    if read:
+        console.fault(kind=read, operation="host_update")
+    ended = await hosts.delete(made)
+    assert ended.failed
+    assert ended.state == made.state
+    [told] = [item for item in ended.diagnostics if "left management" in item.summary]
+    assert said in told.summary
+    assert f"terraform import opsconsole_agent.NAME {agent.state['id']}" in told.text
+    assert ("was not deleted" in told.text) is (kind == "conflict")
+
+
+@pytest.mark.parametrize("rerouted", [3, "hst_2", {"hst_2": 1}, [3, "hst_2", None], None])
+async def test_a_deleted_host_is_gone_whatever_else_the_answer_holds(steps_of, console, rerouted):
+    hosts = steps_of("host")
+    created = await hosts.create(name="web")
+    told = {"id": created.state["id"], "deleted": True, "rerouted_hosts": rerouted}
+    console.fault(method="DELETE", path="/hosts/", status=200, text=json.dumps(told))
+
+    deleted = await hosts.delete(created)
+
+    assert deleted.state is None
+    assert errors(deleted) == []
+    assert deleted.rerouted == (("hst_2",) if isinstance(rerouted, list) else ())
+
+
+async def test_a_replacement_names_the_host(steps_of):
+    hosts = steps_of("host")
+    web = await hosts.create(name="web", external_id="one")
+    plan = await hosts.plan(web, hosts.config(name="web", external_id="two"))
+    [told] = plan.diagnostics
+    assert f'Replacing the host "web" ({web.state["id"]}) archives every agent' in told.summary
+
+
+def test_a_host_name_that_is_declared_twice(native):
+    said = native.apply(
+        {"opsconsole_host": {"a": {"name": "web"}, "b": {"name": "web"}}}, expect=1
+    ).text
+    assert 'Error: The console would not create the host "web"' in said
+    assert (
+        "In a dry run, which changes nothing, the console gives its row the status 'updated'"
+        in said
+    )
+    assert "opsconsole_host.a of this run has the same name. Declare each machine once." in said
+    assert len([row for row in native.console.rows("hosts") if row["name"] == "web"]) == 1

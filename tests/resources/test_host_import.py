@@ -1,0 +1,315 @@
+"""Hosts are created by imports: chunks, verdicts, dry runs that the console does not heed."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from opsconsole.emulator import Emulator, Profile
+from opsconsole.lifecycle.answers import is_sentinel
+from opsconsole.lifecycle.interface import CreateOutcome, LostCreate
+from opsconsole.resources import HOST
+from opsconsole.resources.host.settling import settle_host_creates
+from opsconsole.resources.host.verdicts import all_created, match_verdicts
+from opsconsole.v1.bodies import ImportResult
+from outcomes import errors, warnings
+
+
+@pytest.fixture
+def import_saying(console: Emulator, steps_of: Callable[..., Any]) -> Callable[..., Any]:
+    """Import the hosts `a` and `b` on a console that answers with these verdicts."""
+
+    async def run(*results: dict[str, Any]) -> list[Any]:
+        passed = [{"index": index, "status": "created"} for index in range(2)]
+        for dry_run, verdicts in ((True, passed), (False, list(results))):
+            answer = {"object": "import_result", "dry_run": dry_run, "results": verdicts}
+            text = json.dumps(answer)
+            console.fault(method="POST", path="/hosts/batch$", status=200, text=text)
+        hosts = steps_of("host")
+        return await hosts.create_all(hosts.config(name="a"), hosts.config(name="b"))
+
+    return run
+
+
+async def test_a_real_import_that_is_answered_as_a_dry_run_creates_nothing_that_is_known(
+    console, steps_of
+):
+    verdicts = [{"index": 0, "status": "created", "id": "hst_made_up"}]
+    answer = {"object": "import_result", "dry_run": True, "results": verdicts}
+    console.fault(operation="host_import", skip=1, status=200, text=json.dumps(answer))
+
+    created = await steps_of("host").create(name="a")
+
+    assert created.uncertain and is_sentinel(created.state["id"])
+    assert "says dry_run: true" in created.diagnostics[0].text
+
+
+async def test_one_id_for_two_rows_is_an_error_on_both(console, import_saying):
+    made = console.create("hosts", name="a")["id"]
+
+    outcomes = await import_saying(
+        {"index": 0, "status": "created", "id": made}, {"index": 1, "status": "created", "id": made}
+    )
+
+    for outcome in outcomes:
+        assert outcome.state is None
+        assert "an id that another host holds" in errors(outcome)[0]
+
+
+async def test_created_hosts_without_an_index_are_settled_by_a_dry_run(console, import_saying):
+    made = {name: console.create("hosts", name=name)["id"] for name in ("b", "a")}
+
+    outcomes = await import_saying(*({"status": "created", "id": item} for item in made.values()))
+
+    assert [outcome.state["id"] for outcome in outcomes] == [made["a"], made["b"]]
+    assert [errors(outcome) for outcome in outcomes] == [[], []]
+
+
+@pytest.mark.parametrize(
+    "other", [{"status": "created", "id": "hst_other"}, {"index": 2, "status": "created"}]
+)
+async def test_a_created_host_that_no_verdict_names_is_of_unknown_outcome(
+    console, import_saying, other
+):
+    made = {"index": 1, "status": "created", "id": console.create("hosts", name="a")["id"]}
+
+    one, two = await import_saying(*([other, made] if "index" not in other else [made, other]))
+
+    assert one.state["id"] == made["id"]
+    assert two.uncertain
+    assert is_sentinel(two.state["id"])
+    assert "It is not known" in errors(two)[0]
+
+
+async def test_a_row_that_fails_after_all_leaves_nothing_in_state(console, import_saying):
+    made = console.create("hosts", name="a")["id"]
+
+    one, two = await import_saying(
+        {"index": 0, "status": "created", "id": made},
+        {"index": 1, "status": "failed", "error": "no such subnet"},
+    )
+
+    assert one.state["id"] == made
+    assert two.state is None
+    assert "no such subnet" in two.diagnostics[0].detail
+
+
+@pytest.mark.parametrize(
+    ("said", "lost", "result"),
+    [("created", 1, "CREATED"), ("created", 2, "UNKNOWN"), ("", 1, "UNKNOWN")],
+)
+async def test_one_host_settles_one_lost_create(console, one_run, said, lost, result):
+    """Rows that are alike are answered with the same id, whichever of them made the host."""
+    console.create("hosts", name="web")
+    creates = [LostCreate(HOST.empty() | {"name": "web"}, "a", said)] * lost
+
+    settled = await settle_host_creates(one_run().resources[HOST.type_name], creates, [])
+
+    assert [each.result for each in settled] == [CreateOutcome[result]] * lost
+
+
+def told(rows: int, *entries: tuple[Any, str]) -> list[str | None]:
+    """Return what each row is told: the status that stands for it, None where there is none."""
+    results = [{"index": index, "status": status} for index, status in entries]
+    found = match_verdicts(ImportResult.read({"results": results}), rows)
+    return [item.status if item.matched else None for item in found]
+
+
+@pytest.mark.parametrize("base", [0, 1])
+def test_a_whole_answer_is_matched_in_any_order(base):
+    entries = [(base + number, "abc"[number]) for number in (2, 0, 1)]
+
+    assert told(3, *entries) == ["a", "b", "c"]
+
+
+def test_rows_after_a_stop_have_no_verdict() -> None:
+    assert told(4, (0, "a"), (1, "b")) == ["a", "b", None, None]
+    assert told(4, (4, "d"), (3, "c")) == [None, None, "c", "d"]
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        [],
+        [(1, "a"), (2, "b")],
+        [(0, "a"), (0, "b"), (1, "c")],
+        [(-1, "a"), (0, "b"), (1, "c")],
+        [(0, "a"), (3, "b")],
+        [(None, "a"), (None, "b"), (None, "c")],
+    ],
+    ids=str,
+)
+def test_what_cannot_be_matched_is_not_guessed(entries):
+    assert told(3, *entries) == [None, None, None]
+
+
+@pytest.mark.parametrize("index", [None, "1", True, 1.0])
+def test_a_verdict_without_an_index_does_not_hide_its_neighbours(index):
+    assert told(3, (0, "a"), (index, "b"), (2, "c")) == ["a", None, "c"]
+    assert told(3, (index, "a"), (2, "b"), (3, "c")) == [None, "b", "c"]
+    assert told(3, (index, "a"), (1, "b"), (2, "c")) == [None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("counts", "passed"),
+    [
+        ({"created": 2, "updated": 0, "skipped": 0, "failed": 0}, True),
+        ({"created": 2, "updated": 0, "skipped": 0, "failed": 1}, False),
+        ({"created": 3, "updated": 0, "skipped": 0, "failed": 0}, False),
+        ({"created": "2"}, False),
+        ({}, False),
+        (None, False),
+    ],
+)
+def test_counts_pass_all_rows_or_none(counts, passed):
+    assert all_created(ImportResult.read({"results": [], "counts": counts}), 2) is passed
+
+
+@pytest.mark.parametrize("skip", [0, 1], ids=["dry run", "real import"])
+@pytest.mark.parametrize("status", [400, 413])
+async def test_a_chunk_that_is_refused_by_a_page_is_halved(steps_of, console, status, skip):
+    hosts = steps_of("host")
+    page = {"text": "<html>too large", "content_type": "text/html"}
+    console.fault(method="POST", path="/hosts/batch", status=status, skip=skip, **page)
+
+    outcomes = await hosts.create_all(*(hosts.config(name=f"h{number}") for number in range(4)))
+
+    assert [errors(outcome) for outcome in outcomes] == [[]] * 4
+    assert len(console.rows("hosts")) == 4
+
+
+async def test_a_row_that_cannot_even_be_written_fails_alone(steps_of, console):
+    hosts = steps_of("host")
+    configs = [hosts.config(name=name) for name in ("one", "half \ud800", "two")]
+
+    one, half, two = await hosts.create_all(*configs)
+
+    assert errors(one) == errors(two) == []
+    assert half.state is None
+    assert "half a character" in half.diagnostics[0].text
+    assert len(console.rows("hosts")) == 2
+
+
+@pytest.mark.parametrize(
+    "profile", [Profile(name="small", summary="Two rows.", max_rows=2)], indirect=True
+)
+async def test_a_size_that_was_refused_is_not_tried_again(steps_of, console):
+    hosts = steps_of("host", import_chunk_size=4)
+    hosts.provider = hosts.open()
+    await hosts.create_all(*(hosts.config(name=f"a{number}") for number in range(4)))
+    console.reset_log()
+
+    await hosts.create_all(*(hosts.config(name=f"b{number}") for number in range(4)))
+    await hosts.provider.close()
+
+    assert console.request_counts()["host_import"] == 2 * 2
+
+
+IMPORT = "/api/v1/hosts/batch"
+
+
+def answer(*results: tuple[str, str | None], dry_run: bool, **counts: int) -> str:
+    rows = [
+        {"index": index, "status": status, "id": made}
+        for index, (status, made) in enumerate(results)
+    ]
+    return json.dumps(
+        {"object": "import_result", "dry_run": dry_run, "counts": counts, "results": rows}
+    )
+
+
+async def test_a_settling_dry_run_that_is_not_heeded_leaves_no_host_behind(steps_of, console):
+    hosts = steps_of("host")
+    hosts.provider = hosts.open()
+    made = console.create("hosts", name="a")
+    console.fault(
+        method="POST",
+        path=IMPORT,
+        status=200,
+        text=answer(("created", None), ("created", None), dry_run=True, created=2),
+    )
+    console.fault(method="POST", path=IMPORT, cut="before")
+    console.fault(
+        method="POST",
+        path=IMPORT,
+        status=200,
+        text=answer(("created", made["id"]), ("failed", None), dry_run=False, created=1, failed=1),
+    )
+
+    one, two = await hosts.create_all(hosts.config(name="a"), hosts.config(name="b"))
+    later = await hosts.create(name="later")
+    await hosts.provider.close()
+
+    assert one.state["id"] == made["id"]
+    assert errors(one) == []
+    assert any("dry run" in item for item in warnings(one))
+    assert two.uncertain
+    assert "dry run" in errors(later)[0]
+
+
+@pytest.mark.parametrize("profile", ["heedless"], indirect=True)
+async def test_a_row_that_is_not_created_fails_though_the_dry_run_was_not_heeded(steps_of, console):
+    hosts = steps_of("host")
+    console.fault(
+        method="POST",
+        path=IMPORT,
+        status=200,
+        text=answer(("failed", None), dry_run=False, failed=1),
+    )
+
+    refused = await hosts.create(name="a")
+
+    assert refused.state is None
+    assert "would not create" in errors(refused)[0]
+
+
+@pytest.mark.parametrize("kind", ["other_object", "ids_null", "ids_dots"])
+@pytest.mark.parametrize("told", ["existing", "none"])
+async def test_a_host_whose_id_an_import_does_not_tell_is_found_by_a_dry_run(
+    console, steps_of, kind, told
+):
+    """Where dry runs tell no ids either, it stays unknown; no other host is taken for it."""
+    console.switch(dry_run_ids=told)
+    console.create("hosts", name="theirs")
+    console.fault(kind=kind, operation="host_import", holds='"dry_run":false')
+    hosts = steps_of("host")
+    [mine] = await hosts.create_all(hosts.config(name="mine"))
+    [row] = [row for row in console.rows("hosts") if row["name"] == "mine"]
+    assert mine.uncertain is (told == "none")
+    if told == "none":
+        assert is_sentinel(mine.state["id"])
+    else:
+        assert mine.state["id"] == row["id"]
+
+
+async def test_hosts_that_were_created_stay_known_whatever_goes_wrong_with_reading_them(
+    steps_of, console, monkeypatch
+):
+    async def defect(*_: object) -> None:
+        raise OverflowError("anything")
+
+    monkeypatch.setattr("opsconsole.resources.host.rows.read_host", defect)
+    hosts = steps_of("host")
+
+    outcomes = await hosts.create_all(hosts.config(name="a"), hosts.config(name="b"))
+
+    assert [errors(outcome) for outcome in outcomes] == [[], []]
+    made = {outcome.state["id"] for outcome in outcomes}
+    assert made == {row["id"] for row in console.rows("hosts")}
+    assert "could not be read back" in warnings(outcomes[0])[0]
+
+
+def test_a_console_that_ignores_dry_runs_fails_the_run_once(native_on, fleet):
+    native = native_on("heedless")
+    result = native.apply(fleet(3, agents=False), "-json", expect=1)
+
+    told = [item["diagnostic"] for item in result.of_type("diagnostic")]
+    assert [item["severity"] for item in told].count("error") == 1
+    [ended] = [item["@message"] for item in result.messages if "Resources:" in item["@message"]]
+    assert ended.startswith("Apply incomplete. Resources: 3 added")
+    hosts = {row["id"] for row in native.console.rows("hosts")}
+    instances = [item for entry in native.state["resources"] for item in entry["instances"]]
+    assert {item["attributes"]["id"] for item in instances} == hosts
+    assert not any(item.get("status") for item in instances)
+    assert native.actions() == {}

@@ -1,0 +1,125 @@
+"""One object of the console has one address, wherever a second one would come to be."""
+
+import json
+from typing import Any
+
+import pytest
+
+HOST = "opsconsole_host"
+
+
+def one_host(native: Any) -> str:
+    native.apply({HOST: {"a": {"name": "a"}}})
+    found: str = native.attributes(f"{HOST}.a")["id"]
+    return found
+
+
+def both(native: Any, provider: str = "opsconsole", **blocks: Any) -> None:
+    """Declare the host at two addresses, `b` under this provider."""
+    hosts = {"a": {"name": "a"}, "b": {"name": "a", "provider": provider}}
+    blocks |= {"provider": {"opsconsole": [native.settings, {"alias": "other"}]}}
+    native.write({HOST: hosts}, **blocks)
+
+
+def refused(text: str, host_id: str) -> None:
+    """Both addresses, the object and a way out are named."""
+    assert f"{HOST}.a" in text and f"{HOST}.b" in text
+    assert host_id in text
+    assert "opsconsole state rm" in text
+
+
+@pytest.mark.parametrize("provider", ["opsconsole", "opsconsole.other"])
+def test_an_import_of_what_another_address_holds(native, provider):
+    host_id = one_host(native)
+    both(native, provider)
+    refused(native.run("import", f"{HOST}.b", host_id, expect=1).err, host_id)
+    assert native.addresses() == [f"{HOST}.a"]
+
+
+@pytest.mark.parametrize(
+    ("held", "moved", "imported"),
+    [(True, False, "b"), (False, False, "ab"), (True, True, "a")],
+    ids=["held by another", "two blocks", "a moved block makes room"],
+)
+def test_import_blocks_of_one_object(native, held, moved, imported):
+    host_id = one_host(native)
+    if not held:
+        native.run("state", "rm", f"{HOST}.a")
+    blocks: dict[str, Any] = {"import": [{"to": f"{HOST}.{n}", "id": host_id} for n in imported]}
+    if moved:
+        blocks["moved"] = [{"from": f"{HOST}.a", "to": f"{HOST}.b"}]
+    both(native, **blocks)
+    refused(native.run("apply", "-auto-approve", expect=1).text, host_id)
+    assert native.addresses() == [f"{HOST}.a"] * held
+
+
+def test_two_declarations_that_adopt_one_specialty(native):
+    result = native.apply(
+        {"opsconsole_specialty": {"a": {"key": "linux-server"}, "b": {"key": "linux-server"}}},
+        expect=1,
+    )
+    assert "opsconsole_specialty.a and opsconsole_specialty.b are the same" in result.text
+    assert not native.state_file.exists() or native.addresses() == []
+
+
+def test_a_specialty_whose_key_is_known_late_and_that_another_address_holds(native):
+    result = native.apply(
+        {
+            HOST: {"a": {"name": "a"}},
+            "opsconsole_specialty": {
+                "a": {"key": "linux-server"},
+                "b": {"key": "${data.opsconsole_specialty.late.key}"},
+            },
+        },
+        expect=1,
+        data={"opsconsole_specialty": {"late": {"id": "spc_linux", "depends_on": [f"{HOST}.a"]}}},
+    )
+    held = "opsconsole_specialty.a" in native.addresses()
+    first, second = ("a", "b") if held else ("b", "a")
+    assert f"opsconsole_specialty.{first} holds the specialty spc_linux already" in result.text
+    assert f"opsconsole_specialty.{second}" not in native.addresses()
+
+
+def test_a_declaration_that_adopts_what_state_holds(native):
+    native.apply({"opsconsole_blacklisted_command": {"a": {"id": "blk_format"}}})
+    native.write(
+        {"opsconsole_blacklisted_command": {"a": {"id": "blk_format"}, "b": {"id": "blk_format"}}}
+    )
+    result = native.run("plan", expect=1)
+    assert "opsconsole_blacklisted_command.b" in result.text
+    assert "opsconsole_blacklisted_command.a" in result.text
+
+
+def test_an_adopted_host_that_state_holds(native):
+    native.settings["on_existing_host"] = "adopt"
+    host_id = one_host(native)
+    both(native)
+    result = native.run("apply", "-auto-approve", expect=1)
+    assert host_id in result.text and f"{HOST}.a in state" in result.text
+    assert "an id that another host holds" in result.text
+    assert native.addresses() == [f"{HOST}.a"]
+
+
+def test_a_state_that_holds_it_twice_deletes_nothing_and_has_a_way_out(native):
+    """Older releases let such a state come to be."""
+    host_id = one_host(native)
+    state = native.state
+    state["resources"].append({**state["resources"][0], "name": "b"})
+    state["serial"] += 1
+    native.state_file.write_text(json.dumps(state))
+    for words in (("apply", "-auto-approve"), ("destroy", "-auto-approve"), ("plan",)):
+        refused(native.run(*words, expect=1).text, host_id)
+    native.run("state", "rm", f"{HOST}.b")
+    assert native.actions() == {}
+    assert native.console.row("hosts", host_id) is not None
+
+
+def test_objects_without_an_id_are_not_one_object(native):
+    native.apply({HOST: {"a": {"name": "a"}, "b": {"name": "b"}}})
+    path = native.folder / "terraform.tfstate"
+    state = json.loads(path.read_text())
+    for resource in state["resources"]:
+        resource["instances"][0]["attributes"]["id"] = None
+    path.write_text(json.dumps(state))
+    result = native.run("plan", expect=None)
+    assert "are the same host" not in result.text

@@ -1,0 +1,274 @@
+"""Specialties: found by one search, adopted, and deleted once no agent carries them."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from creations import created
+from declarations import agent_on, attribute_at, foresee, held, program
+from engines import ON_TERRAFORM
+from opsconsole.emulator import Emulator
+from opsconsole.lifecycle.interface import CreateRequest, DeleteRequest
+from opsconsole.values import UNKNOWN
+from outcomes import errors
+
+ADDRESS = "opsconsole_specialty.linux"
+
+
+def declared(hosts: int = 2, **facts: Any) -> dict[str, Any]:
+    """Declare hosts with an agent each, and their specialty, without host → specialty."""
+    return program(
+        specialty={"linux": {"key": "linux-server", "deletion_policy": "delete"} | facts},
+        host={f"h{n}": {"name": f"h{n}"} for n in range(hosts)},
+        agent={
+            f"a{n}": agent_on(f"h{n}", f"a{n}", specialty_id=f"${{{ADDRESS}.id}}")
+            for n in range(hosts)
+        },
+    )
+
+
+def deletes(console: Emulator) -> list[tuple[str, int]]:
+    return [
+        (item["operation"], item["status"])
+        for item in console.requests()
+        if item["method"] == "DELETE"
+    ]
+
+
+@ON_TERRAFORM
+def test_a_delete_waits_for_the_hosts_of_released_agents(applied, console):
+    engine = applied(declared(), console)
+    console.fault(method="DELETE", path="/hosts/", delay=5, times=None)
+
+    plan = foresee(engine, "-destroy")
+    assert any("cannot be created again" in item["summary"] for item in plan.run.warnings)
+    engine.destroy("-refresh=false")
+
+    assert ("specialty_delete", 409) in deletes(console)
+    assert deletes(console)[-1] == ("specialty_delete", 200)
+    assert held(engine) == {}
+
+
+@ON_TERRAFORM
+def test_a_wait_ends_with_its_timeout(applied, console):
+    engine = applied(declared(1, timeouts={"delete": "300ms"}), console)
+    agent_id = held(engine)["opsconsole_agent.a0"]["id"]
+    console.fault(method="DELETE", path="/hosts/", delay=2)
+
+    [error] = engine.destroy("-refresh=false", expect={1}).errors
+    assert 'carries the specialty "linux-server" (spc_linux)' in error["summary"]
+    assert agent_id in error["detail"]
+    assert "status 409" in error["detail"] and "request id req_" in error["detail"]
+    assert set(held(engine)) == {ADDRESS}
+    engine.destroy()
+
+
+def test_an_agent_outside_is_no_reason_to_wait(applied, console):
+    console.create("agents", name="theirs", specialty_id="spc_linux", status="idle")
+    engine = applied(declared(0), console)
+    [error] = engine.destroy(expect={1}).errors
+    assert "outside this configuration" in error["detail"]
+    assert console.request_counts()["specialty_delete"] == 1
+    assert set(held(engine)) == {ADDRESS}
+
+
+@ON_TERRAFORM
+def test_an_agent_that_stays_keeps_its_specialty(applied, console):
+    engine = applied(declared(1), console)
+    kept = declared(1)
+    del kept["resource"]["opsconsole_specialty"]
+    kept["resource"]["opsconsole_agent"]["a0"]["specialty_id"] = "spc_linux"
+    engine.write(kept)
+    [error] = engine.apply(expect={1}).errors
+    # Terraform shows a provider nothing of what an apply leaves unchanged.
+    assert "unchanged in it" in error["detail"] and "request id req_" in error["detail"]
+    assert console.request_counts()["specialty_delete"] == 1
+    assert ADDRESS in held(engine)
+
+
+@ON_TERRAFORM
+def test_what_is_adopted_is_called_so_and_stays_unless_its_deletion_is_declared(project, console):
+    engine = project(program(specialty={"linux": {"key": "linux-server"}}), console)
+    [adopting] = engine.plan_run(expect={2}).warnings
+    assert adopting["summary"] == (
+        'This takes the specialty "linux-server" (spc_linux) under management; nothing is created'
+    )
+    engine.apply()
+    [leaving] = foresee(engine, "-destroy").run.warnings
+    assert "leaves management; it stays on the console" in leaving["summary"]
+    engine.destroy()
+    assert console.row("specialties", "spc_linux") is not None
+    assert deletes(console) == []
+
+
+@ON_TERRAFORM
+def test_what_cannot_be_adopted(project, console):
+    console.create("specialties", id="spc_twice", key="linux-server")
+    engine = project(
+        program(
+            specialty={
+                "twice": {"key": "linux-server"},
+                "none": {"key": "no-such"},
+                "renamed": {"key": "database", "name": "Databases"},
+                "fine": {"id": "spc_linux"},
+            }
+        ),
+        console,
+    )
+    run = engine.plan_run(expect={1})
+    told = {error["address"].rpartition(".")[2]: error for error in run.errors}
+    assert set(told) == {"twice", "none", "renamed"}
+    assert attribute_at(engine.folder, told["renamed"]) == "name"
+    assert "'Databases'" in told["renamed"]["detail"] and "'Database'" in told["renamed"]["detail"]
+    assert "spc_linux" in told["twice"]["detail"] and "spc_twice" in told["twice"]["detail"]
+    assert attribute_at(engine.folder, told["none"]) == "key"
+    assert console.request_counts()["specialty_search"] == 1
+
+
+SPECIALTY = "opsconsole_specialty"
+AGENT = "opsconsole_agent"
+HOST = "opsconsole_host"
+
+
+async def test_another_specialty_than_was_planned_is_not_adopted(steps_of, console):
+    specialties = steps_of("specialty")
+    config = specialties.config(key="identity")
+    plan = await specialties.plan(None, config)
+    console.delete("specialties", plan.planned["id"])
+    other = console.create("specialties", key="identity", name="Other")
+    request = CreateRequest(config, plan.planned, plan.private)
+
+    [refused] = await specialties._run(lambda lifecycle: created(lifecycle, [request]))
+
+    assert refused.state is None
+    assert plan.planned["id"] in refused.diagnostics[0].detail
+    assert other["id"] in refused.diagnostics[0].detail
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+async def test_an_update_answers_for_no_value_that_it_did_not_send(steps_of, console):
+    specialties = steps_of("specialty")
+    adopted = await specialties.create(key="identity", description="who may")
+    console.change("specialties", adopted.state["id"], prompt="a stranger's")
+
+    updated = await specialties.change(adopted, key="identity", description="who may not")
+
+    assert not updated.diagnostics
+    assert updated.state["description"] == "who may not"
+
+
+async def test_a_stop_ends_the_wait_of_a_delete(steps_of, one_run):
+    hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
+    web = await hosts.create(name="web")
+    agent = await agents.create(host_id=web.state["id"], specialty_id="spc_identity")
+    specialty = await specialties.create(key="identity", deletion_policy="delete")
+    run = one_run()
+    await run.resources[AGENT].delete(DeleteRequest(agent.state, agent.private))
+
+    waiting = asyncio.create_task(run.resources[SPECIALTY].delete(DeleteRequest(specialty.state)))
+    await asyncio.sleep(0.2)
+    assert not waiting.done()
+    run.stop()
+    async with asyncio.timeout(60):  # the delete itself would wait for two minutes
+        refused = await waiting
+
+    assert refused.state == specialty.state
+    assert "still carries" in errors(refused)[0]
+
+
+async def test_a_delete_does_not_wait_for_a_host_that_is_abandoned(steps_of, one_run):
+    hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
+    web = await hosts.create(name="web", deletion_policy="abandon")
+    agent = await agents.create(host_id=web.state["id"], specialty_id="spc_identity")
+    specialty = await specialties.create(key="identity", deletion_policy="delete")
+    run = one_run()
+    await run.resources[AGENT].delete(DeleteRequest(agent.state, agent.private))
+    await run.resources[HOST].delete(DeleteRequest(web.state))
+
+    async with asyncio.timeout(5):
+        refused = await run.resources[SPECIALTY].delete(DeleteRequest(specialty.state))
+
+    assert "still carries" in errors(refused)[0]
+    assert agent.state["id"] in refused.diagnostics[0].detail
+
+
+async def test_details_of_an_error_are_shown_and_the_agent_they_name_too(
+    steps_of, console, one_run
+):
+    provider = one_run()
+    specialties, agents = steps_of("specialty"), steps_of("agent")
+    specialties.provider = agents.provider = provider
+    host = console.create("hosts", name="web")
+    agent = await agents.create(name="carrier", host_id=host["id"], specialty_id="spc_network")
+    kept = await specialties.create(key="network", deletion_policy="delete")
+    details = {"agent_id": agent.state["id"], "more": None}
+    console.fault(operation="specialty_delete", status=409, code="CONFLICT", details=details)
+    refused = await specialties.delete(kept)
+    assert '"more": null' in refused.diagnostics[0].text
+    assert f'"carrier" ({agent.state["id"]})' in refused.diagnostics[0].text
+
+
+async def test_plans_of_specialties_name_them(steps_of, console):
+    specialties = steps_of("specialty")
+    adopted = await specialties.create(key="identity", deletion_policy="delete")
+    [told] = (await specialties.plan(adopted, None)).diagnostics
+    assert told.summary.startswith('Once deleted, the specialty "identity"')
+
+    console.fault(operation="specialty_search", status=403, code="FORBIDDEN")
+    [refused] = errors(await specialties.plan(None, specialties.config(key="network")))
+    assert refused.startswith('Cannot plan the specialty "network"')
+
+
+async def test_a_specialty_that_a_refresh_found_gone_forbids_no_destroy(console, one_run, steps_of):
+    """Terraform plans the creation of what its refresh found gone before it destroys the rest."""
+    before = steps_of("specialty")
+    held = await before.create(key="linux-server")
+    console.delete("specialties", "spc_linux")
+    specialties = steps_of("specialty")
+    specialties.provider = one_run()
+    assert (await specialties.read(held)).state is None
+    plan = await specialties.plan(None, specialties.config(key="linux-server"))
+    assert not plan.failed
+    assert plan.planned["id"] == "spc_linux"
+    assert "There is no specialty" in plan.diagnostics[0].summary
+    request = CreateRequest(specialties.config(key="linux-server"), plan.planned, plan.private)
+    [made] = await created(specialties.provider.resources["opsconsole_specialty"], [request])
+    assert made.failed and made.state is None
+    other = await specialties.plan(None, specialties.config(key="never-there"))
+    assert other.failed
+    specialties.provider.session.command = "opsconsole"
+    assert (await specialties.plan(None, specialties.config(key="linux-server"))).failed
+
+
+async def test_what_cannot_change_is_refused_only_where_it_is_known(steps_of):
+    specialties = steps_of("specialty")
+    prior = await specialties.create(key="database")
+    for known in (None, prior):
+        plan = await specialties.plan(known, specialties.config(key="database", name=UNKNOWN))
+        assert not plan.failed and plan.planned["name"] is UNKNOWN
+        plan = await specialties.plan(known, specialties.config(key="database", name="Other"))
+        assert [item.path for item in plan.diagnostics] == [("name",)]
+
+
+def carried() -> dict[str, Any]:
+    return program(
+        specialty={"linux": {"key": "linux-server", "deletion_policy": "delete"}},
+        host={"web": {"name": "web", "depends_on": ["opsconsole_specialty.linux"]}},
+        agent={"a": agent_on("web", "a", specialty_id="${opsconsole_specialty.linux.id}")},
+    )
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_lost_answer_to_the_deletion_of_a_specialty_ends_in_a_destroy(applied, console, seen):
+    """A search settles it; where that fails too, the next destroy does."""
+    engine = applied(carried(), console, {"max_retries": 0})
+    console.fault(kind="reset_after", operation="specialty_delete")
+    if not seen:
+        # The refresh and its plan search once.
+        console.fault(kind="internal_error", operation="specialty_search", skip=1)
+    engine.destroy(expect={0 if seen else 1})
+    engine.destroy()
+    assert held(engine) == {}
+    assert console.row("specialties", "spc_linux") is None
+    assert console.rows("hosts") == []

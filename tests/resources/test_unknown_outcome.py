@@ -1,0 +1,256 @@
+"""Creates whose answer was lost: settled where the API can tell, never sent twice where not."""
+
+import base64
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from declarations import agent_on, foresee, held, program
+from engines import ON_TERRAFORM, Terraform
+from left_calls import calls_left, leave_calls
+from opsconsole.clock import timestamp, utc_now
+from opsconsole.emulator import Emulator
+from opsconsole.lifecycle.answers import new_sentinel
+from opsconsole.reconcile.prior import holds_unsettled, read_prior
+from opsconsole.state import InstanceObject, Intent, State
+
+ADDRESS = "opsconsole_agent.lost"
+SETTINGS = {"max_retries": 0}
+
+
+def declared() -> dict[str, Any]:
+    base = agent_on("web")
+    return program(
+        host={"web": {"name": "web"}},
+        agent={"lost": base | {"name": "lost"}, "fine": base | {"name": "fine"}},
+    )
+
+
+@pytest.fixture
+def lost(project: Callable[..., Terraform], console: Emulator) -> Terraform:
+    """A project whose agent was created by the console without Terraform's learning of it."""
+    console.fault(method="POST", path="/agents$", holds='"lost"', cut="after")
+    engine = project(declared(), console, SETTINGS)
+    [error] = engine.apply(expect={1}).errors
+    assert error["address"] == ADDRESS
+    assert "state rm" in error["detail"] and "import" in error["detail"]
+    assert instance(engine)["status"] == "tainted"
+    assert instance(engine)["attributes"]["id"].startswith("outcome-unknown/")
+    assert agents(console) == ["fine", "lost"]
+    return engine
+
+
+def instance(engine: Terraform) -> dict[str, Any]:
+    [found] = [
+        resource["instances"][0]
+        for resource in engine.state()["resources"]
+        if f"{resource['type']}.{resource['name']}" == ADDRESS
+    ]
+    return found
+
+
+def agents(console: Emulator) -> list[str]:
+    return sorted(row["name"] for row in console.rows("agents"))
+
+
+@ON_TERRAFORM
+def test_its_replacement_is_refused_and_nothing_else(lost, console):
+    program = declared()
+    program["resource"]["opsconsole_host"]["more"] = {"name": "more"}
+    lost.write(program)
+    plan = foresee(lost)
+    assert plan.actions == {ADDRESS: ["delete", "create"], "opsconsole_host.more": ["create"]}
+    assert any("It is not known whether the agent" in item["summary"] for item in plan.run.warnings)
+
+    [error] = lost.apply(expect={1}).errors
+    assert "may exist already" in error["summary"]
+    assert agents(console) == ["fine", "lost"]
+    assert "opsconsole_host.more" in held(lost)
+    assert instance(lost)["attributes"]["id"].startswith("outcome-unknown/")
+
+
+def test_a_true_destroy_forgets_it(lost, console):
+    lost.destroy()
+    assert held(lost) == {}
+    assert console.rows("hosts") == []
+
+
+@pytest.mark.parametrize("created", [True, False])
+def test_the_user_says_what_became_of_it(lost, console, created):
+    [made] = [row["id"] for row in console.rows("agents") if row["name"] == "lost"]
+    lost.run("state", "rm", ADDRESS)
+    if created:
+        lost.import_(ADDRESS, made)
+    else:
+        console.delete("agents", made)
+    lost.apply()
+    lost.plan_run(expect={0})
+    assert agents(console) == ["fine", "lost"]
+
+
+@ON_TERRAFORM
+def test_a_host_that_no_dry_run_finds_is_left_to_the_user(project, console_of):
+    console = console_of("blind")
+    console.fault(method="POST", path="/hosts/batch", holds='"dry_run":false', cut="after")
+    hosts = program(host={"web": {"name": "web"}})
+    engine = project(hosts, console, SETTINGS)
+    run = engine.apply(expect={1})
+    assert "It is not known whether the host" in run.errors[0]["summary"]
+
+    run = engine.apply(expect={1})
+    assert "may exist already" in run.errors[0]["summary"]
+    assert len(console.rows("hosts")) == 1
+
+
+PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
+HOSTS = {"opsconsole_host": {"a": {"name": "a"}, "b": {"name": "b"}}}
+
+
+def leave(
+    native: Any,
+    creates: Sequence[tuple[str, dict[str, Any]]],
+    said: str = "",
+    at: str = "2026-01-01",
+) -> None:
+    """Leave creates of unknown outcome beside the state, sent at this time."""
+    calls = []
+    for address, planned in creates:
+        details = {
+            "planned": planned,
+            "dry_run_said": said,
+            "provider": PROVIDER,
+        }
+        calls.append(Intent(address, address, "create", details, at))
+    leave_calls(native.state_file, calls)
+
+
+def left(native: Any) -> list[str]:
+    return [call.address for call in calls_left(native.state_file)]
+
+
+def test_without_proof_it_is_kept_apart(native):
+    native.write(HOSTS)
+    leave(native, [("opsconsole_host.a", {"name": "a"})], "created")
+    result = native.run("apply", "-auto-approve", expect=1)
+    assert "It is not known whether opsconsole_host.a was created" in result.out
+    assert [row["name"] for row in native.console.rows("hosts")] == ["b"]
+    native.run("plan", "-refresh-only", "-detailed-exitcode", expect=2)
+    refreshed = native.run("apply", "-refresh-only", "-auto-approve", expect=1)
+    assert "It is not known whether opsconsole_host.a was created" in refreshed.text
+    assert native.attributes("opsconsole_host.a")["id"].startswith("outcome-unknown/")
+    [item] = [i for i in native.state["resources"] if i["name"] == "a"]
+    assert item["instances"][0]["status"] == "tainted"
+    assert left(native) == []
+
+
+def test_where_agents_can_be_listed_the_list_says_which_were_created(native_on):
+    native = native_on("extended")
+    native.apply({"opsconsole_host": {"b": {"name": "b"}}})
+    host_id = native.attributes("opsconsole_host.b")["id"]
+    bound = {"host_id": host_id, "specialty_id": "spc_linux"}
+    names = ("came", "never", "twins")
+    native.write(
+        {
+            "opsconsole_host": {"b": {"name": "b"}},
+            "opsconsole_agent": {name: {"name": name, **bound} for name in names},
+        }
+    )
+    for name, agent_id in (("came", "agt_1"), ("twins", "agt_2"), ("twins", "agt_3")):
+        native.console.create("agents", id=agent_id, name=name, **bound)
+    leave(native, [(f"opsconsole_agent.{name}", {"name": name, **bound}) for name in names])
+    told = native.run("apply", "-auto-approve", expect=1).out
+    assert "opsconsole_agent.came was created by the run that was interrupted" in told
+    assert "opsconsole_agent.never was not created by the run that was interrupted" in told
+    assert "It is not known whether opsconsole_agent.twins was created" in told
+    assert native.attributes("opsconsole_agent.came")["id"] == "agt_1"
+    assert sorted(row["name"] for row in native.console.rows("agents")) == [
+        "came",
+        "never",
+        "twins",
+        "twins",
+    ]
+
+
+def test_a_console_that_cannot_be_asked_settles_nothing(native):
+    native.write(HOSTS)
+    leave(native, [("opsconsole_host.a", {"name": "a"})], "created")
+    native.console.fault(path="/hosts/batch", status=403, times=None)
+    refused = native.run("plan", expect=1)
+    assert "may have created opsconsole_host.a" in refused.err
+    assert left(native) == ["opsconsole_host.a"]
+
+
+def test_while_one_stands_no_run_is_complete(native):
+    agent = agent_on("b", "x", specialty_id="${opsconsole_specialty.s.id}")
+    specialty = {"s": {"key": "linux-server"}}
+    native.write({**HOSTS, "opsconsole_specialty": specialty, "opsconsole_agent": {"x": agent}})
+    native.console.fault(kind="request_timeout_after", operation="agent_create")
+    native.run("apply", "-auto-approve", expect=1)
+    for words in ([], ["-refresh=false"], ["-target=opsconsole_host.b"]):
+        planned = native.run("plan", "-detailed-exitcode", *words, expect=2)
+        assert "No changes" not in planned.out
+        assert "The outcome of 1 creation is not known" in planned.out
+        assert planned.out.count("It is not known whether") == 1
+        again = native.run("apply", "-auto-approve", *words, expect=1)
+        assert "Apply incomplete" in again.out
+        assert "opsconsole state rm 'opsconsole_agent.x'" in again.out
+        assert "terraform state rm" not in again.out
+    assert len(native.console.rows("agents")) == 1
+    [made] = native.console.rows("agents")
+    native.run("state", "rm", "opsconsole_agent.x")
+    native.run("import", "opsconsole_agent.x", made["id"])
+    native.run("apply", "-auto-approve")
+    assert native.run("plan", "-detailed-exitcode").code == 0
+
+
+def test_an_agent_that_was_sent_just_now_may_still_come_though_no_list_shows_it(native_on):
+    native = native_on("extended")
+    native.apply({"opsconsole_host": {"b": {"name": "b"}}})
+    host_id = native.attributes("opsconsole_host.b")["id"]
+    late = {"name": "late", "host_id": host_id, "specialty_id": "spc_linux"}
+    native.write({"opsconsole_host": {"b": {"name": "b"}}, "opsconsole_agent": {"late": late}})
+    leave(native, [("opsconsole_agent.late", late)], at=timestamp(utc_now()))
+    told = native.run("apply", "-auto-approve", expect=1).out
+    assert "It is not known whether opsconsole_agent.late was created" in told
+    assert native.console.rows("agents") == []
+    native.console.create("agents", id="agt_late", **late)
+    settled = native.run("apply", "-auto-approve")
+    assert "was created by an earlier run" in settled.out
+    assert native.attributes("opsconsole_agent.late")["id"] == "agt_late"
+
+
+def test_a_host_that_was_never_created_is_created_once_it_cannot_arrive_any_more(native):
+    native.settings |= {"max_retries": 0}
+    native.apply({"opsconsole_host": {"b": {"name": "b"}}})
+    native.write(HOSTS)
+    held = '"dry_run":false'
+    native.console.fault(kind="internal_error", operation="host_import", holds=held)
+    native.run("apply", "-auto-approve", expect=1)
+    native.run("apply", "-auto-approve", expect=1)
+    assert native.attributes("opsconsole_host.a")["id"].startswith("outcome-unknown/")
+    state = native.state
+    [item] = [item for item in state["resources"] if item["name"] == "a"]
+    private = json.loads(base64.b64decode(item["instances"][0]["private"]))
+    private["sent_at"] -= 100_000
+    item["instances"][0]["private"] = base64.b64encode(json.dumps(private).encode()).decode()
+    native.state_file.write_text(json.dumps(state))
+    created = native.run("apply", "-auto-approve")
+    assert "was not created by an earlier run" in created.out
+    assert sorted(row["name"] for row in native.console.rows("hosts")) == ["a", "b"]
+
+
+@pytest.mark.parametrize("slash", ["/", "\\/"])
+def test_an_unknown_outcome_is_found_in_a_state_however_json_writes_it(slash):
+    state = State.new()
+    state.put("opsconsole_host.known", InstanceObject(PROVIDER, {"id": "hst_1"}))
+    assert not holds_unsettled(state)
+    sentinel = new_sentinel()
+    state.put("opsconsole_host.lost", InstanceObject(PROVIDER, {"id": sentinel}))
+    text = state.to_bytes().decode()
+    written = text.replace(sentinel, sentinel.replace("/", slash))
+    assert written.count(f"outcome-unknown{slash}") == 1
+    read = State.parse(written.encode(), "a state")
+    assert holds_unsettled(read)
+    assert read_prior(read)["opsconsole_host.lost"].unsettled

@@ -1,0 +1,121 @@
+"""A console that cannot be used or reached: one clear error with a remedy."""
+
+from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from declarations import program
+from engines import ON_TERRAFORM, Run
+from loopback import Handler, closed_address, serve_handler
+from opsconsole.emulator import Emulator
+
+PROGRAM = program(specialty={"linux": {"key": "linux-server"}})
+KEY = "svc_ak_wrong_one"
+
+
+def the_error(run: Run) -> dict[str, Any]:
+    """Return the only error of a run; it has a remedy and no secret."""
+    [error] = run.errors
+    assert error["detail"].count(".") >= 1
+    assert KEY not in run.text
+    return error
+
+
+@ON_TERRAFORM
+@pytest.mark.parametrize(
+    ("variables", "told", "remedy"),
+    [
+        ({"OPSCONSOLE_API_KEY": ""}, "No API key is set", "Set OPSCONSOLE_API_KEY"),
+        ({"OPSCONSOLE_BASE_URL": ""}, "No base address", "Set base_url"),
+        ({"OPSCONSOLE_API_KEY": KEY}, "code UNAUTHORIZED", "Check the API key"),
+        ({"OPSCONSOLE_BASE_URL": "https://console.invalid"}, '"console.invalid"', "Check base_url"),
+        ({"OPSCONSOLE_BASE_URL": "http://REFUSED"}, "cannot be reached", "port of base"),
+        ({"OPSCONSOLE_BASE_URL": "https://CONSOLE"}, "No TLS connection", "https"),
+    ],
+    ids=["no-key", "no-address", "wrong-key", "unknown-host", "refused", "no-tls"],
+)
+def test_a_console_that_cannot_be_used_is_one_error(project, console, variables, told, remedy):
+    hosts = {"REFUSED": closed_address(), "CONSOLE": urlsplit(console.base_url).netloc}
+    for name, host in hosts.items():
+        variables = {key: text.replace(name, host) for key, text in variables.items()}
+    engine = project(PROGRAM, console, {"max_retries": 1}, **variables)
+    error = the_error(engine.plan_run(expect={1}))
+    assert told in error["detail"] and remedy in error["detail"]
+
+
+@pytest.fixture
+def console(console_of: Callable[[str], Emulator]) -> Emulator:
+    """A console on a socket."""
+    return console_of("default")
+
+
+@pytest.fixture
+def behind_a_path(console: Emulator) -> Iterator[str]:
+    """The address of a server that has the console under /ops/console, and nothing else."""
+    address = urlsplit(console.base_url).netloc
+
+    class Front(Handler):
+        protocol_version = "HTTP/1.1"
+
+        def forward(self) -> None:
+            body = self.body()
+            if not self.path.startswith("/ops/console/api/"):
+                self.answer(404)
+                return
+            connection = HTTPConnection(address, timeout=300)
+            path = self.path.removeprefix("/ops/console")
+            connection.request(self.command, path, body, dict(self.headers))
+            answer = connection.getresponse()
+            kind = answer.headers["Content-Type"]
+            self.answer(answer.status, answer.read(), Content_Type=kind)
+            connection.close()
+
+        do_GET = do_POST = do_DELETE = forward
+
+    with serve_handler(Front) as front:
+        yield f"{front}/ops/console"
+
+
+@pytest.mark.parametrize("ending", ["", "/"])
+def test_a_base_url_with_a_path_and_one_with_a_slash(applied, console, behind_a_path, ending):
+    declared = program(host={"web": {"name": "web"}}, specialty={"linux": {"key": "linux-server"}})
+    engine = applied(declared, console, {"base_url": behind_a_path + ending})
+    engine.write(declared | {"provider": {"opsconsole": {"base_url": console.base_url + "/"}}})
+    engine.plan_run(expect={0})
+
+
+@ON_TERRAFORM
+def test_settings_that_are_known_only_after_apply_are_one_error(project, console):
+    made = {"terraform_data": {"address": {"input": console.base_url}}}
+    engine = project(
+        {"resource": made | PROGRAM["resource"]},
+        console,
+        {"base_url": "${terraform_data.address.output}"},
+    )
+    error = the_error(engine.plan_run(expect={1}))
+    assert "base_url will be known only after apply" in error["summary"]
+    assert "-target" in error["detail"]
+
+    engine.apply("-target=terraform_data.address")
+    engine.apply()
+    engine.plan_run(expect={0})
+
+
+HOST = {"opsconsole_host": {"a": {"name": "a"}}}
+
+
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [
+        ("127.0.0.1:8080", 'has no scheme.\nWrite "http://127.0.0.1:8080".'),
+        ("localhost:8080/base", 'has no scheme.\nWrite "http://localhost:8080/base".'),
+        ("console.example.com", 'has no scheme.\nWrite "https://console.example.com".'),
+        ("ftp://console.example.com", "does not begin with https://."),
+    ],
+)
+def test_a_base_address_without_a_scheme(address, text, native, monkeypatch):
+    monkeypatch.setenv("OPSCONSOLE_BASE_URL", address)
+    assert text in native.run_plan(HOST, expect=1).err

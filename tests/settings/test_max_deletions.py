@@ -1,0 +1,73 @@
+"""`max_deletions`: no more is deleted than it allows, however it is planned."""
+
+import pytest
+
+from declarations import program
+from engines import ON_TERRAFORM
+from opsconsole.lifecycle.deletions import DeletionCount
+from opsconsole.lifecycle.interface import PlanChange, PlanCreation, PlanOutcome
+from opsconsole.resources import HOST
+
+NAMES = ("a", "b", "c")
+
+
+@ON_TERRAFORM
+def test_no_more_is_deleted_than_the_setting_allows(applied, console):
+    hosts = {name: {"name": name} for name in NAMES}
+    kept = {"d": {"name": "d", "deletion_policy": "abandon"}}
+    engine = applied(program(host=hosts | kept), console, {"max_deletions": 1})
+    replaced = {name: {"name": name, "external_id": "new"} for name in NAMES[:2]}
+
+    engine.write(program(host=replaced | {"c": hosts["c"]} | kept))
+    run = engine.plan_run(expect={1})
+    told = run.errors[-1]
+    assert "than max_deletions allows: 1" in told["summary"]
+    assert '"a"' in told["detail"] and '"b"' in told["detail"]
+    engine.write(program(host=hosts | kept))
+    asked = [f"-replace=opsconsole_host.{name}" for name in NAMES[:2]]
+    assert "max_deletions" in engine.plan_run(*asked, expect={1}).errors[-1]["summary"]
+    assert "max_deletions" in engine.destroy(expect={1}).errors[-1]["summary"]
+    assert len(console.rows("hosts")) == 4
+
+    engine.run("taint", "opsconsole_host.a")
+    engine.run("taint", "opsconsole_host.b")
+    assert "max_deletions" in engine.apply(expect={1}).errors[0]["summary"]
+    assert console.request_counts()["host_delete"] == 1
+
+    engine.write(program(host={name: hosts[name] for name in NAMES[1:]}))
+    engine.run("untaint", "opsconsole_host.b", expect=None)
+    engine.run("untaint", "opsconsole_host.a", expect=None)
+    engine.apply()
+    assert len(console.rows("hosts")) == 3
+
+
+HELD = HOST.empty() | {"id": "hst_1", "deletion_policy": "delete"}
+DECLARED = HOST.empty() | {"name": "web", "deletion_policy": "delete"}
+
+
+@pytest.mark.parametrize(("private", "is_too_many"), [(b"of the old", False), (b"other", True)])
+def test_a_replacement_counts_once(private, is_too_many):
+    """Terraform plans it as a change, and as a creation that carries the same private bytes."""
+    count = DeletionCount(1)
+    change = PlanChange(HELD, DECLARED, b"of the old")
+    creation = PlanCreation(DECLARED, private)
+
+    assert count.judge_plan(HOST, change, PlanOutcome(DECLARED, ("name",)), "web") is None
+    problem = count.judge_plan(HOST, creation, PlanOutcome(DECLARED), "web")
+    again = count.judge_plan(HOST, creation, PlanOutcome(DECLARED), "web")
+
+    assert (problem is not None) == is_too_many
+    assert again is not None, "a tainted object that is replaced counts too"
+
+
+def test_no_more_is_deleted_than_max_deletions_allows(native, fleet):
+    native.settings["max_deletions"] = 1
+    native.apply(fleet(3))
+    for words in (("plan", "-destroy"), ("destroy", "-auto-approve", "-force")):
+        refused = native.run(*words, expect=1).text
+        assert "than max_deletions allows: 1" in refused
+        for number in range(3):
+            assert f"opsconsole_host.web[{number}]" in refused
+    assert len(native.console.rows("hosts")) == 3
+    native.apply(fleet(2), "-force")
+    assert len(native.console.rows("hosts")) == 2

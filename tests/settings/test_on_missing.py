@@ -1,0 +1,197 @@
+"""`on_missing`: what was deleted behind Terraform's back is found, and made anew where the API can.
+
+What is missing is warned of or refused.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from declarations import agent_on, foresee, held, program
+from drift_checks import check_drift
+from engines import ON_TERRAFORM
+from opsconsole.emulator import Emulator
+
+
+def attachment(agent: str) -> dict[str, Any]:
+    return {"agent_id": f"${{opsconsole_agent.{agent}.id}}", "plugin_id": "plg_disk"}
+
+
+REMAKEABLE = {
+    "host": {"gone": {"name": "gone"}, "stays": {"name": "stays"}},
+    "agent": {
+        "of_gone": agent_on("gone", "of-gone"),
+        "gone": agent_on("stays", "gone"),
+        "stays": agent_on("stays", "stays"),
+    },
+    "agent_plugin": {
+        "of_gone_host": attachment("of_gone"),
+        "of_gone": attachment("gone"),
+        "gone": attachment("stays"),
+    },
+}
+ADOPTED = {
+    "specialty": {"gone": {"key": "database"}},
+    "blacklisted_command": {"gone": {"id": "blk_format"}},
+}
+WHOLE = program(**REMAKEABLE, **ADOPTED)
+GONE = {
+    "opsconsole_host.gone",
+    "opsconsole_agent.of_gone",
+    "opsconsole_agent.gone",
+    *(f"opsconsole_agent_plugin.{name}" for name in REMAKEABLE["agent_plugin"]),
+}
+GONE_FOR_GOOD = {"opsconsole_specialty.gone", "opsconsole_blacklisted_command.gone"}
+HOST, NETWORK = "opsconsole_host.gone", "opsconsole_specialty.network"
+AWAY = {f"{type_name}.gone" for type_name in WHOLE["resource"]}
+"""What was read and is away: what went with the host is not read."""
+
+
+@ON_TERRAFORM
+def test_what_is_gone_is_found_and_made_again(applied, console):
+    engine = applied(WHOLE, console)
+    take_away(held(engine), console)
+
+    console.reset_log()
+    found = foresee(engine, "-refresh-only")
+    listed = [
+        item["path"].split("/")[4]
+        for item in console.requests()
+        if item["operation"] == "plugin_list"
+    ]
+
+    assert found.run.code == 2
+    assert found.drift == {item: ["delete"] for item in GONE | GONE_FOR_GOOD}
+    state = held(engine)
+    assert sorted(listed) == sorted(
+        state[f"opsconsole_agent.{name}"]["id"] for name in ("gone", "stays")
+    )
+    told = {item["summary"] for item in found.run.warnings}
+    assert (
+        'The host "gone" ({}) is deleted, or not visible to this key'.format(
+            state["opsconsole_host.gone"]["id"]
+        )
+        in told
+    )
+    assert any("blk_format" in text and "not visible to this key" in text for text in told)
+
+    # An error at plan time would forbid every destroy, which plans like this first.
+    warned = engine.plan_run(expect={2})
+    said = {item["address"] for item in warned.warnings if "There is no" in item["summary"]}
+    assert said == GONE_FOR_GOOD
+
+    engine.write(program(**REMAKEABLE))
+    plan = foresee(engine)
+    assert plan.actions == {item: ["create"] for item in GONE}
+    engine.apply(plan.saved)
+    engine.plan_run(expect={0})
+
+
+def take_away(state: dict[str, dict[str, Any]], console: Emulator) -> None:
+    """Take the rows out, those of the gone host's agent too: it must not be asked for."""
+    console.delete("hosts", state["opsconsole_host.gone"]["id"])
+    console.delete("agents", state["opsconsole_agent.gone"]["id"])
+    console.delete("attachments", state["opsconsole_agent_plugin.gone"]["id"])
+    console.delete("specialties", "spc_database")
+    console.delete("blacklists", "blk_format")
+
+
+def test_an_agent_of_a_host_outside_costs_one_list(applied, console):
+    host = console.create("hosts", name="theirs")
+    declared = agent_on("none", "orphan") | {"host_id": host["id"]}
+    engine = applied(
+        program(agent={"orphan": declared}, agent_plugin={"disk": attachment("orphan")}), console
+    )
+    console.delete("hosts", host["id"])
+    console.change("agents", held(engine)["opsconsole_agent.orphan"]["id"], status="archived")
+
+    console.reset_log()
+    found = foresee(engine, "-refresh-only")
+    assert found.drift == {
+        "opsconsole_agent.orphan": ["delete"],
+        "opsconsole_agent_plugin.disk": ["delete"],
+    }
+    assert console.request_counts() == {"plugin_list": 1}
+
+
+def test_every_kind_that_is_missing_leaves_state_with_a_warning_or_stays(applied, console):
+    engine = applied(WHOLE, console)
+    take_away(held(engine), console)
+
+    found = engine.plan_run("-refresh-only", expect={2})
+    assert {
+        item["address"] for item in found.warnings if "not visible to this key" in item["summary"]
+    } == AWAY
+    for item in found.warnings:
+        assert item["address"] not in AWAY or "removed from state" in item["detail"]
+    drifted = check_drift(engine.folder, console)
+    assert (drifted.code, drifted.addresses("missing")) == (2, AWAY)
+    assert all("not visible to this key" in drifted.of(address)["reason"] for address in AWAY)
+    said = {item["address"]: item["detail"] for item in found.warnings}
+    assert 'on_missing = "error"' in said["opsconsole_agent.gone"]
+    # They are not read, so that they have no warning of their own.
+    assert "with those of its agents and plugins" in said[HOST]
+
+    engine.settings = {"on_missing": "error"}
+    engine.write(WHOLE)
+    refused = engine.plan_run("-refresh-only", expect={1})
+    # One error is that of its agent, which Terraform may read after it.
+    with_agent = {"opsconsole_agent_plugin.of_gone"}
+    assert {item["address"] for item in refused.errors} - with_agent == AWAY
+    assert all('on_missing is "error"' in item["detail"] for item in refused.errors)
+    assert set(held(engine)) >= AWAY
+    # Missing is missing, whatever a refresh would do.
+    assert check_drift(engine.folder, console).addresses("missing") == AWAY
+
+    for settings, kept in (
+        ({"on_missing": "error", "on_missing_host": "remove"}, AWAY - {HOST}),
+        ({"on_missing_host": "error"}, {HOST}),
+    ):
+        engine.settings = settings
+        engine.write(WHOLE)
+        refused = engine.plan_run("-refresh-only", expect={1})
+        assert {item["address"] for item in refused.errors} - with_agent == kept
+        assert kept <= held(engine).keys()
+    assert "request id req_" in refused.errors[0]["detail"]
+
+
+def summaries(outcome: Any) -> list[str]:
+    return [item.summary for item in outcome.diagnostics]
+
+
+async def host(steps_of: Callable[..., Any], **settings: Any) -> tuple[Any, Any]:
+    hosts = steps_of("host", **settings)
+    return hosts, await hosts.create(name="web")
+
+
+@pytest.mark.parametrize("choice", ["remove", "error"])
+async def test_a_delete_answered_404_of_what_cannot_be_read(console, steps_of, choice):
+    hosts, made = await host(steps_of, on_missing_host=choice)
+    console.fault(kind="not_found", operation="host_delete")
+    console.fault(kind="forbidden", operation="host_update")
+    ended = await hosts.delete(made)
+    assert ended.failed is (choice == "error")
+    assert (ended.state is None) is (choice == "remove")
+    assert "deleted already, or is not visible to this key" in summaries(ended)[0]
+
+
+@pytest.mark.parametrize("profile", ["blind"], indirect=True)
+@pytest.mark.parametrize("choice", ["remove", "error"])
+async def test_on_missing_decides_where_a_deletion_answers_404_and_nothing_can_be_read(
+    steps_of, console, choice
+):
+    specialties = steps_of("specialty", on_missing=choice)
+    made = await specialties.create(key="database", deletion_policy="delete")
+    console.switch(has_more="absent", total_count="never")
+    console.delete("specialties", "spc_database")
+    deleted = await specialties.delete(made)
+    [told] = deleted.diagnostics
+    assert "not visible to this key" in told.summary
+    if choice == "error":
+        assert deleted.state == made.state
+        assert 'on_missing is "error"' in told.detail
+    else:
+        assert deleted.state is None
+        assert not deleted.failed
+        assert "it cannot be read. It is removed from state." in told.detail

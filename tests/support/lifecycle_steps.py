@@ -1,0 +1,130 @@
+"""A lifecycle against an emulated console, and the five steps as a test takes them."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from creations import created
+from opsconsole.emulator import Emulator
+from opsconsole.lifecycle.interface import (
+    CreateRequest,
+    DeleteRequest,
+    Outcome,
+    PlanChange,
+    PlanCreation,
+    PlanOutcome,
+    PlanRemoval,
+    PlanRequest,
+    Removal,
+    UpdateRequest,
+)
+from opsconsole.lifecycle.interface import ReadRequest as Read
+from opsconsole.resources import RESOURCES
+from opsconsole.resources.host import deletions
+from opsconsole.resources.lifecycles import ConfiguredProvider
+from opsconsole.v1.settings import Settings
+
+
+@pytest.fixture
+def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse a host that exists at once: no deletion of a test's makes room for it."""
+    monkeypatch.setattr(deletions, "_PATIENCE", 0)
+
+
+class Steps:
+    """One resource's steps, each for one of them; every step starts a run of its own."""
+
+    def __init__(self, console: Emulator, type_name: str, settings: dict[str, Any]) -> None:
+        self.console = console
+        self.type_name = type_name
+        self.definition = RESOURCES[type_name]
+        self.settings = settings
+        self.provider: ConfiguredProvider | None = None
+
+    def open(self) -> ConfiguredProvider:
+        values = {"max_retries": 0} | self.console.provider_settings | self.settings
+        return ConfiguredProvider(Settings.from_values(values, {}))
+
+    def config(self, **values: Any) -> dict[str, Any]:
+        return self.definition.empty() | values
+
+    async def _run(self, step: Callable[[Any], Awaitable[Any]]) -> Any:
+        provider = self.provider or self.open()
+        try:
+            return await step(provider.resources[self.type_name])
+        finally:
+            if self.provider is None:
+                await provider.close()
+
+    async def plan(
+        self,
+        prior: Outcome | None,
+        config: dict[str, Any] | None,
+        removal: Removal = Removal.UNEXPLAINED,
+    ) -> PlanOutcome:
+        request: PlanRequest
+        if prior is None or prior.state is None:
+            request = PlanCreation(config or {})
+        elif config is None:
+            request = PlanRemoval(prior.state, prior.private, removal)
+        else:
+            request = PlanChange(prior.state, config, prior.private, removal)
+        return (await self._run(lambda lifecycle: lifecycle.plan([request])))[0]
+
+    async def create_all(self, *configs: dict[str, Any]) -> list[Outcome]:
+        requests = []
+        for config in configs:
+            plan = await self.plan(None, config)
+            assert not plan.failed, plan.diagnostics
+            requests.append(CreateRequest(config, plan.planned, plan.private))
+        return await self._run(lambda lifecycle: created(lifecycle, requests))
+
+    async def create(self, **values: Any) -> Outcome:
+        return (await self.create_all(self.config(**values)))[0]
+
+    async def change(self, prior: Outcome, **values: Any) -> Outcome:
+        config = self.config(**values)
+        plan = await self.plan(prior, config)
+        assert not plan.failed, plan.diagnostics
+        assert not plan.replace, plan.replace
+        request = UpdateRequest(prior.state, config, plan.planned, plan.private)
+        return await self._run(lambda lifecycle: lifecycle.update(request))
+
+    async def read(self, prior: Outcome) -> Outcome:
+        assert prior.state is not None
+        request = Read(prior.state, prior.private)
+        return (await self._run(lambda lifecycle: lifecycle.read([request])))[0]
+
+    async def delete(self, prior: Outcome, removal: Removal = Removal.UNEXPLAINED) -> Outcome:
+        plan = await self.plan(prior, None, removal)
+        assert not plan.failed, plan.diagnostics
+        request = DeleteRequest(prior.state, plan.private)
+        return await self._run(lambda lifecycle: lifecycle.delete(request))
+
+
+@pytest.fixture
+def steps_of(console: Emulator, no_patience: None) -> Callable[..., Steps]:
+    """Make the steps of a resource: `(name, **settings)`."""
+
+    def make(name: str, **settings: Any) -> Steps:
+        return Steps(console, f"opsconsole_{name}", settings)
+
+    return make
+
+
+@pytest.fixture
+async def one_run(
+    console: Emulator, no_patience: None
+) -> AsyncIterator[Callable[..., ConfiguredProvider]]:
+    """Make the provider of one run, which is closed at the end: `(**settings)`."""
+    opened: list[ConfiguredProvider] = []
+
+    def make(**settings: Any) -> ConfiguredProvider:
+        values = {"max_retries": 0} | console.provider_settings | settings
+        opened.append(ConfiguredProvider(Settings.from_values(values, {})))
+        return opened[-1]
+
+    yield make
+    for provider in opened:
+        await provider.close()
