@@ -36,20 +36,19 @@ PRODUCT = ROOT / "provider" / "opsconsole"
 LOG = ROOT / "build" / "mutants.log"
 ROOMS = ("resources", "lifecycle", "state", "reconcile", "drift", "v1", "language")
 FOLDERS = (
-    *("lifecycle", "v1", "state", "drift", "native", "language", "simulation"),
-    *("faults", "acceptance"),
+    *("resources", "settings", "v1", "state", "drift", "commands", "language", "simulation"),
+    "faults",
 )
 _ELSEWHERE = (
-    *("state/test_places.py", "native/test_stopping.py", "language/test_synthesis.py"),
+    *("state/test_places.py", "commands/test_interrupt.py", "language/test_synthesis.py"),
     "simulation/test_process.py",
 )
 FEWER = (
-    *("-m", "not (cdktf or cdktn or real_client or parity)"),
-    *("-k", "not (acceptance and terraform)"),
+    *("-m", "not (cdktf or cdktn or real_client or parity or engine_terraform)"),
     *(f"--ignore=tests/{name}" for name in _ELSEWHERE),
     *(f"--deselect=tests/simulation/test_worlds.py::test_no_rule_is_broken[{n}" for n in (1, 2, 3)),
 )
-"""Left out: tests of other processes, acceptance on Terraform, and all worlds but 70."""
+"""Left out: tests of other processes, behaviour on Terraform, and all worlds but 70."""
 SURVIVORS = ROOT / "scripts" / "survivors.txt"
 """A line for each fault that may survive: its name, a tab, the reason."""
 PROCESSES = 2

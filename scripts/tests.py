@@ -18,8 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 COVERAGE = ROOT / "build" / "coverage"
 IN_PROCESS = (
-    *("acceptance", "adopt", "backends", "cdktf", "cli", "drift", "emulator", "faults"),
-    *("language", "lifecycle", "native", "reports", "state", "terraform", "v1"),
+    *("adopt", "backends", "cdktf", "cli", "commands", "drift", "emulator", "faults"),
+    *("language", "reports", "resources", "settings", "state", "terraform", "v1"),
 )
 """Folders of tests that run most of the product in pytest's own processes, where it is traced."""
 TRACED = "not (unmeasured or real_client or cdktf or cdktn)"

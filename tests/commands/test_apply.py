@@ -10,11 +10,11 @@ import pytest
 
 from commands import write_stacks
 from consoles import call_api
-from declarations import agent_on
+from declarations import agent_on, host_with_agent
 from opsconsole.resources.agent.lifecycle import AgentLifecycle
 
 
-def test_the_whole_way(native, fleet):
+def test_plan_apply_and_destroy_of_a_fleet(native, fleet):
     native.write(fleet(), output={"first": {"value": "${opsconsole_host.web[0].id}"}})
     planned = native.run("plan", "-detailed-exitcode", expect=2)
     assert "# opsconsole_host.web[0] will be created" in planned.out
@@ -151,16 +151,8 @@ def test_an_error_is_a_message_too_where_messages_are_asked_for(native):
     assert result.err == ""
 
 
-def _agent(**fields: Any) -> dict[str, Any]:
-    ids = {"host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
-    return {
-        "opsconsole_host": {"web": {"name": "web"}},
-        "opsconsole_agent": {"a": {"name": "keeper", **ids, **fields}},
-    }
-
-
 def test_a_replacement_that_fails_is_reported_once(native):
-    resources = _agent()
+    resources = host_with_agent()
     web = resources["opsconsole_host"]["web"]
     web |= {"external_id": "one", "lifecycle": {"create_before_destroy": True}}
     native.apply(resources)

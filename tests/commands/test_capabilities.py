@@ -11,7 +11,7 @@ from opsconsole.v1.operations import operation_to_name
 from opsconsole.v1.settings import Settings
 
 
-def test_graphs(native, fleet):
+def test_graph_as_mermaid_and_dot(native, fleet):
     native.write(fleet(2), data={"opsconsole_specialties": {"all": {}}})
     mermaid = native.run("graph").out
     assert mermaid.startswith("flowchart LR\n")

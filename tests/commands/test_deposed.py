@@ -59,7 +59,7 @@ def test_both_engines_plan_its_deletion_alike(world):
 
 
 @pytest.mark.terraform
-def test_it_goes_although_its_instance_must_not_and_has_moved(world):
+def test_deposed_object_is_deleted_under_prevent_destroy_after_a_move(world):
     program = hosts("moved", lifecycle={"prevent_destroy": True})
     program["resource"]["opsconsole_host"]["moved"]["name"] = "kept"
     program["moved"] = [{"from": HOST, "to": "opsconsole_host.moved"}]
@@ -70,7 +70,7 @@ def test_it_goes_although_its_instance_must_not_and_has_moved(world):
 
 
 @pytest.mark.terraform
-def test_one_that_the_console_lost_leaves_state_without_a_call(world):
+def test_missing_deposed_object_leaves_state(world):
     row = world.find("hosts", "aside")
     assert row is not None
     world.console.delete("hosts", row["id"])
@@ -82,7 +82,7 @@ def test_one_that_the_console_lost_leaves_state_without_a_call(world):
 
 
 @pytest.mark.terraform
-def test_a_removed_block_lets_go_of_it_too(world):
+def test_removed_block_forgets_a_deposed_object(world):
     world.write({"removed": [{"from": HOST, "lifecycle": {"destroy": False}}]})
     world.native_apply()
     assert len(world.console.rows("hosts")) == 2

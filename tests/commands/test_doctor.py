@@ -15,7 +15,7 @@ def checks(native: Any, *words: str, expect: int = 0) -> dict[str, dict[str, str
     return {item["check"]: item for item in found}
 
 
-def test_all_is_well_and_one_search_is_sent(native):
+def test_doctor_finds_nothing_wrong_by_one_search(native):
     native.console.reset_log()
     found = checks(native)
     assert {item["status"] for item in found.values()} <= {"ok", "note"}
@@ -134,7 +134,7 @@ def answering(status: int, headers: dict[str, str], body: str) -> Iterator[str]:
         (500, {}, "", "key", "status 500", 1),
     ],
 )
-def test_what_an_answer_says(
+def test_doctor_judges_an_answer(
     status, headers, body, check, text, code, native, monkeypatch, tmp_path
 ):
     # Without programs to ask for their version it takes a third of the time.
@@ -146,7 +146,7 @@ def test_what_an_answer_says(
     assert (found["key"]["found"] == "accepted") == (body == LIST)
 
 
-def test_what_is_not_installed(native, monkeypatch, tmp_path):
+def test_doctor_names_missing_programs(native, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
     found = checks(native)

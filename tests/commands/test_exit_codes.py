@@ -65,7 +65,7 @@ def test_a_console_that_is_too_busy(deployed, words, status):
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_what_is_half_done_has_failed(deployed, fleet, status):
+def test_apply_that_did_a_part_exits_with_1(deployed, fleet, status):
     deployed.console.fault(times=1, method="DELETE", status=status, headers=LATER)
     # A 503 may come from a gateway, when the console has done it all the same.
     code = TRY_LATER if status == 429 else 1

@@ -1,16 +1,8 @@
 """What a run refuses, forces or orders, so that nothing is taken away unasked."""
 
-from typing import Any
-
 import pytest
 
-
-def _agent(**fields: Any) -> dict[str, Any]:
-    ids = {"host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
-    return {
-        "opsconsole_host": {"web": {"name": "web"}},
-        "opsconsole_agent": {"a": {"name": "keeper", **ids, **fields}},
-    }
+from declarations import host_with_agent
 
 
 def test_prevent_destroy_refuses_a_replacement_and_a_removal(native):
@@ -30,7 +22,7 @@ def test_prevent_destroy_refuses_a_replacement_and_a_removal(native):
 @pytest.mark.parametrize("policy", ["archive_with_host", "prevent"])
 def test_a_requested_replacement_of_an_agent_is_reported_at_plan_time(native_on, policy):
     native = native_on("default")
-    native.apply(_agent(deletion_policy=policy))
+    native.apply(host_with_agent(deletion_policy=policy))
 
     prevented = policy == "prevent"
     words = ("plan", "-replace=opsconsole_agent.a")
@@ -45,7 +37,7 @@ def test_a_requested_replacement_of_an_agent_is_reported_at_plan_time(native_on,
 @pytest.mark.parametrize("first", ["destroyed", "created"])
 def test_an_agent_that_can_move_outlives_its_host_only_where_that_is_possible(native_on, first):
     native = native_on("extended")
-    resources = _agent()
+    resources = host_with_agent()
     web = resources["opsconsole_host"]["web"]
     web |= {"external_id": "one", "lifecycle": {"create_before_destroy": first == "created"}}
     native.apply(resources)
@@ -69,7 +61,7 @@ def test_an_agent_that_can_move_outlives_its_host_only_where_that_is_possible(na
 
 def test_an_agent_moves_away_before_its_host_of_the_same_block_is_deleted(native_on):
     native = native_on("extended")
-    resources = _agent(host_id='${opsconsole_host.web["b"].id}')
+    resources = host_with_agent(host_id='${opsconsole_host.web["b"].id}')
     web = {"for_each": '${toset(["a", "b"])}', "name": "${each.key}"}
     resources["opsconsole_host"]["web"] = web
     native.apply(resources)
@@ -86,7 +78,7 @@ def test_an_agent_moves_away_before_its_host_of_the_same_block_is_deleted(native
 
 
 def test_an_agent_follows_its_replaced_host_whatever_it_ignores(native):
-    native.apply(_agent(lifecycle={"ignore_changes": ["host_id"]}))
+    native.apply(host_with_agent(lifecycle={"ignore_changes": ["host_id"]}))
 
     planned = native.actions("-replace=opsconsole_host.web")
 
@@ -95,7 +87,7 @@ def test_an_agent_follows_its_replaced_host_whatever_it_ignores(native):
 
 
 def test_nothing_is_archived_with_a_host_that_is_only_forgotten(native):
-    native.apply(_agent())
+    native.apply(host_with_agent())
     native.write(removed=[{"from": "opsconsole_host.web", "lifecycle": {"destroy": False}}])
 
     result = native.run("plan")
@@ -105,7 +97,7 @@ def test_nothing_is_archived_with_a_host_that_is_only_forgotten(native):
 
 
 def test_an_agent_that_is_created_first_survives_the_deletion_of_its_old_host(native):
-    resources = _agent(lifecycle={"create_before_destroy": True})
+    resources = host_with_agent(lifecycle={"create_before_destroy": True})
     native.apply(resources)
     [old] = [row["id"] for row in native.console.rows("agents")]
     resources["opsconsole_host"] = {"new": {"name": "new"}}
@@ -124,7 +116,7 @@ def test_an_agent_that_is_created_first_survives_the_deletion_of_its_old_host(na
 def test_an_agent_moves_in_time_though_other_updates_wait_in_a_cycle(native_on):
     """`other` leaves `inner` for `web["a"]`, and the agent `web["b"]` for `inner`."""
     native = native_on("extended")
-    resources = _agent(host_id='${opsconsole_host.web["b"].id}')
+    resources = host_with_agent(host_id='${opsconsole_host.web["b"].id}')
     web = {"for_each": '${toset(["a", "b"])}', "name": "${each.key}", "external_id": "one"}
     inner = {"name": "inner", "external_id": "one"}
     other = {"name": "other", "jump_host_ids": ["${opsconsole_host.inner.id}"]}
@@ -151,7 +143,7 @@ def test_an_agent_moves_in_time_though_other_updates_wait_in_a_cycle(native_on):
 @pytest.mark.parametrize("first", ["destroyed", "created"])
 def test_a_host_stays_while_its_agent_could_not_move(native_on, first):
     native = native_on("extended")
-    resources = _agent(host_id="${opsconsole_host.old.id}")
+    resources = host_with_agent(host_id="${opsconsole_host.old.id}")
     old = {"name": "old", "lifecycle": {"create_before_destroy": first == "created"}}
     resources["opsconsole_host"] = {"old": old, "new": {"name": "new"}}
     native.apply(resources)
@@ -175,7 +167,7 @@ def test_a_host_stays_while_its_agent_could_not_move(native_on, first):
 
 def test_a_specialty_goes_after_an_agent_that_carries_it_by_a_literal_id(native_on):
     native = native_on("extended")
-    resources = _agent(specialty_id="spc_linux")
+    resources = host_with_agent(specialty_id="spc_linux")
     linux = {"key": "linux-server", "deletion_policy": "delete"}
     native.apply(resources | {"opsconsole_specialty": {"linux": linux}})
     native.console.reset_log()

@@ -1,13 +1,11 @@
 """`hosts import`: a verdict for each row of a file."""
 
 import json
-import signal
 from typing import Any
 
 import pytest
 
 from engines import Run
-from patience import until
 
 ROWS = [{"name": "one", "tags": ["a:b"]}, {"name": "two", "target_port": 0}, {"name": "three"}]
 
@@ -32,7 +30,7 @@ def test_rows_of_a_json_file_get_a_verdict_each(native):
 
 
 @pytest.mark.parametrize("chunk", [1, 500])
-def test_it_stops_where_it_is_told_to(native, chunk):
+def test_hosts_import_on_error_stop(native, chunk):
     native.settings["import_chunk_size"] = chunk
     native.write()
     result = import_hosts(native, {"rows": ROWS}, "--on-error", "stop", expect=1)
@@ -181,7 +179,7 @@ def test_csv_has_a_verdict_for_each_row(native):
         ("none.json", None, "Cannot read"),
     ],
 )
-def test_files_that_are_none(native, name, text, said):
+def test_hosts_import_refuses_a_wrong_file(native, name, text, said):
     if text is not None:
         (native.folder / name).write_text(text)
     assert said in native.run("hosts", "import", name, expect=1).err
@@ -197,26 +195,3 @@ def test_rows_that_nothing_settles_are_named_and_not_sent_again(native, kind):
     result = import_hosts(native, ROWS[:1], expect=1)
     assert "It is not known whether 1 row marked unknown were imported" in result.out
     assert native.console.request_counts() == {"host_import": 3}
-
-
-def test_an_import_of_a_file_stops_and_says_what_was_not_sent(native):
-    native.settings["import_chunk_size"] = 10
-    native.write()
-    rows = [{"name": f"host-{number}"} for number in range(100)]
-    (native.folder / "hosts.json").write_text(json.dumps(rows))
-    native.console.fault(
-        operation="host_import", holds='"dry_run":false', skip=1, hold="before", times=None
-    )
-    with native.start("hosts", "import", "hosts.json") as process:
-        until(lambda: native.console.waiting_faults()[0]["skip"] == 0, "ten are imported")
-        until(lambda: native.console.traffic()["in_flight"], "ten more are sent")
-        process.send_signal(signal.SIGINT)
-        while "Interrupted" not in (line := process.stderr.readline()):
-            assert line, "it ended"
-        native.console.clear_faults()
-        out, err = process.communicate(timeout=120)
-    assert process.returncode == 130, out + err
-    created = native.console.rows("hosts")
-    assert 0 < len(created) < 100
-    assert all(row["id"] in out for row in created), "no id is lost"
-    assert f"Not sent: {100 - len(created)} of 100 rows." in out

@@ -1,5 +1,6 @@
 """Ctrl-C and other ends from outside: what is in flight ends, and nothing more is begun."""
 
+import json
 import os
 import re
 import signal
@@ -33,7 +34,7 @@ def interrupt(process: subprocess.Popen[str]) -> None:
         line = process.stderr.readline()
 
 
-def test_once_finishes_what_is_in_flight(native, fleet):
+def test_one_interrupt_finishes_the_calls_in_flight(native, fleet):
     process = begun(native, fleet)
     interrupt(process)
     native.console.clear_faults()
@@ -52,7 +53,7 @@ def test_once_finishes_what_is_in_flight(native, fleet):
     assert len(native.console.rows("agents")) == 12
 
 
-def test_twice_stops_now_and_loses_nothing(native, fleet):
+def test_second_interrupt_stops_and_loses_nothing(native, fleet):
     process = begun(native, fleet)
     interrupt(process)
     process.send_signal(signal.SIGINT)
@@ -78,7 +79,7 @@ def test_twice_stops_now_and_loses_nothing(native, fleet):
         (signal.SIGHUP, ("apply", "-auto-approve")),
     ],
 )
-def test_reading_stops_too_and_leaves_no_lock(native, fleet, number, words):
+def test_signal_while_reading_ends_with_130_and_no_lock(native, fleet, number, words):
     native.settings["max_concurrency"] = 2
     native.apply(fleet(12))
     state = native.state_file.read_bytes()
@@ -122,3 +123,26 @@ def test_output_that_nobody_reads_any_more_ends_the_run_in_good_order(native, fl
     held = {item["type"]: len(item["instances"]) for item in native.state["resources"]}
     assert held["opsconsole_host"] == held["opsconsole_agent_plugin"] == left
     assert not [path for path in native.folder.iterdir() if "journal" in path.name]
+
+
+def test_an_import_of_a_file_stops_and_says_what_was_not_sent(native):
+    native.settings["import_chunk_size"] = 10
+    native.write()
+    rows = [{"name": f"host-{number}"} for number in range(100)]
+    (native.folder / "hosts.json").write_text(json.dumps(rows))
+    native.console.fault(
+        operation="host_import", holds='"dry_run":false', skip=1, hold="before", times=None
+    )
+    with native.start("hosts", "import", "hosts.json") as process:
+        until(lambda: native.console.waiting_faults()[0]["skip"] == 0, "ten are imported")
+        until(lambda: native.console.traffic()["in_flight"], "ten more are sent")
+        process.send_signal(signal.SIGINT)
+        while "Interrupted" not in (line := process.stderr.readline()):
+            assert line, "it ended"
+        native.console.clear_faults()
+        out, err = process.communicate(timeout=120)
+    assert process.returncode == 130, out + err
+    created = native.console.rows("hosts")
+    assert 0 < len(created) < 100
+    assert all(row["id"] in out for row in created), "no id is lost"
+    assert f"Not sent: {100 - len(created)} of 100 rows." in out

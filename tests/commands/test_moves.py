@@ -1,19 +1,17 @@
-"""What becomes of instances whose address changes: blocks, `count` that comes and goes, equal names."""
+"""Instances whose address changes: `moved` blocks, `count` that comes and goes, equal names."""
 
 import json
 from typing import Any
 
 import pytest
 
+from declarations import hosts
+
 A, B, C = "opsconsole_host.a", "opsconsole_host.b", "opsconsole_host.c"
 
 
 def moved(*pairs: tuple[str, str]) -> list[dict[str, str]]:
     return [{"from": source, "to": target} for source, target in pairs]
-
-
-def hosts(**declared: dict[str, Any]) -> dict[str, Any]:
-    return {"opsconsole_host": {name: {"name": name, **body} for name, body in declared.items()}}
 
 
 def begin(native: Any, **declared: dict[str, Any]) -> None:
@@ -24,7 +22,7 @@ def begin(native: Any, **declared: dict[str, Any]) -> None:
 def writes(native: Any) -> set[str]:
     """The operations that changed anything."""
     counts = native.console.request_counts()
-    return {name for name in counts if name in ("hosts_import", "host_delete")}
+    return {name for name in counts if name in ("host_import", "host_delete")}
 
 
 @pytest.mark.parametrize(
@@ -174,7 +172,7 @@ def test_the_old_host_goes_before_the_new_one_is_judged(native, more):
     assert "look like" not in native.run("plan", "-force").text
 
 
-def test_many_are_told_once(native):
+def test_many_moved_hosts_are_one_warning(native):
     keys = json.dumps([f"web-{number}" for number in range(12)])
     web = {"for_each": f"${{toset({keys})}}", "name": "${each.key}"}
     native.apply({"opsconsole_host": {"old": web}})

@@ -42,13 +42,13 @@ def test_the_empty_device_is_an_empty_file(native):
         ["hosts", "import"],
     ],
 )
-def test_command_lines(native, words):
+def test_wrong_command_line_is_one_error(native, words):
     native.write(HOST)
     refused = native.run(*words, expect=1)
     assert refused.err.count("Error:") == 1
 
 
-def test_durations(native, tmp_path):
+def test_durations_are_read(native, tmp_path):
     native.write(HOST)
     for text in ("0", "0s", "1m30s", "250ms", "1.5h"):
         assert native.run("plan", f"-lock-timeout={text}").code == 0

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from declarations import hosts
+
 HOST = {"opsconsole_host": {"a": {"name": "a"}}}
 OUTPUTS = {
     "name": {"value": "${opsconsole_host.a.name}"},
@@ -51,10 +53,6 @@ def test_outputs(native, words, said):
 def test_outputs_that_cannot_be_printed(native, words, said):
     native.apply(HOST, output=OUTPUTS)
     assert said in native.run("output", *words, expect=1).err
-
-
-def hosts(**declared: dict[str, Any]) -> dict[str, Any]:
-    return {"opsconsole_host": {name: {"name": name, **body} for name, body in declared.items()}}
 
 
 def test_an_output_that_becomes_sensitive_is_changed(native):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from declarations import host_with_agent, hosts
 from terminals import Session
 
 
@@ -163,14 +164,14 @@ def many(native: Any, fleet: Any) -> Any:
     ("words", "short"),
     [([], False), (["-compact"], True), (["--compact"], True), (["--full"], False)],
 )
-def test_in_a_pipe(words, short, many):
+def test_plan_in_a_pipe_is_whole_unless_compact(words, short, many):
     said = many.run("plan", *words).out
     assert (COUNT in said, ATTRIBUTE in said) == (short, not short)
     assert "Plan: 30 to add" in said
 
 
 @pytest.mark.parametrize(("words", "short"), [(["-refresh=false"], True), (["-full"], False)])
-def test_on_a_terminal_that_is_too_small(words, short, many):
+def test_plan_on_a_small_terminal_is_compact_unless_full(words, short, many):
     said = on_terminal(many, *words)
     assert (COUNT in said, ATTRIBUTE in said) == (short, not short)
     assert "web[0] … web[29]" in said or not short
@@ -264,17 +265,9 @@ def test_a_path_that_names_nothing_is_refused(native, path, said):
     assert said in native.run_plan(ignoring([], [path]), expect=1).err
 
 
-def _agent(**fields: Any) -> dict[str, Any]:
-    ids = {"host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
-    return {
-        "opsconsole_host": {"web": {"name": "web"}},
-        "opsconsole_agent": {"a": {"name": "keeper", **ids, **fields}},
-    }
-
-
 def test_what_is_refused_stands_below_the_plan_not_in_it(native):
-    native.apply(_agent())
-    native.write(_agent(main_engine="other") | {"opsconsole_host": {"web": {"name": "web-1"}}})
+    native.apply(host_with_agent())
+    native.write(host_with_agent(main_engine="other") | hosts(web={"name": "web-1"}))
 
     result = native.run("plan", expect=1)
 
@@ -333,3 +326,10 @@ def test_an_agent_with_an_unknown_specialty_is_doubted_in_the_plan(native):
         said = native.run_plan(program).out
         assert f"There is no specialty {mistaken} that this key can see" in said
         assert f"Did you mean {meant}" in said
+
+
+def test_a_saved_plan_is_shown_in_either_form(many):
+    many.run("plan", "--out", "saved")
+    assert COUNT in many.run("show", "--compact", "saved").out
+    assert ATTRIBUTE in many.run("show", "saved").out
+    assert "not allowed with" in many.run("show", "--compact", "--full", "saved", expect=1).err

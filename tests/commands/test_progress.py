@@ -70,7 +70,7 @@ def test_of_many_the_first_are_named(at_once):
         (step("a", StepKind.DELETE, cascade="h"), Outcome(None), "Archived with h"),
     ],
 )
-def test_each_end_has_its_words(done, outcome, said):
+def test_line_of_each_end_of_a_step(done, outcome, said):
     written: list[str] = []
     Lines(written.append).end_step(done, outcome, 1.0)
     assert written == [f"opsconsole_host.a: {said}"]

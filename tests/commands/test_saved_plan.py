@@ -61,7 +61,7 @@ def bump(native: Any) -> None:
         (delete_on_console, "opsconsole_host.a is gone"),
     ],
 )
-def test_it_refuses_if_something_moved(native, move, said):
+def test_saved_plan_is_refused_if_state_or_console_changed(native, move, said):
     native.apply(HOST)
     native.run_plan(with_knowledge("two"), "-out=p")
     move(native)
@@ -91,7 +91,7 @@ def test_it_is_applied_once_to_the_state_file_that_the_plan_named(native):
     assert "Destroy complete! Resources: 1 destroyed." in native.run("apply", "p").out
 
 
-def test_it_is_refused_on_another_state(native):
+def test_saved_plan_is_refused_on_another_state(native):
     native.apply(HOST)
     native.run_plan(with_knowledge("two"), "-out=p")
     native.run("destroy", "-auto-approve")
@@ -122,7 +122,7 @@ def test_a_credential_elsewhere_in_the_program_keeps_it_from_being_saved(native)
 @pytest.mark.parametrize(
     "facts", [{"ephemeral": True}, {"sensitive": True}], ids=["ephemeral", "credential"]
 )
-def test_what_it_does_not_hold_is_given_again(native, facts):
+def test_secret_variables_of_a_saved_plan_are_given_again(native, facts):
     key = native.console.api_key
     native.monkeypatch.delenv("OPSCONSOLE_API_KEY")
     native.settings["api_key"] = "${var.key}"
@@ -163,7 +163,7 @@ def test_the_guard_holds_when_it_is_applied(native, fleet):
 @pytest.mark.parametrize(
     "word", ["-target=opsconsole_host.a", "-destroy", "-refresh-only", "-refresh=false"]
 )
-def test_what_it_settles_cannot_be_asked_again(native, word):
+def test_options_of_the_plan_are_refused_with_a_saved_plan(native, word):
     native.run_plan(HOST, "-out=p")
     refused = native.run("apply", word, "p", expect=1)
     assert "cannot be given with a saved plan" in refused.err
@@ -177,7 +177,7 @@ def test_what_it_settles_cannot_be_asked_again(native, word):
         (b"opsconsole plan 2\nxxxx", "is damaged"),
     ],
 )
-def test_what_is_no_plan_is_said_to_be_none(native, data, said):
+def test_file_that_is_no_plan_is_refused(native, data, said):
     native.write(HOST)
     if data is not None:
         (native.folder / "p").write_bytes(data)
@@ -304,23 +304,6 @@ def test_a_plan_is_written_over_a_plan(native):
     with zipfile.ZipFile(native.folder / "photos.zip", "w") as archive:
         archive.writestr("photo", "")
     native.run("plan", "--out", "photos.zip", expect=1)
-
-
-ATTRIBUTE = "+ name "
-COUNT = "30 opsconsole_host will be created"
-
-
-@pytest.fixture
-def many(native: Any, fleet: Any) -> Any:
-    native.write(fleet(30, agents=False))
-    return native
-
-
-def test_a_saved_plan_is_shown_in_either_form(many):
-    many.run("plan", "--out", "saved")
-    assert COUNT in many.run("show", "--compact", "saved").out
-    assert ATTRIBUTE in many.run("show", "saved").out
-    assert "not allowed with" in many.run("show", "--compact", "--full", "saved", expect=1).err
 
 
 def test_a_saved_plan_keeps_the_verdicts(native):

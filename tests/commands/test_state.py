@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from declarations import hosts
 from opsconsole.state.backend import LocalBackend
 from opsconsole.state.opening import open_state
 
@@ -86,7 +87,7 @@ def test_mv_gives_a_new_address_and_the_plan_is_empty(native, fleet):
     assert native.actions() == {}
 
 
-def test_what_mv_refuses(native, fleet):
+def test_state_mv_refuses_wrong_addresses(native, fleet):
     native.apply(fleet(2, agents=False))
     for source, target, text in (
         ("opsconsole_host.web", "opsconsole_agent.web", "of different types"),
@@ -151,10 +152,6 @@ def test_a_program_for_opentofu_or_terraform_alone_is_served_by_its_state(native
     assert "encryption" in native.run("state", "rm", "opsconsole_host.a", expect=1).err
     (native.folder / "cdk.tf.json").rename(native.folder / "main.tofu")
     assert native.run("state", "list").out == "opsconsole_host.a\n"
-
-
-def hosts(**declared: dict[str, Any]) -> dict[str, Any]:
-    return {"opsconsole_host": {name: {"name": name, **body} for name, body in declared.items()}}
 
 
 def flags(native: Any) -> dict[str, bool]:
@@ -229,7 +226,7 @@ SPOILT: list[tuple[tuple[Any, ...], Any]] = [
 
 
 @pytest.mark.parametrize(("path", "value"), SPOILT)
-def test_states(native, path, value):
+def test_wrong_state_is_one_error_and_stays(native, path, value):
     native.apply(HOST)
     state = holder = native.state
     for name in path[:-1]:

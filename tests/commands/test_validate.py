@@ -225,7 +225,7 @@ CYCLE = {
     ids=["json", "provider", "cycle", "value"],
 )
 @pytest.mark.parametrize("command", ["plan", "apply"])
-def test_programs(native, text, said, command):
+def test_wrong_program_is_one_error(native, text, said, command):
     native.apply(HOST)
     before = native.state_file.read_bytes()
     (native.folder / "cdk.tf.json").write_text(text)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from declarations import agent_on, attribute_at, foresee, held, program
-from engines import ON_TERRAFORM, Run
+from engines import ON_TERRAFORM, Native
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
 from opsconsole.errors import NotFound
@@ -28,12 +28,8 @@ def without_agent() -> dict[str, Any]:
     return program(host=declared()["resource"]["opsconsole_host"])
 
 
-def warnings(run: Run, words: str) -> list[str]:
-    return [item["detail"] for item in run.warnings if words in item["summary"]]
-
-
 @ON_TERRAFORM
-def test_a_removal_says_what_stays_behind(applied, console):
+def test_removed_agent_is_told_to_stay(applied, console):
     engine = applied(declared(), console)
     agent_id = held(engine)[ADDRESS]["id"]
     host_id = held(engine)["opsconsole_host.web"]["id"]
@@ -42,13 +38,13 @@ def test_a_removal_says_what_stays_behind(applied, console):
         engine.write(left)
         plan = foresee(engine)
         assert plan.actions[ADDRESS] == ["delete"]
-        [told] = warnings(plan.run, f'The agent "keeper" ({agent_id}) leaves management')
+        [told] = plan.run.warned(f'The agent "keeper" ({agent_id}) leaves management')
         assert f"archived only if the host {host_id} is deleted in this run" in told
 
     console.reset_log()
     engine.write(without_agent())
     run = engine.apply(foresee(engine).saved)
-    assert warnings(run, f'The agent "keeper" ({agent_id}) leaves management')
+    assert run.warned(f'The agent "keeper" ({agent_id}) leaves management')
     assert set(console.request_counts()) <= {"plugin_list", "host_update"}
     assert console.row("agents", agent_id)["status"] == "idle"
     assert ADDRESS not in held(engine)
@@ -95,7 +91,7 @@ def test_a_replacement_beside_the_old_one_is_refused_and_where_it_is_let_through
 
     # Core keeps a provider's warnings on it to itself until it is applied.
     run = engine.apply(f"-replace={ADDRESS}")
-    assert warnings(run, f'The agent "keeper" ({first}) leaves management')
+    assert run.warned(f'The agent "keeper" ({first}) leaves management')
     second = held(engine)[ADDRESS]["id"]
     assert {first, second} == {row["id"] for row in console.rows("agents")}
 
@@ -105,7 +101,7 @@ def test_a_replacement_beside_the_old_one_is_refused_and_where_it_is_let_through
     engine.write(moved)
     plan = foresee(engine)
     assert plan.actions[ADDRESS] == ["delete", "create"]
-    [told] = warnings(plan.run, "is replaced, because the id of its host is not known yet")
+    [told] = plan.run.warned("is replaced, because the id of its host is not known yet")
     assert "otherwise both run" in told
     engine.apply(plan.saved)
     third = held(engine)[ADDRESS]
@@ -130,7 +126,7 @@ def test_a_host_that_is_replaced_takes_its_agent_along(applied, console):
         "opsconsole_host.web": ["delete", "create"],
         ADDRESS: ["delete", "create"],
     }
-    [told] = warnings(plan.run, "archives every agent of it, unmanaged ones too")
+    [told] = plan.run.warned("archives every agent of it, unmanaged ones too")
     assert "external_id" in told
     engine.apply(plan.saved)
     engine.plan_run(expect={0})
@@ -174,59 +170,37 @@ def test_extra_endpoints_lift_the_limits(profile, applied, console_of):
     }
     engine.write(without_agent())
     run = engine.apply()
-    assert not warnings(run, "leaves management")
+    assert not run.warned("leaves management")
     row = console.row("agents", agent_id)
     assert row is None or row["status"] == "archived"
 
 
-TYPE_NAME = "opsconsole_agent"
-
-
-@pytest.fixture
-def host(console: Emulator) -> dict[str, Any]:
-    return console.create("hosts", name="web")
-
-
-@pytest.fixture
-def values(host: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "name": "keeper",
-        "host_id": host["id"],
-        "specialty_id": "spc_linux",
-        "main_engine": "engine-a",
-        "accessible_credential_ids": ["crd_2", "crd_1"],
-        "credential_config": [
-            {"credential_id": "crd_1", "credential_role": "login", "order": 1, "is_required": True}
-        ],
-    }
-
-
-async def test_what_the_console_sets_within_an_entry_is_no_difference(steps_of, console, values):
+async def test_defaults_within_a_credential_are_no_difference(steps_of, console, agent_values):
     entry = {"credential_id": "crd_1", "credential_role": "login"}
-    values["credential_config"] = [entry | {"order": None, "is_required": None}]
+    agent_values["credential_config"] = [entry | {"order": None, "is_required": None}]
     agents = steps_of("agent")
 
-    created = await agents.create(**values, plugin_ids=["plg_disk"])
+    created = await agents.create(**agent_values, plugin_ids=["plg_disk"])
     # The console answers with the agent, whose entry has an order and is_required.
-    attached = await agents.change(created, **values, plugin_ids=["plg_disk", "plg_logs"])
+    attached = await agents.change(created, **agent_values, plugin_ids=["plg_disk", "plg_logs"])
 
     assert (created.diagnostics, attached.diagnostics) == ((), ())
     [kept] = console.rows("agents")
     assert kept["credential_config"] == [entry | {"order": 0, "is_required": False}]
     shown = attached.state | {"credential_config": kept["credential_config"]}
-    config = agents.config(**values, plugin_ids=["plg_disk", "plg_logs"])
+    config = agents.config(**agent_values, plugin_ids=["plg_disk", "plg_logs"])
     for state in (attached.state, shown):
         plan = await agents.plan(attached._replace(state=state), config)
         assert (plan.planned, plan.replace) == (state, ())
 
-    values["credential_config"] = [entry | {"order": 2, "is_required": None}]
-    plan = await agents.plan(attached, agents.config(**values, plugin_ids=["plg_disk"]))
+    agent_values["credential_config"] = [entry | {"order": 2, "is_required": None}]
+    plan = await agents.plan(attached, agents.config(**agent_values, plugin_ids=["plg_disk"]))
     assert [item.path for item in plan.diagnostics] == [("credential_config",)]
 
 
-async def test_whether_an_agent_is_there_is_read_anew(steps_of, one_run, console, values):
-    created = await steps_of("agent").create(**values)
-    agents = one_run().resources[TYPE_NAME]
+async def test_whether_an_agent_is_there_is_read_anew(steps_of, one_run, console, agent_values):
+    created = await steps_of("agent").create(**agent_values)
+    agents = one_run().resources[AGENT.type_name]
 
     assert await agents.is_there(created.state["id"])
     console.delete("agents", created.state["id"])
@@ -236,17 +210,17 @@ async def test_whether_an_agent_is_there_is_read_anew(steps_of, one_run, console
 
 @pytest.mark.parametrize("profile", ["default", "archiving"], indirect=True)
 async def test_an_agent_that_is_created_archived_stays_in_state_and_is_told(
-    steps_of, console, values
+    steps_of, console, agent_values
 ):
     agents = steps_of("agent")
-    plain = await agents.create(**values)
+    plain = await agents.create(**agent_values)
     text = json.dumps(plain.state | {"status": "archived", "plugin_ids": None})
     console.fault(operation="agent_create", status=200, text=text)
     console.change("agents", plain.state["id"], status="archived")
 
-    created = await agents.create(**values)
+    created = await agents.create(**agent_values)
     read = await agents.read(created)
-    plan = await agents.plan(read, agents.config(**values))
+    plan = await agents.plan(read, agents.config(**agent_values))
 
     for outcome in (created, read):
         [told] = outcome.diagnostics
@@ -313,10 +287,6 @@ def host_id(console: Emulator) -> str:
     return str(console.create("hosts", name="web")["id"])
 
 
-def summaries(outcome: Any) -> list[str]:
-    return [item.summary for item in outcome.diagnostics]
-
-
 @pytest.mark.parametrize("shown", ["host_id", "specialty_id", "org_id", "name"])
 async def test_an_agent_with_another_host_specialty_org_or_name_is_not_the_created_one(
     console, steps_of, host_id, shown
@@ -328,9 +298,10 @@ async def test_an_agent_with_another_host_specialty_org_or_name_is_not_the_creat
     console.fault(operation="agent_create", text=json.dumps({"id": "agt_y"}))
     assert (await steps_of("agent").create(**sent)).state["id"] == "agt_y"
     console.fault(operation="agent_create", text=json.dumps({"id": "agt_z", "main_engine": 5}))
-    [told] = summaries(made := await steps_of("agent").create(**sent))
-    assert (made.failed, made.state["id"]) == (False, "agt_z")
-    assert "was created, but the console's answer cannot be read" in told
+    read = await steps_of("agent").create(**sent)
+    assert (read.failed, read.state["id"]) == (False, "agt_z")
+    [told] = read.diagnostics
+    assert "was created, but the console's answer cannot be read" in told.summary
 
 
 async def test_an_agent_whose_name_is_stored_otherwise_is_the_created_one(
@@ -356,3 +327,42 @@ async def test_an_agent_that_was_there_before_is_not_the_created_one(
     twin = json.dumps(console.row("agents", first.state["id"]))
     console.fault(operation="agent_create", text=twin)
     assert (await agents.create(**body)).uncertain
+
+
+def test_the_full_set_of_plugins(applied, console):
+    """Null leaves plugins alone; a set keeps them; an attachment beside it is told."""
+    attached = {
+        name: {"agent_id": f"${{{ADDRESS}.id}}", "plugin_id": name}
+        for name in ("plg_disk", "plg_logs")
+    }
+    engine = applied(declared(), console)
+    agent_id = held(engine)[ADDRESS]["id"]
+    console.create("attachments", agent_id=agent_id, plugin_id="plg_backup")
+    engine.plan_run(expect={0})
+
+    both = declared(plugin_ids=["plg_disk"])
+    both["resource"]["opsconsole_agent_plugin"] = attached
+    engine.write(both)
+    run = engine.plan_run(expect={1})
+    [error] = run.errors
+    assert error["address"] == "opsconsole_agent_plugin.plg_logs"
+    # The native engine points at no line of a program.
+    assert attribute_at(engine.folder, error) == ("" if isinstance(engine, Native) else "plugin_id")
+    assert "declares its full set of plugins without plg_logs" in error["summary"]
+    assert len(run.warned("is declared twice")) == 1
+
+    engine.write(declared(plugin_ids=["plg_disk", "plg_logs"]))
+    engine.apply()
+    engine.plan_run(expect={0})
+    assert plugins(console) == ["plg_disk", "plg_logs"]
+    engine.write(declared())
+    engine.apply()
+    engine.plan_run(expect={0})
+    assert plugins(console) == ["plg_disk", "plg_logs"]
+    engine.write(declared(plugin_ids=[]))
+    engine.apply()
+    assert plugins(console) == []
+
+
+def plugins(console: Emulator) -> list[str]:
+    return sorted(row["plugin_id"] for row in console.rows("attachments"))

@@ -7,66 +7,13 @@ from typing import Any
 
 import pytest
 
-from declarations import agent_on, attribute_at, held, program
-from engines import Native, Run
+from declarations import host_with_agent
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import Outcome, Seen, UpdateRequest
+from opsconsole.resources import AGENT
 from outcomes import errors
 from patience import until
-
-ADDRESS = "opsconsole_agent.keeper"
-
-
-def declared(**facts: Any) -> dict[str, Any]:
-    """Declare two hosts and an agent of the first; `facts` change the agent."""
-    agent = agent_on("web", "keeper")
-    return program(
-        host={"web": {"name": "web"}, "other": {"name": "other"}}, agent={"keeper": agent | facts}
-    )
-
-
-def warnings(run: Run, words: str) -> list[str]:
-    return [item["detail"] for item in run.warnings if words in item["summary"]]
-
-
-def test_the_full_set_of_plugins(applied, console):
-    """Null leaves plugins alone; a set keeps them; an attachment beside it is told."""
-    attached = {
-        name: {"agent_id": f"${{{ADDRESS}.id}}", "plugin_id": name}
-        for name in ("plg_disk", "plg_logs")
-    }
-    engine = applied(declared(), console)
-    agent_id = held(engine)[ADDRESS]["id"]
-    console.create("attachments", agent_id=agent_id, plugin_id="plg_backup")
-    engine.plan_run(expect={0})
-
-    both = declared(plugin_ids=["plg_disk"])
-    both["resource"]["opsconsole_agent_plugin"] = attached
-    engine.write(both)
-    run = engine.plan_run(expect={1})
-    [error] = run.errors
-    assert error["address"] == "opsconsole_agent_plugin.plg_logs"
-    # The native engine points at no line of a program.
-    assert attribute_at(engine.folder, error) == ("" if isinstance(engine, Native) else "plugin_id")
-    assert "declares its full set of plugins without plg_logs" in error["summary"]
-    assert len(warnings(run, "is declared twice")) == 1
-
-    engine.write(declared(plugin_ids=["plg_disk", "plg_logs"]))
-    engine.apply()
-    engine.plan_run(expect={0})
-    assert plugins(console) == ["plg_disk", "plg_logs"]
-    engine.write(declared())
-    engine.apply()
-    engine.plan_run(expect={0})
-    assert plugins(console) == ["plg_disk", "plg_logs"]
-    engine.write(declared(plugin_ids=[]))
-    engine.apply()
-    assert plugins(console) == []
-
-
-def plugins(console: Emulator) -> list[str]:
-    return sorted(row["plugin_id"] for row in console.rows("attachments"))
 
 
 @pytest.fixture
@@ -91,7 +38,7 @@ def delete_host(console: Emulator) -> str:
 
 
 @pytest.mark.parametrize("profile", ["fickle"], indirect=True)
-async def test_it_is_gone_where_its_host_is_found_gone(steps_of, console, attachment):
+async def test_attachment_is_gone_with_its_deleted_host(steps_of, console, attachment):
     host_id = delete_host(console)
     attachments = steps_of("agent_plugin")
 
@@ -103,7 +50,9 @@ async def test_it_is_gone_where_its_host_is_found_gone(steps_of, console, attach
 
 @pytest.mark.parametrize("profile", ["fickle"], indirect=True)
 @pytest.mark.parametrize("why", ["the host is there", "hosts are not read", "the read fails"])
-async def test_it_is_kept_where_its_host_is_not_found_gone(steps_of, console, attachment, why):
+async def test_attachment_is_kept_unless_its_host_is_read_as_deleted(
+    steps_of, console, attachment, why
+):
     settings = {}
     if why == "the host is there":
         [agent] = console.rows("agents")
@@ -138,13 +87,13 @@ async def test_a_host_found_gone_in_this_run_spares_the_list(
 
 
 async def test_an_attach_that_shows_another_agent_is_an_error_and_state_follows(
-    steps_of, console, values
+    steps_of, console, agent_values
 ):
     agents = steps_of("agent")
-    created = await agents.create(**values, plugin_ids=[])
+    created = await agents.create(**agent_values, plugin_ids=[])
     console.change("agents", created.state["id"], name="renamed")
 
-    updated = await agents.change(created, **values, plugin_ids=["plg_disk"])
+    updated = await agents.change(created, **agent_values, plugin_ids=["plg_disk"])
 
     [told] = updated.diagnostics
     assert told.severity is Severity.ERROR
@@ -154,27 +103,27 @@ async def test_an_attach_that_shows_another_agent_is_an_error_and_state_follows(
 
 
 @pytest.mark.parametrize("profile", ["truncated"], indirect=True)
-async def test_plugins_that_may_stay_attached_are_reported(steps_of, console, values):
+async def test_plugins_that_may_stay_attached_are_reported(steps_of, console, agent_values):
     agents = steps_of("agent")
-    agent = await agents.create(**values)
+    agent = await agents.create(**agent_values)
     for name in ("disk", "logs", "metrics", "packages", "backup", "legacy"):
         row = {"agent_id": agent.state["id"], "plugin_id": f"plg_{name}"}
         console.create("attachments", **row)
 
-    updated = await agents.change(agent, **values, plugin_ids=["plg_disk"])
+    updated = await agents.change(agent, **agent_values, plugin_ids=["plg_disk"])
 
     [told] = updated.diagnostics
     assert told.severity is Severity.WARNING
     assert "Not every plugin" in told.summary
 
 
-async def test_an_agent_that_a_write_showed_archived_is_gone(steps_of, console, values):
+async def test_an_agent_that_a_write_showed_archived_is_gone(steps_of, console, agent_values):
     agents = steps_of("agent")
-    created = await agents.create(**values)
+    created = await agents.create(**agent_values)
     text = json.dumps(created.state | {"status": "archived", "plugin_ids": None})
     console.fault(method="POST", path="/plugins$", status=200, text=text)
 
-    updated = await agents.change(created, **values, plugin_ids=["plg_disk"])
+    updated = await agents.change(created, **agent_values, plugin_ids=["plg_disk"])
     read = await agents.read(updated)
 
     assert updated.failed
@@ -184,9 +133,9 @@ async def test_an_agent_that_a_write_showed_archived_is_gone(steps_of, console, 
 
 
 async def test_an_attach_that_leaves_nothing_in_the_list_is_an_error_with_nothing_in_state(
-    steps_of, console, values
+    steps_of, console, agent_values
 ):
-    agent = await steps_of("agent").create(**values)
+    agent = await steps_of("agent").create(**agent_values)
     text = json.dumps({"id": agent.state["id"], "status": "idle"})
     console.fault(method="POST", path="/plugins$", status=200, text=text)
     attachments = steps_of("agent_plugin")
@@ -200,9 +149,9 @@ async def test_an_attach_that_leaves_nothing_in_the_list_is_an_error_with_nothin
 
 @pytest.mark.parametrize("profile", ["truncated"], indirect=True)
 async def test_a_refused_detach_is_no_success_where_the_list_shows_only_a_part(
-    steps_of, console, values
+    steps_of, console, agent_values
 ):
-    agent = await steps_of("agent").create(**values)
+    agent = await steps_of("agent").create(**agent_values)
     for name in ("disk", "logs", "metrics", "packages", "backup"):
         row = {"agent_id": agent.state["id"], "plugin_id": f"plg_{name}"}
         console.create("attachments", **row)
@@ -216,9 +165,9 @@ async def test_a_refused_detach_is_no_success_where_the_list_shows_only_a_part(
     assert [item.severity for item in kept.diagnostics] == [Severity.ERROR]
 
 
-async def test_nothing_is_detached_from_an_agent_that_is_gone(steps_of, console, values):
+async def test_nothing_is_detached_from_an_agent_that_is_gone(steps_of, console, agent_values):
     agents, attachments = steps_of("agent"), steps_of("agent_plugin")
-    agent = await agents.create(**values)
+    agent = await agents.create(**agent_values)
     made = await attachments.create(agent_id=agent.state["id"], plugin_id="plg_disk")
     console.delete("agents", agent.state["id"])
     agents.provider = attachments.provider = agents.open()
@@ -232,31 +181,9 @@ async def test_nothing_is_detached_from_an_agent_that_is_gone(steps_of, console,
     assert console.traffic()["total"] == 0
 
 
-TYPE_NAME = "opsconsole_agent"
-
-
-@pytest.fixture
-def host(console: Emulator) -> dict[str, Any]:
-    return console.create("hosts", name="web")
-
-
-@pytest.fixture
-def values(host: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "name": "keeper",
-        "host_id": host["id"],
-        "specialty_id": "spc_linux",
-        "main_engine": "engine-a",
-        "accessible_credential_ids": ["crd_2", "crd_1"],
-        "credential_config": [
-            {"credential_id": "crd_1", "credential_role": "login", "order": 1, "is_required": True}
-        ],
-    }
-
-
 @pytest.mark.parametrize("profile", ["default", "strict", "sparse"], indirect=True)
-async def test_attaching_twice_and_detaching_what_is_gone_both_succeed(steps_of, console, values):
-    agent = await steps_of("agent").create(**values)
+async def test_attach_twice_and_detach_of_a_missing_plugin_succeed(steps_of, console, agent_values):
+    agent = await steps_of("agent").create(**agent_values)
     attachments = steps_of("agent_plugin")
     ids = {"agent_id": agent.state["id"], "plugin_id": "plg_disk"}
     first = await attachments.create(**ids)
@@ -271,23 +198,23 @@ async def test_attaching_twice_and_detaching_what_is_gone_both_succeed(steps_of,
 
 
 async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(
-    steps_of, one_run, console, values
+    steps_of, one_run, console, agent_values
 ):
     agents = steps_of("agent")
-    created = await agents.create(**values, plugin_ids=[])
-    config = agents.config(**values, plugin_ids=["plg_disk", "plg_logs"])
+    created = await agents.create(**agent_values, plugin_ids=[])
+    config = agents.config(**agent_values, plugin_ids=["plg_disk", "plg_logs"])
     plan = await agents.plan(created, config)
     request = UpdateRequest(created.state, config, plan.planned, plan.private)
     run = one_run()
     console.fault(operation="plugin_attach", answer_delay=1.0)
 
-    changing = asyncio.create_task(run.resources[TYPE_NAME].update(request))
+    changing = asyncio.create_task(run.resources[AGENT.type_name].update(request))
     await asyncio.to_thread(until, lambda: not console.waiting_faults())
     run.stop()
     in_part = await changing
     # What was never seen of an agent is no call where no operation updates agents.
     unseen = request._replace(prior=created.state | {"main_engine": None})
-    not_begun = await run.resources[TYPE_NAME].update(unseen)
+    not_begun = await run.resources[AGENT.type_name].update(unseen)
 
     assert errors(in_part) == [f'The agent "keeper" ({created.state["id"]}) was updated in part']
     assert in_part.state["plugin_ids"] == ["plg_disk"]
@@ -362,18 +289,10 @@ def test_the_agent_that_an_attach_is_answered_with_is_kept(native):
     assert native.actions() == {"opsconsole_agent.a": ["create"]}
 
 
-def _agent(**fields: Any) -> dict[str, Any]:
-    ids = {"host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
-    return {
-        "opsconsole_host": {"web": {"name": "web"}},
-        "opsconsole_agent": {"a": {"name": "keeper", **ids, **fields}},
-    }
-
-
 def test_a_plugin_that_its_agent_declares_outlives_its_attachment(native):
     attachment = {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}
-    native.apply(_agent() | {"opsconsole_agent_plugin": {"p": attachment}})
-    result = native.apply(_agent(plugin_ids=["plg_disk", "plg_logs"]), "-force")
+    native.apply(host_with_agent() | {"opsconsole_agent_plugin": {"p": attachment}})
+    result = native.apply(host_with_agent(plugin_ids=["plg_disk", "plg_logs"]), "-force")
 
     assert "The plugin plg_disk stays attached" in result.text
     assert {row["plugin_id"] for row in native.console.rows("attachments")} == {

@@ -1,7 +1,7 @@
 """Attributes: bounds, values that are known late, absent, null or kept otherwise."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -184,7 +184,7 @@ def answering(console: Emulator, outcome: Any, **fields: Any) -> None:
 
 
 @pytest.mark.parametrize("fields", [{}, {"knowledge": None}], ids=["absent", "null"])
-async def test_what_was_shown_before_and_is_not_now_is_null(steps_of, console, fields):
+async def test_attribute_that_is_no_longer_shown_is_null(steps_of, console, fields):
     hosts = steps_of("host")
     created = await hosts.create(name="web", knowledge="a")
     answering(console, created, **fields)
@@ -197,7 +197,7 @@ async def test_what_was_shown_before_and_is_not_now_is_null(steps_of, console, f
     assert plan.replace == ()
 
 
-async def test_what_was_never_shown_is_kept(steps_of, console):
+async def test_attribute_that_was_never_shown_is_kept(steps_of, console):
     created = await steps_of("host", host_read="none").create(name="web", knowledge="a")
     answering(console, created)
 
@@ -319,7 +319,7 @@ NAMES = sorted(
 
 
 @given(st.frozensets(st.sampled_from(NAMES)), st.booleans(), st.none() | st.just({"mac": "02:00"}))
-def test_what_is_written_is_read(observed, kept, declared):
+def test_private_state_survives_its_encoding(observed, kept, declared):
     memory = PrivateState(observed, declared, kept=kept)  # type: ignore[arg-type]  # one of PrivateState's own
     assert PrivateState.decode(memory.encode()) == memory
 
@@ -349,7 +349,7 @@ def test_a_name_without_a_bit_is_written_in_full_beside_the_others() -> None:
         (b"", set()),
     ],
 )
-def test_bytes_of_others(private, observed):
+def test_private_state_of_others_is_read_or_empty(private, observed):
     assert PrivateState.decode(private).observed == observed
 
 
@@ -374,13 +374,9 @@ async def test_a_whole_number_may_be_written_with_a_point(console, steps_of):
     assert (await hosts.read(made)).state["target_port"] == 2200
 
 
-async def host(steps_of: Callable[..., Any], **settings: Any) -> tuple[Any, Any]:
-    hosts = steps_of("host", **settings)
-    return hosts, await hosts.create(name="web")
-
-
 async def test_a_long_value_is_cut_in_a_message(console, steps_of):
-    hosts, made = await host(steps_of)
+    hosts = steps_of("host")
+    made = await hosts.create(name="web")
     kept = made.state | {"knowledge": "x" * 300}
     console.fault(operation="host_update", text=json.dumps(kept))
 

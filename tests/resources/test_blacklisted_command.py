@@ -66,7 +66,7 @@ def test_scopes_are_written_only_where_they_are_declared(project, console):
 
 
 @ON_TERRAFORM
-def test_what_is_refused_at_plan_time(project, console):
+def test_wrong_scopes_and_patterns_are_refused_by_the_plan(project, console):
     engine = project(
         entries(
             long={"id": "blk_format", "pattern": "x" * 201},

@@ -53,7 +53,7 @@ def test_data_sources(applied, console):
 
 
 @ON_TERRAFORM
-def test_data_sources_that_find_nothing(project, console):
+def test_data_sources_without_a_match_are_errors(project, console):
     declared = {
         "data": {
             "opsconsole_specialty": {"none": {"key": "none"}, "both": {"key": "a", "id": "b"}},
@@ -117,7 +117,7 @@ def create_others(console: Emulator) -> None:
     )
 
 
-def test_what_others_manage_is_looked_up(applied, console_of):
+def test_data_sources_of_hosts_agents_and_blacklisted_commands(applied, console_of):
     console = console_of("extended")
     create_others(console)
     engine = applied({"data": DATA, "output": OUTPUT}, console)
@@ -125,7 +125,7 @@ def test_what_others_manage_is_looked_up(applied, console_of):
     assert {name: item["value"] for name, item in outputs.items()} == EXPECTED
 
 
-def test_a_list_that_nothing_names_is_an_error_and_a_host_is_read_all_the_same(project, console):
+def test_data_source_without_its_endpoint_is_an_error_but_for_a_host(project, console):
     create_others(console)
     engine = project({"data": DATA}, console)
     run = engine.plan_run(expect={1})

@@ -82,7 +82,7 @@ def hosts(version: str) -> dict[str, Any]:
 
 
 @ON_TERRAFORM
-def test_refused_writes(applied, console):
+def test_refused_writes_are_errors_at_their_attributes(applied, console):
     base = {"name": "base", "main_engine": "engine-a", "specialty_id": "spc_linux"}
     agent = base | {"host_id": "${opsconsole_host.base.id}"}
     console.create_many("blacklists", [{"id": f"row_{n}", "pattern": "old"} for n in REFUSALS])
@@ -126,7 +126,7 @@ def test_refused_writes(applied, console):
 
 
 @ON_TERRAFORM
-def test_refused_imports(project, console):
+def test_refused_imports_are_errors_at_their_attributes(project, console):
     for name in REFUSALS:
         refuse(console, "host", name, method="POST", path="/hosts/batch", holds=f'"{name}"')
     declared = {name: {"name": name, "tags": ["a:b"], "knowledge": "k"} for name in REFUSALS}
@@ -137,7 +137,7 @@ def test_refused_imports(project, console):
     assert set(held(engine)) == {"opsconsole_host.fine"}
 
 
-def test_refused_reads(applied, console):
+def test_refused_reads_are_errors_or_unchecked(applied, console):
     base = {"main_engine": "engine-a", "specialty_id": "spc_linux"}
     engine = applied(
         program(

@@ -1,20 +1,15 @@
 """Hosts: adopted, abandoned, deleted, replaced, reached through each other."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from declarations import foresee, held, program
-from engines import ON_TERRAFORM, Run
+from engines import ON_TERRAFORM
 from opsconsole.emulator import Profile
 from opsconsole.lifecycle.interface import Outcome
 from outcomes import errors, warnings
-
-
-def warned(run: Run, words: str) -> list[str]:
-    return [item["detail"] for item in run.warnings if words in item["summary"]]
 
 
 def test_a_host_that_is_there_fails_or_is_adopted(project, console):
@@ -42,7 +37,7 @@ def test_a_host_that_is_there_fails_or_is_adopted(project, console):
     [error] = run.errors
     assert error["address"] == "opsconsole_host.other"
     assert "'ext-2' on the console and 'ext-9' in the program" in error["detail"]
-    [adopted] = warned(run, "existed already and is adopted")
+    [adopted] = run.warned("existed already and is adopted")
     assert "tags" in adopted
     assert held(engine)["opsconsole_host.there"]["id"] == there["id"]
     assert console.row("hosts", there["id"])["tags"] == ["env:new"]
@@ -65,7 +60,7 @@ def test_an_abandoned_host_stays_on_the_console(applied, console):
     plan = foresee(engine, "-destroy")
     run = engine.apply(plan.saved)
     for part in (plan.run, run):
-        assert len(warned(part, "leaves management; it stays on the console")) == 2
+        assert len(part.warned("leaves management; it stays on the console")) == 2
     assert not {"host_delete", "specialty_delete"} & set(console.request_counts())
     assert held(engine) == {}
     assert len(console.rows("hosts")) == 1
@@ -89,7 +84,7 @@ def chain() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("profile", ["strict", "rerouting"])
-def test_jump_hosts(profile, applied, console_of):
+def test_jump_hosts_keep_their_order_and_are_deleted_last(profile, applied, console_of):
     console = console_of(profile)
     engine = applied(chain(), console)
     state = held(engine)
@@ -124,7 +119,7 @@ def test_rerouted_hosts_are_named_and_seen_at_the_next_refresh(applied, console_
 
     run = engine.apply()
 
-    assert any(web in told for told in warned(run, "rerouted other hosts"))
+    assert any(web in told for told in run.warned("rerouted other hosts"))
     assert console.row("hosts", web)["jump_host_ids"] == []
     assert foresee(engine, "-refresh-only").drift == {"opsconsole_host.web": ["update"]}
 
@@ -134,14 +129,14 @@ def test_what_the_console_keeps_otherwise_is_reported(project, console_of):
     declared = program(host={"web": {"name": "web", "knowledge": " spaced ", "mac": "AA:BB"}})
     engine = project(declared, console)
     run = engine.apply()
-    assert len(warned(run, "The console kept another value for knowledge")) == 1
-    assert len(warned(run, "The console kept another value for mac")) == 1
+    assert len(run.warned("The console kept another value for knowledge")) == 1
+    assert len(run.warned("The console kept another value for mac")) == 1
     assert engine.state()["resources"][0]["instances"][0].get("status") != "tainted"
 
     plan = foresee(engine)
     assert plan.actions == {"opsconsole_host.web": ["update"]}
     # It is told once: a field that only a creation sets is no difference from then on.
-    assert not warned(plan.run, "The console itself changed mac of the host")
+    assert not plan.run.warned("The console itself changed mac of the host")
     [error] = engine.apply(plan.saved, expect={1}).errors
     assert "The console kept another value for knowledge" in error["summary"]
     assert "' spaced '" in error["detail"] and "'spaced'" in error["detail"]
@@ -160,7 +155,7 @@ def test_a_host_of_one_name_at_another_address_comes_after_the_old_one(policy, a
 
     engine = applied(named("old"), console, {"on_existing_host": policy})
     engine.write(named("new"))
-    [moved] = warned(engine.plan_run(expect={2}), "look like one host that moved")
+    [moved] = engine.plan_run(expect={2}).warned("look like one host that moved")
     assert "declare a moved block" in moved
     engine.apply()
     engine.plan_run(expect={0})
@@ -190,7 +185,7 @@ def test_a_description_can_be_made_null_and_a_tag_may_have_no_value(project, con
 
 
 @pytest.mark.parametrize("imported", [True, False])
-async def test_nor_where_no_apply_took_the_declaration(steps_of, console, imported):
+async def test_host_that_the_declaration_followed_is_not_replaced(steps_of, console, imported):
     """The declaration followed the console once, or the host was imported."""
     hosts = steps_of("host")
     created = await hosts.create(name="web", external_id="one", target_port=22)
@@ -343,14 +338,10 @@ async def test_an_adoption_whose_update_is_refused_says_so(steps_of, console):
     assert errors(refused)[0].startswith('Cannot adopt the host "old"')
 
 
-async def host(steps_of: Callable[..., Any], **settings: Any) -> tuple[Any, Any]:
-    hosts = steps_of("host", **settings)
-    return hosts, await hosts.create(name="web")
-
-
 @pytest.mark.parametrize("kinds", [("unavailable", "not_found"), ("unavailable", "forbidden")])
 async def test_a_delete_that_was_sent_twice_is_not_said_to_have_failed(console, steps_of, kinds):
-    hosts, made = await host(steps_of, max_retries=1)
+    hosts = steps_of("host", max_retries=1)
+    made = await hosts.create(name="web")
     for kind in kinds:
         console.fault(kind=kind, operation="host_delete")
     kept = await hosts.delete(made)
@@ -360,7 +351,8 @@ async def test_a_delete_that_was_sent_twice_is_not_said_to_have_failed(console, 
 
 
 async def test_a_delete_of_what_is_gone_is_confirmed_by_one_read(console, steps_of):
-    hosts, made = await host(steps_of)
+    hosts = steps_of("host")
+    made = await hosts.create(name="web")
     console.delete("hosts", made.state["id"])
     console.reset_log()
     gone = await hosts.delete(made)

@@ -114,7 +114,7 @@ def test_import_blocks_that_generate_configuration(project, console, rows):
 
 
 @ON_TERRAFORM
-def test_what_cannot_be_imported(project, console):
+def test_import_of_missing_objects_is_refused(project, console):
     wrong = {
         "opsconsole_host.web": "hst_none",
         "opsconsole_agent.keeper": "agt_none",

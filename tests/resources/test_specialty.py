@@ -51,7 +51,7 @@ def test_a_delete_waits_for_the_hosts_of_released_agents(applied, console):
 
 
 @ON_TERRAFORM
-def test_a_wait_ends_with_its_timeout(applied, console):
+def test_delete_of_a_specialty_ends_with_its_timeout(applied, console):
     engine = applied(declared(1, timeouts={"delete": "300ms"}), console)
     agent_id = held(engine)["opsconsole_agent.a0"]["id"]
     console.fault(method="DELETE", path="/hosts/", delay=2)
@@ -64,7 +64,7 @@ def test_a_wait_ends_with_its_timeout(applied, console):
     engine.destroy()
 
 
-def test_an_agent_outside_is_no_reason_to_wait(applied, console):
+def test_delete_of_a_specialty_does_not_wait_for_an_unmanaged_agent(applied, console):
     console.create("agents", name="theirs", specialty_id="spc_linux", status="idle")
     engine = applied(declared(0), console)
     [error] = engine.destroy(expect={1}).errors
@@ -88,7 +88,7 @@ def test_an_agent_that_stays_keeps_its_specialty(applied, console):
 
 
 @ON_TERRAFORM
-def test_what_is_adopted_is_called_so_and_stays_unless_its_deletion_is_declared(project, console):
+def test_adopted_specialty_stays_on_the_console_unless_its_deletion_is_declared(project, console):
     engine = project(program(specialty={"linux": {"key": "linux-server"}}), console)
     [adopting] = engine.plan_run(expect={2}).warnings
     assert adopting["summary"] == (
@@ -103,7 +103,7 @@ def test_what_is_adopted_is_called_so_and_stays_unless_its_deletion_is_declared(
 
 
 @ON_TERRAFORM
-def test_what_cannot_be_adopted(project, console):
+def test_specialty_that_cannot_be_adopted_is_refused(project, console):
     console.create("specialties", id="spc_twice", key="linux-server")
     engine = project(
         program(

@@ -56,7 +56,7 @@ def agents(console: Emulator) -> list[str]:
 
 
 @ON_TERRAFORM
-def test_its_replacement_is_refused_and_nothing_else(lost, console):
+def test_replacement_of_a_lost_agent_is_refused_alone(lost, console):
     program = declared()
     program["resource"]["opsconsole_host"]["more"] = {"name": "more"}
     lost.write(program)
@@ -71,14 +71,14 @@ def test_its_replacement_is_refused_and_nothing_else(lost, console):
     assert instance(lost)["attributes"]["id"].startswith("outcome-unknown/")
 
 
-def test_a_true_destroy_forgets_it(lost, console):
+def test_destroy_forgets_a_lost_agent(lost, console):
     lost.destroy()
     assert held(lost) == {}
     assert console.rows("hosts") == []
 
 
 @pytest.mark.parametrize("created", [True, False])
-def test_the_user_says_what_became_of_it(lost, console, created):
+def test_lost_agent_is_imported_or_created_again(lost, console, created):
     [made] = [row["id"] for row in console.rows("agents") if row["name"] == "lost"]
     lost.run("state", "rm", ADDRESS)
     if created:
@@ -130,7 +130,7 @@ def left(native: Any) -> list[str]:
     return [call.address for call in calls_left(native.state_file)]
 
 
-def test_without_proof_it_is_kept_apart(native):
+def test_lost_host_without_proof_is_kept_tainted(native):
     native.write(HOSTS)
     leave(native, [("opsconsole_host.a", {"name": "a"})], "created")
     result = native.run("apply", "-auto-approve", expect=1)
@@ -173,7 +173,7 @@ def test_where_agents_can_be_listed_the_list_says_which_were_created(native_on):
     ]
 
 
-def test_a_console_that_cannot_be_asked_settles_nothing(native):
+def test_refused_dry_run_settles_no_lost_create(native):
     native.write(HOSTS)
     leave(native, [("opsconsole_host.a", {"name": "a"})], "created")
     native.console.fault(path="/hosts/batch", status=403, times=None)
@@ -182,7 +182,7 @@ def test_a_console_that_cannot_be_asked_settles_nothing(native):
     assert left(native) == ["opsconsole_host.a"]
 
 
-def test_while_one_stands_no_run_is_complete(native):
+def test_no_run_is_complete_while_an_outcome_is_unknown(native):
     agent = agent_on("b", "x", specialty_id="${opsconsole_specialty.s.id}")
     specialty = {"s": {"key": "linux-server"}}
     native.write({**HOSTS, "opsconsole_specialty": specialty, "opsconsole_agent": {"x": agent}})
@@ -205,7 +205,7 @@ def test_while_one_stands_no_run_is_complete(native):
     assert native.run("plan", "-detailed-exitcode").code == 0
 
 
-def test_an_agent_that_was_sent_just_now_may_still_come_though_no_list_shows_it(native_on):
+def test_agent_sent_just_now_is_unknown_though_no_list_shows_it(native_on):
     native = native_on("extended")
     native.apply({"opsconsole_host": {"b": {"name": "b"}}})
     host_id = native.attributes("opsconsole_host.b")["id"]
@@ -221,7 +221,7 @@ def test_an_agent_that_was_sent_just_now_may_still_come_though_no_list_shows_it(
     assert native.attributes("opsconsole_agent.late")["id"] == "agt_late"
 
 
-def test_a_host_that_was_never_created_is_created_once_it_cannot_arrive_any_more(native):
+def test_lost_create_is_retried_after_900_seconds(native):
     native.settings |= {"max_retries": 0}
     native.apply({"opsconsole_host": {"b": {"name": "b"}}})
     native.write(HOSTS)

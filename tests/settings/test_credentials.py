@@ -45,6 +45,7 @@ def ways() -> dict[str, tuple[dict[str, Any], dict[str, str], str]]:
 
 
 @pytest.mark.terraform
+@pytest.mark.engine_terraform
 @pytest.mark.parametrize("way", sample(ways(), 1))
 def test_credentials_show_up_nowhere(way, installed_terraform, console_of):
     console = console_of("default")

@@ -3,23 +3,18 @@
 import json
 
 from declarations import foresee, program
-from engines import Run
 from opsconsole.lifecycle.interface import Seen
 from outcomes import errors
 
 
-def warned(run: Run, words: str) -> list[str]:
-    return [item["detail"] for item in run.warnings if words in item["summary"]]
-
-
-def test_what_cannot_be_read_is_left_as_it_is(applied, console_of):
+def test_host_that_cannot_be_read_is_no_difference(applied, console_of):
     console = console_of("blind")
     hosts = {name: {"name": name, "knowledge": "k"} for name in ("a", "b", "c")}
     engine = applied(program(host=hosts), console, {"max_concurrency": 1})
     console.reset_log()
     plan = foresee(engine, "-parallelism=1")
     assert plan.run.code == 0
-    assert len(warned(plan.run, "Hosts cannot be read")) == 1
+    assert len(plan.run.warned("Hosts cannot be read")) == 1
     # Two different hosts must refuse: one refusal may be that host's own.
     assert console.request_counts()["host_update"] == 2
 
@@ -28,7 +23,7 @@ def test_what_cannot_be_read_is_left_as_it_is(applied, console_of):
     engine.write(program(host=hosts))
     plan = foresee(engine)
     assert plan.actions == {"opsconsole_host.a": ["update"]}
-    assert warned(plan.run, "Not verified: public_ip")
+    assert plan.run.warned("Not verified: public_ip")
     console.reset_log()
     engine.apply(plan.saved)
     sent = [item["body"] for item in console.requests() if item["operation"] == "host_update"]
@@ -38,7 +33,7 @@ def test_what_cannot_be_read_is_left_as_it_is(applied, console_of):
     engine.settings = {"host_read": "none"}
     engine.write(program(host=hosts))
     console.reset_log()
-    assert not warned(engine.plan_run(expect={0}), "Hosts cannot be read")
+    assert not engine.plan_run(expect={0}).warned("Hosts cannot be read")
     assert console.traffic()["total"] == 0
 
 
@@ -51,7 +46,7 @@ def test_a_key_that_may_not_write_hosts_learns_what_reading_needs(applied, conso
     assert "host_get" in told["detail"]
 
 
-def test_what_was_not_read_is_not_said_to_match(native):
+def test_unread_resources_are_counted_in_no_changes(native):
     program = {"opsconsole_host": {"web": {"count": 2, "name": "web-${count.index}"}}}
     native.apply(program)
     assert "No changes. The console matches the program." in native.run("plan").out
@@ -61,7 +56,7 @@ def test_what_was_not_read_is_not_said_to_match(native):
     assert unread in native.run_plan(program).out
 
 
-def test_what_was_shown_in_part_is_not_said_to_match(native):
+def test_resources_shown_in_part_are_counted_in_no_changes(native):
     native.apply({"opsconsole_host": {"web": {"name": "web", "knowledge": "a"}}})
     part = json.dumps({"id": native.attributes("opsconsole_host.web")["id"]})
     native.console.fault(method="POST", path="/hosts/hst_", status=200, text=part)

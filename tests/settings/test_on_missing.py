@@ -3,7 +3,6 @@
 What is missing is warned of or refused.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -49,7 +48,7 @@ AWAY = {f"{type_name}.gone" for type_name in WHOLE["resource"]}
 
 
 @ON_TERRAFORM
-def test_what_is_gone_is_found_and_made_again(applied, console):
+def test_missing_objects_leave_state_and_are_created_again(applied, console):
     engine = applied(WHOLE, console)
     take_away(held(engine), console)
 
@@ -115,7 +114,7 @@ def test_an_agent_of_a_host_outside_costs_one_list(applied, console):
     assert console.request_counts() == {"plugin_list": 1}
 
 
-def test_every_kind_that_is_missing_leaves_state_with_a_warning_or_stays(applied, console):
+def test_on_missing_of_every_kind_warns_or_refuses(applied, console):
     engine = applied(WHOLE, console)
     take_away(held(engine), console)
 
@@ -156,24 +155,16 @@ def test_every_kind_that_is_missing_leaves_state_with_a_warning_or_stays(applied
     assert "request id req_" in refused.errors[0]["detail"]
 
 
-def summaries(outcome: Any) -> list[str]:
-    return [item.summary for item in outcome.diagnostics]
-
-
-async def host(steps_of: Callable[..., Any], **settings: Any) -> tuple[Any, Any]:
-    hosts = steps_of("host", **settings)
-    return hosts, await hosts.create(name="web")
-
-
 @pytest.mark.parametrize("choice", ["remove", "error"])
 async def test_a_delete_answered_404_of_what_cannot_be_read(console, steps_of, choice):
-    hosts, made = await host(steps_of, on_missing_host=choice)
+    hosts = steps_of("host", on_missing_host=choice)
+    made = await hosts.create(name="web")
     console.fault(kind="not_found", operation="host_delete")
     console.fault(kind="forbidden", operation="host_update")
     ended = await hosts.delete(made)
     assert ended.failed is (choice == "error")
     assert (ended.state is None) is (choice == "remove")
-    assert "deleted already, or is not visible to this key" in summaries(ended)[0]
+    assert "deleted already, or is not visible to this key" in ended.diagnostics[0].summary
 
 
 @pytest.mark.parametrize("profile", ["blind"], indirect=True)

@@ -18,7 +18,7 @@ def declared(console: Emulator) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("name", ["host", "agent"])
 @pytest.mark.parametrize(("named", "kept"), [(None, "org_lab"), ("org_main", "org_main")])
-async def test_what_names_no_org_is_created_in_the_providers(
+async def test_host_or_agent_without_org_id_is_created_in_the_providers(
     steps_of, console, declared, name, named, kept
 ):
     config = declared[name] | {"org_id": named}

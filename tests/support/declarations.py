@@ -83,6 +83,20 @@ def agent_on(host: str, name: str = "", **fields: Any) -> dict[str, Any]:
     return {**named, "main_engine": "engine-a", **ids, **fields}
 
 
+def host_with_agent(**fields: Any) -> dict[str, Any]:
+    """Declare the host `web`, and its agent `a` with these fields."""
+    ids = {"host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
+    return {
+        "opsconsole_host": {"web": {"name": "web"}},
+        "opsconsole_agent": {"a": {"name": "keeper", **ids, **fields}},
+    }
+
+
+def hosts(**declared: dict[str, Any]) -> dict[str, Any]:
+    """Declare hosts, each with the name of its resource."""
+    return {"opsconsole_host": {name: {"name": name, **body} for name, body in declared.items()}}
+
+
 def program(**resources: Mapping[str, Any]) -> dict[str, Any]:
     """Return a program of resources: short type name to name to attributes."""
     declared = {f"opsconsole_{kind}": dict(named) for kind, named in resources.items() if named}

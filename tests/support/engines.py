@@ -76,6 +76,10 @@ class Run:
     def warnings(self) -> list[dict[str, Any]]:
         return self.diagnostics("warning")
 
+    def warned(self, words: str) -> list[str]:
+        """Return the details of the warnings whose summaries hold these words."""
+        return [item["detail"] for item in self.warnings if words in item["summary"]]
+
 
 @dataclass(frozen=True)
 class Plan:

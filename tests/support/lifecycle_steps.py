@@ -114,6 +114,20 @@ def steps_of(console: Emulator, no_patience: None) -> Callable[..., Steps]:
 
 
 @pytest.fixture
+def agent_values(console: Emulator) -> dict[str, Any]:
+    """What an agent of a host `web` is declared with."""
+    required = {"credential_id": "crd_1", "credential_role": "login", "order": 1}
+    return {
+        "name": "keeper",
+        "host_id": console.create("hosts", name="web")["id"],
+        "specialty_id": "spc_linux",
+        "main_engine": "engine-a",
+        "accessible_credential_ids": ["crd_2", "crd_1"],
+        "credential_config": [required | {"is_required": True}],
+    }
+
+
+@pytest.fixture
 async def one_run(
     console: Emulator, no_patience: None
 ) -> AsyncIterator[Callable[..., ConfiguredProvider]]:

@@ -47,7 +47,7 @@ def test_validate_needs_no_settings_and_points_at_the_attribute(terraform):
 
 
 def test_no_key_of_the_program_in_trace_log_errors_or_state(installed_terraform, console):
-    """Keys and cookies that come in other ways: `acceptance/test_secrets.py`."""
+    """Keys and cookies that come in other ways: `settings/test_credentials.py`."""
     secret = "svc_ak_Zq9xWv7"
     settings = {"base_url": console.base_url, "api_key": secret}
     program = {**hosts(1), "provider": {"opsconsole": settings}}
