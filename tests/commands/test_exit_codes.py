@@ -19,6 +19,7 @@ def deployed(native: Any, fleet: Callable[..., dict[str, Any]]) -> Any:
     """A folder whose program was applied."""
     native.settings["max_retries"] = 0
     native.apply(fleet(1, agents=False))
+    (native.folder / "same.tfstate").write_bytes(native.state_file.read_bytes())
     (native.folder / "rows.json").write_text(json.dumps([{"name": "one"}, {"name": "two"}]))
     return native
 
@@ -33,6 +34,8 @@ def deployed(native: Any, fleet: Callable[..., dict[str, Any]]) -> Any:
         ("import", "opsconsole_host.b", "hst_1"),
         ("state", "fold"),
         ("state", "rm", "opsconsole_host.web"),
+        ("state", "mv", "opsconsole_host.web", "opsconsole_host.b"),
+        ("state", "push", "same.tfstate"),
     ],
 )
 def test_a_state_that_another_run_holds(deployed, words):
@@ -75,11 +78,8 @@ def test_apply_that_did_a_part_exits_with_1(deployed, fleet, status):
     deployed.run("apply", "-auto-approve", expect=1)
 
 
-HOST = {"opsconsole_host": {"a": {"name": "a"}}}
-
-
-def test_a_lock_that_another_holds(native):
-    native.write(HOST)
+def test_a_lock_that_another_holds(deployed):
+    native = deployed
     with open_state(LocalBackend(native.state_file, "opsconsole apply")):
         refused = native.run("plan", expect=75)
         assert "opsconsole apply" in refused.err, "the holder is named"

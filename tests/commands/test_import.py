@@ -22,40 +22,6 @@ def test_what_is_imported_has_not_changed_behind_anyones_back(native):
     assert native.plan().get("resource_drift", []) == []
 
 
-@pytest.mark.parametrize("words", [[], ["-refresh=false"]])
-@pytest.mark.parametrize(
-    ("type_name", "wanted", "config", "said"),
-    [
-        ("opsconsole_host", "hst_no", {"name": "a"}, "There is no host hst_no"),
-        (
-            "opsconsole_agent",
-            "agt_no",
-            {"host_id": "hst_1", "specialty_id": "spc_linux"},
-            "There is no agent agt_no",
-        ),
-        (
-            "opsconsole_agent_plugin",
-            "agt_no/plg_disk",
-            {"agent_id": "agt_no", "plugin_id": "plg_disk"},
-            "There is no plugin attachment agt_no/plg_disk",
-        ),
-        ("opsconsole_specialty", "spc_no", {"key": "no"}, "There is no specialty"),
-        (
-            "opsconsole_blacklisted_command",
-            "blk_no",
-            {"id": "blk_no", "pattern": "x"},
-            "There is no blacklisted command blk_no",
-        ),
-    ],
-)
-def test_what_is_not_there_is_not_created_instead(native, type_name, wanted, config, said, words):
-    write(native, type_name, wanted, **config)
-    refused = native.run("apply", "-auto-approve", *words, expect=1)
-    assert said in refused.text
-    assert native.addresses() == []
-    assert native.console.rows("hosts") == []
-
-
 @pytest.mark.parametrize(
     "block",
     [

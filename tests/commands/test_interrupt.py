@@ -24,19 +24,19 @@ def begun(native: Any, fleet: Any, count: int = 12) -> subprocess.Popen[str]:
     return process
 
 
-def interrupt(process: subprocess.Popen[str]) -> None:
-    """Interrupt a command, and return once it has taken notice."""
-    process.send_signal(signal.SIGINT)
+def interrupt(process: subprocess.Popen[str], number: int = signal.SIGINT) -> str:
+    """Interrupt a command; return what it says once it has taken notice."""
+    process.send_signal(number)
     assert process.stderr is not None
-    line = process.stderr.readline()
-    while "Interrupted: what is in flight is finished and saved. Press Ctrl-C again" not in line:
+    while "Interrupted" not in (line := process.stderr.readline()):
         assert line, "it ended"
-        line = process.stderr.readline()
+    return line
 
 
 def test_one_interrupt_finishes_the_calls_in_flight(native, fleet):
     process = begun(native, fleet)
-    interrupt(process)
+    said = interrupt(process)
+    assert "what is in flight is finished and saved. Press Ctrl-C again" in said
     native.console.clear_faults()
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, out + err
@@ -87,9 +87,7 @@ def test_signal_while_reading_ends_with_130_and_no_lock(native, fleet, number, w
     native.console.fault(path="/hosts/", hold="before", times=None)
     with native.start(*words) as process:
         until(lambda: native.console.traffic()["in_flight"], "it reads")
-        process.send_signal(number)
-        while "Interrupted" not in (line := process.stderr.readline()):
-            assert line, "it ended"
+        interrupt(process, number)
         native.console.clear_faults()
         _, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
@@ -136,9 +134,7 @@ def test_an_import_of_a_file_stops_and_says_what_was_not_sent(native):
     with native.start("hosts", "import", "hosts.json") as process:
         until(lambda: native.console.waiting_faults()[0]["skip"] == 0, "ten are imported")
         until(lambda: native.console.traffic()["in_flight"], "ten more are sent")
-        process.send_signal(signal.SIGINT)
-        while "Interrupted" not in (line := process.stderr.readline()):
-            assert line, "it ended"
+        interrupt(process)
         native.console.clear_faults()
         out, err = process.communicate(timeout=120)
     assert process.returncode == 130, out + err

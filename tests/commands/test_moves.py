@@ -19,12 +19,6 @@ def begin(native: Any, **declared: dict[str, Any]) -> None:
     native.console.reset_log()
 
 
-def writes(native: Any) -> set[str]:
-    """The operations that changed anything."""
-    counts = native.console.request_counts()
-    return {name for name in counts if name in ("host_import", "host_delete")}
-
-
 @pytest.mark.parametrize(
     ("before", "after", "address"),
     [({}, {"count": 1}, f"{A}[0]"), ({"count": 1}, {}, A)],
@@ -86,7 +80,7 @@ def test_blocks_that_make_no_sense_are_refused(native, declared, pairs, said):
     begin(native, a={})
     native.write(hosts(**declared), moved=moved(*pairs))
     assert said in native.run("apply", "-auto-approve", expect=1).text
-    assert writes(native) == set()
+    assert not {"host_import", "host_delete"} & native.console.request_counts().keys()
 
 
 def test_a_target_must_not_leave_out_what_moves(native):

@@ -172,18 +172,13 @@ def test_plan_in_a_pipe_is_whole_unless_compact(words, short, many):
 
 @pytest.mark.parametrize(("words", "short"), [(["-refresh=false"], True), (["-full"], False)])
 def test_plan_on_a_small_terminal_is_compact_unless_full(words, short, many):
-    said = on_terminal(many, *words)
-    assert (COUNT in said, ATTRIBUTE in said) == (short, not short)
-    assert "web[0] … web[29]" in said or not short
-
-
-def on_terminal(native: Any, *words: str) -> str:
     command = [sys.executable, "-m", "opsconsole.cli.main", "plan", *words]
-    environment = {**os.environ, **native.console.environment}
-    session = Session(command, native.folder, environment)
+    session = Session(command, many.folder, {**os.environ, **many.console.environment})
     session.wait_for("Checksum of this plan")
     session.process.wait(timeout=240)
-    return session.text
+    said = session.text
+    assert (COUNT in said, ATTRIBUTE in said) == (short, not short)
+    assert "web[0] … web[29]" in said or not short
 
 
 def test_verdicts_stand_in_the_plan(native):

@@ -34,37 +34,24 @@ def test_a_saved_plan_is_applied_as_it_is(native):
     assert native.console.rows("hosts")[0]["knowledge"] == "one"
 
 
-def change_state(native: Any) -> None:
-    native.run("state", "rm", "opsconsole_host.a")
-
-
-def change_console(native: Any) -> None:
-    [row] = native.console.rows("hosts")
-    native.console.change("hosts", row["id"], private_ip="10.1.1.1")
-
-
-def delete_on_console(native: Any) -> None:
-    [row] = native.console.rows("hosts")
-    native.console.delete("hosts", row["id"])
-
-
-def bump(native: Any) -> None:
-    [row] = native.console.rows("hosts")
-    native.console.change("hosts", row["id"], name="a")
-
-
 @pytest.mark.parametrize(
     ("move", "said"),
     [
-        (change_state, "The plan is stale"),
-        (change_console, "opsconsole_host.a: private_ip"),
-        (delete_on_console, "opsconsole_host.a is gone"),
+        (lambda native, _: native.run("state", "rm", "opsconsole_host.a"), "The plan is stale"),
+        (
+            lambda native, row: native.console.change("hosts", row["id"], private_ip="10.1.1.1"),
+            "opsconsole_host.a: private_ip",
+        ),
+        (
+            lambda native, row: native.console.delete("hosts", row["id"]),
+            "opsconsole_host.a is gone",
+        ),
     ],
 )
 def test_saved_plan_is_refused_if_state_or_console_changed(native, move, said):
     native.apply(HOST)
     native.run_plan(with_knowledge("two"), "-out=p")
-    move(native)
+    move(native, *native.console.rows("hosts"))
     before = native.state
     refused = native.run("apply", "p", expect=1)
     assert said in refused.text
@@ -76,7 +63,8 @@ def test_saved_plan_is_refused_if_state_or_console_changed(native, move, said):
 def test_what_the_console_changes_by_itself_counts_for_nothing(native):
     native.apply(HOST)
     native.run_plan(with_knowledge("two"), "-out=p")
-    bump(native)
+    [row] = native.console.rows("hosts")
+    native.console.change("hosts", row["id"], name="a")
     native.run("apply", "p")
     assert native.console.rows("hosts")[0]["knowledge"] == "two"
 

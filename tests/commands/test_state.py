@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 
 from declarations import hosts
-from opsconsole.state.backend import LocalBackend
-from opsconsole.state.opening import open_state
 
 HOST = {"opsconsole_host": {"a": {"name": "a"}}}
 
@@ -115,17 +113,6 @@ def test_a_state_is_pulled_and_pushed(native):
     mine.write_text(json.dumps(json.loads(pulled) | {"lineage": "another"}))
     assert "lineage" in native.run("state", "push", "mine", expect=1).err
     assert "Check the path" in native.run("state", "push", "none", expect=1).err
-
-
-@pytest.mark.parametrize(
-    "words", [["mv", "opsconsole_host.a", "opsconsole_host.b"], ["push", "mine"]]
-)
-def test_a_state_that_is_locked_is_neither_moved_nor_pushed(native, words):
-    native.apply(HOST)
-    (native.folder / "mine").write_bytes(native.state_file.read_bytes())
-    with open_state(LocalBackend(native.state_file, "another")):
-        assert "lock" in native.run("state", *words, expect=75).err
-    native.run("state", *words)
 
 
 def test_a_program_for_opentofu_or_terraform_alone_is_served_by_its_state(native):

@@ -1,11 +1,8 @@
 """What was deleted, archived, attached, detached or hidden behind our back, by its bucket."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-
-World = Callable[..., dict[str, Any]]
 
 JUMP, WEB, AGENT = "opsconsole_host.jump", "opsconsole_host.web[0]", "opsconsole_agent.ops[0]"
 DISK, WHOLE = "opsconsole_agent_plugin.disk[0]", "opsconsole_agent.whole"
@@ -13,7 +10,7 @@ FORMAT, WIPE = "opsconsole_blacklisted_command.format", "opsconsole_blacklisted_
 
 
 @pytest.fixture(params=["default", "fickle", "extended"])
-def ground(request: pytest.FixtureRequest, ground_on: Any, world: World) -> Any:
+def ground(request: pytest.FixtureRequest, ground_on: Any, world: Any) -> Any:
     """The world, applied to consoles that differ in what they show of what is gone."""
     made = ground_on(request.param)
     made.apply(world())

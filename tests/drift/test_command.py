@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -19,11 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs/schemas/drift-report-1.schema.json").read_text())
 WEB = "opsconsole_host.web[0]"
 
-World = Callable[..., dict[str, Any]]
-
 
 @pytest.fixture
-def drifted(ground: Any, world: World) -> Any:
+def drifted(ground: Any, world: Any) -> Any:
     """The world with one host changed behind its back."""
     ground.apply(world())
     ground.console.change("hosts", ground.id_of(WEB), tags=["owner:me"])

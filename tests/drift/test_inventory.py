@@ -5,9 +5,6 @@ from typing import Any
 
 import pytest
 
-World = Callable[..., dict[str, Any]]
-
-
 ALL = ("--count-unmanaged", "hosts,agents,blacklisted_commands")
 
 
@@ -56,7 +53,7 @@ def test_what_no_endpoint_lists_is_an_error(ground, world):
 
 
 @pytest.fixture
-def cut(ground_on: Callable[..., Any], world: World) -> Iterator[Any]:
+def cut(ground_on: Callable[..., Any], world: Any) -> Iterator[Any]:
     """The world on a console whose lists end after one entry, without a way on."""
     ground = ground_on("extended")
     ground.apply(world())

@@ -9,15 +9,13 @@ import pytest
 from loopback import closed_address
 from opsconsole.errors import TRY_LATER
 
-World = Callable[..., dict[str, Any]]
-
 WEB, AGENT = "opsconsole_host.web[0]", "opsconsole_agent.ops[0]"
 DISK = "opsconsole_agent_plugin.disk[0]"
 HTML = {"text": "<html><h1>Please log in</h1></html>", "content_type": "text/html"}
 
 
 @pytest.fixture
-def ground(ground_on: Callable[..., Any], world: World) -> Any:
+def ground(ground_on: Callable[..., Any], world: Any) -> Any:
     """The world, under settings that give up soon."""
     made = ground_on("default", max_retries=1, request_timeout=1)
     made.apply(world())

@@ -10,7 +10,7 @@ from engines import ON_TERRAFORM, Native
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
 from opsconsole.errors import NotFound
-from opsconsole.lifecycle.interface import DeleteRequest, Outcome, PlanCreation
+from opsconsole.lifecycle.interface import DeleteRequest, PlanCreation
 from opsconsole.resources import AGENT
 
 ADDRESS = "opsconsole_agent.keeper"
@@ -155,9 +155,8 @@ def test_a_failed_host_delete_lists_the_agents_it_leaves(applied, console):
     engine.plan_run(expect={0})
 
 
-@pytest.mark.parametrize("profile", ["extended", "archiving"])
-def test_extra_endpoints_lift_the_limits(profile, applied, console_of):
-    console = console_of(profile)
+@pytest.mark.parametrize("profile", ["extended", "archiving"], indirect=True)
+def test_extra_endpoints_lift_the_limits(applied, console):
     engine = applied(declared(), console)
     agent_id = held(engine)[ADDRESS]["id"]
     assert {name for name in AGENT.names if held(engine)[ADDRESS][name] is None} <= {
@@ -246,22 +245,12 @@ async def test_an_agent_that_is_shown_stays_though_the_list_of_its_plugins_is_no
     assert "answers 404 to the list of its plugins" in read.diagnostics[0].detail
 
 
-async def made(console: Emulator, agents: Any, **facts: Any) -> Outcome:
-    host = console.create("hosts", name="web")
-    return await agents.create(
-        name="keeper", host_id=host["id"], specialty_id="spc_linux", main_engine="e", **facts
-    )
-
-
-async def test_prevent_refuses_a_replacement_nobody_planned_with_it(console, steps_of, one_run):
+async def test_prevent_refuses_a_replacement_that_no_plan_showed(agent_values, steps_of, one_run):
     agents = steps_of("agent")
-    prior = await made(console, agents, deletion_policy="prevent")
+    prior = await agents.create(**agent_values, deletion_policy="prevent")
     assert prior.state is not None
     lifecycle = one_run().resources[AGENT.type_name]
-    config = agents.config(
-        **{name: prior.state[name] for name in ("name", "host_id", "specialty_id", "main_engine")},
-        deletion_policy="prevent",
-    )
+    config = agents.config(**agent_values, deletion_policy="prevent")
 
     [plan] = await lifecycle.plan([PlanCreation(config, prior.private)])
     assert [item.summary for item in plan.diagnostics] == ['The agent "keeper" must not be removed']
@@ -272,9 +261,9 @@ async def test_prevent_refuses_a_replacement_nobody_planned_with_it(console, ste
     assert fresh.diagnostics == ()
 
 
-async def test_prevent_holds_where_the_policy_is_dropped_along_with_the_change(console, steps_of):
+async def test_prevent_holds_for_the_change_that_drops_it(agent_values, steps_of):
     agents = steps_of("agent")
-    prior = await made(console, agents, deletion_policy="prevent")
+    prior = await agents.create(**agent_values, deletion_policy="prevent")
     assert prior.state is not None
     changed = prior.state | {"main_engine": "other", "deletion_policy": "abandon"}
     plan = await agents.plan(prior, agents.config(**{n: changed[n] for n in AGENT.names}))
@@ -282,16 +271,16 @@ async def test_prevent_holds_where_the_policy_is_dropped_along_with_the_change(c
     assert plan.failed
 
 
-@pytest.fixture
-def host_id(console: Emulator) -> str:
-    return str(console.create("hosts", name="web")["id"])
-
-
 @pytest.mark.parametrize("shown", ["host_id", "specialty_id", "org_id", "name"])
 async def test_an_agent_with_another_host_specialty_org_or_name_is_not_the_created_one(
-    console, steps_of, host_id, shown
+    console, steps_of, agent_values, shown
 ):
-    sent = {"name": "a", "host_id": host_id, "specialty_id": "spc_linux", "org_id": "org_main"}
+    sent = {
+        "name": "a",
+        "host_id": agent_values["host_id"],
+        "specialty_id": "spc_linux",
+        "org_id": "org_main",
+    }
     answer = {"id": "agt_x", **sent, shown: "another"}
     console.fault(operation="agent_create", text=json.dumps(answer))
     assert (await steps_of("agent").create(**sent)).uncertain
@@ -305,24 +294,24 @@ async def test_an_agent_with_another_host_specialty_org_or_name_is_not_the_creat
 
 
 async def test_an_agent_whose_name_is_stored_otherwise_is_the_created_one(
-    console, steps_of, host_id
+    console, steps_of, agent_values
 ):
     # The second "e" of the answer is two characters, a letter and its accent.
-    answer = {"id": "agt_x", "name": "web fil\u0065\u0301", "host_id": host_id}
+    answer = {"id": "agt_x", "name": "web fil\u0065\u0301", "host_id": agent_values["host_id"]}
     console.fault(operation="agent_create", text=json.dumps(answer))
     made = await steps_of("agent").create(
-        name=" Web  \ufb01l\u00e9 ", host_id=host_id, specialty_id="spc_linux"
+        name=" Web  \ufb01l\u00e9 ", host_id=agent_values["host_id"], specialty_id="spc_linux"
     )
     assert not made.failed
     assert made.state["id"] == "agt_x"
 
 
 async def test_an_agent_that_was_there_before_is_not_the_created_one(
-    console, one_run, steps_of, host_id
+    console, one_run, steps_of, agent_values
 ):
     agents = steps_of("agent")
     agents.provider = one_run()
-    body = {"name": "twin", "host_id": host_id, "specialty_id": "spc_linux"}
+    body = {"name": "twin", "host_id": agent_values["host_id"], "specialty_id": "spc_linux"}
     first = await agents.create(**body)
     twin = json.dumps(console.row("agents", first.state["id"]))
     console.fault(operation="agent_create", text=twin)

@@ -222,14 +222,13 @@ async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(
     assert (not_begun.state, not_begun.begun) == (unseen.prior, False)
 
 
-async def test_a_refused_plugin_fails_the_update_of_its_agent(steps_of, console):
-    agents, host = steps_of("agent"), console.create("hosts", name="web")
-    declared = {"name": "edge", "host_id": host["id"], "specialty_id": "spc_linux"}
-    agent = await agents.create(**declared, plugin_ids=[])
+async def test_a_refused_plugin_fails_the_update_of_its_agent(steps_of, console, agent_values):
+    agents = steps_of("agent")
+    agent = await agents.create(**agent_values, plugin_ids=[])
     console.fault(operation="plugin_attach", status=403, code="FORBIDDEN")
-    refused = await agents.change(agent, **declared, plugin_ids=["plg_disk", "plg_logs"])
+    refused = await agents.change(agent, **agent_values, plugin_ids=["plg_disk", "plg_logs"])
     [said] = errors(refused)
-    assert said.startswith('Cannot attach the plugin plg_disk of the agent "edge"')
+    assert said.startswith('Cannot attach the plugin plg_disk of the agent "keeper"')
     assert refused.state["plugin_ids"] == ["plg_logs"]
 
 

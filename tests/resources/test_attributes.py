@@ -249,6 +249,7 @@ async def test_a_dropped_value_is_reported_at_creation_and_no_difference_later(s
     hosts = steps_of("host")
     made = await hosts.create(**DECLARED)
     assert sorted(item.path for item in made.diagnostics) == [("mac",), ("unique_id",)]
+    assert all("kept another value for" in item.summary for item in made.diagnostics)
     read = await hosts.read(made)
     assert read.diagnostics == ()
     assert (read.state["mac"], read.state["unique_id"]) == (DECLARED["mac"], DECLARED["unique_id"])

@@ -122,8 +122,8 @@ def test_a_scope_that_the_key_may_see_and_not_write(project, console):
     assert console.row("blacklists", "blk_wipe")["pattern"] == "rm -rf /"
 
 
-def test_extra_endpoints_create_and_delete(applied, console_of):
-    console = console_of("extended")
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+def test_extra_endpoints_create_and_delete(applied, console):
     engine = applied(
         entries(new={"pattern": "dd *"}, wide={"pattern": "wipefs*", "tenant_wide": True}), console
     )

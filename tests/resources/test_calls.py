@@ -42,9 +42,8 @@ def estate(plugins: tuple[str, ...] = PLUGINS) -> dict[str, Any]:
 
 
 @ON_TERRAFORM
-@pytest.mark.parametrize("profile", PAGES)
-def test_refresh_and_destroy_cost_what_they_must(profile, applied, console_of):
-    console = console_of(profile)
+@pytest.mark.parametrize("profile", PAGES, indirect=True)
+def test_refresh_and_destroy_cost_what_they_must(profile, applied, console):
     engine = applied(estate(), console)
 
     refresh = {

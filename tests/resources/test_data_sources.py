@@ -89,6 +89,8 @@ VALUES = {
     "nested": "data.opsconsole_agents.all.agents[0].credential_config[0].credential_id",
     "wide": "[for row in data.opsconsole_blacklisted_commands.all.blacklisted_commands : "
     "row.id if row.tenant_wide]",
+    "of_no_org": "[for row in data.opsconsole_blacklisted_commands.all.blacklisted_commands : "
+    "row.id if row.org_id == null]",
     "count": "data.opsconsole_blacklisted_commands.all.total_count",
 }
 OUTPUT = {name: {"value": f"${{{expression}}}"} for name, expression in VALUES.items()}
@@ -99,6 +101,7 @@ EXPECTED = {
     "roles": ["login"],
     "nested": "crd_1",
     "wide": ["blk_wipe"],
+    "of_no_org": ["blk_wipe"],
     "count": 3,
 }
 
@@ -117,8 +120,8 @@ def create_others(console: Emulator) -> None:
     )
 
 
-def test_data_sources_of_hosts_agents_and_blacklisted_commands(applied, console_of):
-    console = console_of("extended")
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+def test_data_sources_of_hosts_agents_and_blacklisted_commands(applied, console):
     create_others(console)
     engine = applied({"data": DATA, "output": OUTPUT}, console)
     outputs = engine.state()["outputs"]
@@ -161,12 +164,3 @@ async def test_a_match_in_the_shown_part_counts_where_it_is_the_only_one(one_run
     outcome = await one_run().read_data("opsconsole_specialty", config)
     assert [item.summary for item in outcome.diagnostics] == ([told] if told else [])
     assert (outcome.state or {}).get("id") == (None if told else "spc_linux")
-
-
-@pytest.mark.parametrize("profile", ["extended"], indirect=True)
-async def test_the_scope_of_blacklisted_commands_is_told_in_both_words(one_run):
-    config = DATA_SOURCES["opsconsole_blacklisted_commands"].empty()
-    outcome = await one_run().read_data("opsconsole_blacklisted_commands", config)
-    scopes = {row["org_id"]: row["tenant_wide"] for row in outcome.state["blacklisted_commands"]}
-    assert scopes == {org_id: org_id is None for org_id in scopes}
-    assert len(scopes) > 1

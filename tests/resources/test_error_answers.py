@@ -223,11 +223,6 @@ async def test_a_call_that_the_key_may_not_make_is_named(steps_of, console):
     assert "agent_get of extra_endpoints; use a key that may make it" in read.reason
 
 
-@pytest.fixture
-def host_id(console: Emulator) -> str:
-    return str(console.create("hosts", name="web")["id"])
-
-
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
 @pytest.mark.parametrize(
     ("name", "operation", "fields"),
@@ -238,10 +233,10 @@ def host_id(console: Emulator) -> str:
     ],
 )
 async def test_a_404_for_the_deletion_of_what_is_still_shown_is_explained(
-    console, steps_of, host_id, name, operation, fields
+    console, steps_of, name, operation, fields
 ):
-    steps = steps_of(name)
-    made = await steps.create(**fields | ({"host_id": host_id} if name == "agent" else {}))
+    steps, host = steps_of(name), console.create("hosts", name="web")
+    made = await steps.create(**fields | ({"host_id": host["id"]} if name == "agent" else {}))
     console.fault(kind="not_found", operation=operation)
     kept = await steps.delete(made)
     assert kept.failed

@@ -5,16 +5,10 @@ from typing import Any
 import pytest
 
 from declarations import agent_on, foresee, held, program
-from engines import ON_TERRAFORM, Terraform
+from engines import ON_TERRAFORM, Native, Terraform
 from opsconsole.emulator import Emulator
 
 WRITES = ("host_import", "host_delete", "agent_create", "agent_update", "plugin_attach")
-
-EXPLAINED = {
-    "opsconsole_agent_plugin.disk": "AGENT_ID/PLUGIN_ID",
-    "opsconsole_specialty.by_key": "no specialty with the key 'none'",
-}
-"""Where the provider itself says what is wrong; else Terraform does, and names the address."""
 
 
 @pytest.fixture
@@ -113,19 +107,44 @@ def test_import_blocks_that_generate_configuration(project, console, rows):
     assert kept["opsconsole_blacklisted_command.format"]["pattern"] == "mkfs*"
 
 
-@ON_TERRAFORM
-def test_import_of_missing_objects_is_refused(project, console):
-    wrong = {
-        "opsconsole_host.web": "hst_none",
-        "opsconsole_agent.keeper": "agt_none",
-        "opsconsole_agent_plugin.disk": "agt_none",
-        "opsconsole_specialty.by_key": "key=none",
-        "opsconsole_blacklisted_command.format": "blk_none",
-    }
-    blocks = [{"to": address, "id": identity} for address, identity in wrong.items()]
-    engine = project({"import": blocks}, console)
-    run = engine.plan_run("-generate-config-out=generated.tf", expect={1})
-    assert len(run.errors) == len(wrong)
+MISSING: dict[str, tuple[str, dict[str, Any], str]] = {
+    "opsconsole_host.x": ("hst_none", {"name": "a"}, "There is no host hst_none"),
+    "opsconsole_agent.x": (
+        "agt_none",
+        {"host_id": "hst_1", "specialty_id": "spc_linux"},
+        "There is no agent agt_none",
+    ),
+    "opsconsole_agent_plugin.x": (
+        "agt_none/plg_disk",
+        {"agent_id": "agt_none", "plugin_id": "plg_disk"},
+        "There is no plugin attachment agt_none/plg_disk",
+    ),
+    "opsconsole_agent_plugin.unnamed": (
+        "agt_none",
+        {"agent_id": "agt_none", "plugin_id": "plg_disk"},
+        "AGENT_ID/PLUGIN_ID",
+    ),
+    "opsconsole_specialty.x": ("spc_none", {"key": "no"}, "There is no specialty"),
+    "opsconsole_specialty.by_key": ("key=none", {"key": "no"}, "no specialty with the key 'none'"),
+    "opsconsole_blacklisted_command.x": (
+        "blk_none",
+        {"id": "blk_none", "pattern": "x"},
+        "There is no blacklisted command blk_none",
+    ),
+}
+
+
+@pytest.mark.parametrize("words", [(), ("-refresh=false",)])
+@pytest.mark.parametrize("address", MISSING)
+def test_import_of_a_missing_object_is_refused(project, console, address, words):
+    identity, config, said = MISSING[address]
+    type_name, name = address.split(".")
+    block = {"to": address, "id": identity}
+    engine = project({"import": [block], "resource": {type_name: {name: config}}}, console)
+    run = engine.apply(*words, expect={1})
     told = " ".join(error["summary"] + error["detail"] for error in run.errors)
-    assert all(address in told for address in wrong if address not in EXPLAINED)
-    assert all(words in told for words in EXPLAINED.values())
+    # Terraform says in its own words that an object is missing, and names the address.
+    explained = isinstance(engine, Native) or name in ("unnamed", "by_key")
+    assert (said if explained else address) in told
+    assert console.rows("hosts") == []
+    assert not (engine.folder / "terraform.tfstate").exists() or held(engine) == {}

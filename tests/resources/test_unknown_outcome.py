@@ -9,7 +9,7 @@ import pytest
 
 from declarations import agent_on, foresee, held, program
 from engines import ON_TERRAFORM, Terraform
-from left_calls import calls_left, leave_calls
+from left_calls import PROVIDER, calls_left, leave_calls
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.answers import new_sentinel
@@ -91,8 +91,8 @@ def test_lost_agent_is_imported_or_created_again(lost, console, created):
 
 
 @ON_TERRAFORM
-def test_a_host_that_no_dry_run_finds_is_left_to_the_user(project, console_of):
-    console = console_of("blind")
+@pytest.mark.parametrize("profile", ["blind"], indirect=True)
+def test_a_host_that_no_dry_run_finds_is_left_to_the_user(project, console):
     console.fault(method="POST", path="/hosts/batch", holds='"dry_run":false', cut="after")
     hosts = program(host={"web": {"name": "web"}})
     engine = project(hosts, console, SETTINGS)
@@ -104,7 +104,6 @@ def test_a_host_that_no_dry_run_finds_is_left_to_the_user(project, console_of):
     assert len(console.rows("hosts")) == 1
 
 
-PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
 HOSTS = {"opsconsole_host": {"a": {"name": "a"}, "b": {"name": "b"}}}
 
 

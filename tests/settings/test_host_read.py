@@ -2,13 +2,15 @@
 
 import json
 
+import pytest
+
 from declarations import foresee, program
 from opsconsole.lifecycle.interface import Seen
 from outcomes import errors
 
 
-def test_host_that_cannot_be_read_is_no_difference(applied, console_of):
-    console = console_of("blind")
+@pytest.mark.parametrize("profile", ["blind"], indirect=True)
+def test_host_that_cannot_be_read_is_no_difference(applied, console):
     hosts = {name: {"name": name, "knowledge": "k"} for name in ("a", "b", "c")}
     engine = applied(program(host=hosts), console, {"max_concurrency": 1})
     console.reset_log()

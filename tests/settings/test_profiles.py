@@ -65,9 +65,8 @@ def fleet(console: Emulator) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("profile", CHOSEN)
-def test_apply_plan_refresh_destroy(profile, project, console_of):
-    console = console_of(profile)
+@pytest.mark.parametrize("profile", CHOSEN, indirect=True)
+def test_apply_plan_refresh_destroy(project, console):
     engine = project(fleet(console), console)
 
     apply(engine, console)

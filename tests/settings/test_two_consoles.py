@@ -2,13 +2,11 @@
 
 from typing import Any
 
-from left_calls import leave_calls
+from left_calls import PROVIDER, leave_calls
 from opsconsole.emulator import serve
 from opsconsole.state import Intent
 
 HOST, AGENT, SPECIALTY = "opsconsole_host", "opsconsole_agent", "opsconsole_specialty"
-
-PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
 
 
 def write(native: Any, resource: dict[str, Any], **second: Any) -> None:
@@ -113,20 +111,13 @@ def test_two_providers_of_one_console_that_ignores_dry_runs_create_one_host(nati
     assert len(native.addresses()) == len(native.console.rows("hosts")) == 1
 
 
-def two_providers(native: Any, resource: dict[str, Any], **settings: Any) -> None:
-    """Declare resources under two provider configurations, `opsconsole.other` being the second."""
-    second = settings | {"alias": "other"}
-    first = {name: value for name, value in settings.items() if name != "base_url"}
-    native.write(resource, provider={"opsconsole": [first, second]})
-
-
 def hosts_of_two_providers() -> dict[str, Any]:
     return {HOST: {"a": {"name": "a"}, "b": {"name": "a", "provider": "opsconsole.other"}}}
 
 
 def test_adoptions_under_two_providers_of_one_console(native):
     native.console.create("hosts", id="hst_a", name="a")
-    two_providers(native, hosts_of_two_providers(), on_existing_host="adopt")
+    write(native, hosts_of_two_providers())
     result = native.run("apply", "-auto-approve", expect=1)
     assert "hst_a would stand for two declarations" in result.text
     assert len(native.addresses()) == 1
@@ -142,8 +133,7 @@ def test_two_consoles_may_have_objects_of_one_id(native):
                 "b": {"key": "linux-server", "provider": "opsconsole.other"},
             }
         }
-        settings = {"on_existing_host": "adopt", "base_url": other.base_url}
-        two_providers(native, resources, **settings)
+        write(native, resources, base_url=other.base_url)
         for target in ("a", "b"):
             targets = [f"-target={name}.{target}" for name in resources]
             native.run("apply", "-auto-approve", *targets)

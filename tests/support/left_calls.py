@@ -7,6 +7,8 @@ from opsconsole.journal_files import journal_of
 from opsconsole.state import Intent, State
 from opsconsole.state.records import Base, decode_lines, encode_records, open_intents
 
+PROVIDER = 'provider["registry.terraform.io/opsconsole/opsconsole"]'
+
 
 def calls_left(state_file: Path) -> list[Intent]:
     """Return the calls that the journal beside a state names."""
