@@ -156,6 +156,7 @@ COUNT = "30 opsconsole_host will be created"
 
 @pytest.fixture
 def many(native: Any, fleet: Any) -> Any:
+    """A program of more hosts than a screen has lines."""
     native.write(fleet(30, agents=False))
     return native
 

@@ -148,6 +148,7 @@ def as_set(item: Any) -> Any:
     ids=lambda pair: "-".join(pair),
 )
 def scenario(request: pytest.FixtureRequest, console_of: Callable[[str], Emulator]) -> Scenario:
+    """One resource on one console, with the rows that it adopts."""
     profile, name = request.param
     made = Scenario(RESOURCES[name], console_of(profile))
     made.seed()

@@ -9,6 +9,7 @@ from opsconsole.emulator import Emulator
 
 @pytest.fixture
 def declared(console: Emulator) -> dict[str, dict[str, Any]]:
+    """A host and an agent that name no org."""
     host = console.create("hosts", name="there", org_id="org_lab")
     return {
         "host": {"name": "web"},
