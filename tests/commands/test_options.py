@@ -65,7 +65,7 @@ def as_another_user(folder: Path, *words: str) -> subprocess.CompletedProcess[st
     # That user may not read this Python either: what the command needs is imported before.
     script = (
         "import locale, os, sys\n"
-        "import opsconsole.cli.plan, opsconsole.phrases, opsconsole.redaction\n"
+        "import opsconsole.cli.plan, opsconsole.redaction, opsconsole.text\n"
         "from pathlib import Path\n"
         "from opsconsole.cli.main import main\n"
         "from opsconsole.language.synthesis import read_app\n"

@@ -283,7 +283,7 @@ async def test_an_agent_with_another_host_specialty_org_or_name_is_not_the_creat
     }
     answer = {"id": "agt_x", **sent, shown: "another"}
     console.fault(operation="agent_create", text=json.dumps(answer))
-    assert (await steps_of("agent").create(**sent)).uncertain
+    assert (await steps_of("agent").create(**sent)).unsettled
     console.fault(operation="agent_create", text=json.dumps({"id": "agt_y"}))
     assert (await steps_of("agent").create(**sent)).state["id"] == "agt_y"
     console.fault(operation="agent_create", text=json.dumps({"id": "agt_z", "main_engine": 5}))
@@ -315,7 +315,7 @@ async def test_an_agent_that_was_there_before_is_not_the_created_one(
     first = await agents.create(**body)
     twin = json.dumps(console.row("agents", first.state["id"]))
     console.fault(operation="agent_create", text=twin)
-    assert (await agents.create(**body)).uncertain
+    assert (await agents.create(**body)).unsettled
 
 
 def test_the_full_set_of_plugins(applied, console):

@@ -8,7 +8,7 @@ import pytest
 
 from opsconsole.emulator import Emulator, Profile
 from opsconsole.lifecycle.answers import is_sentinel
-from opsconsole.lifecycle.interface import CreateOutcome, LostCreate
+from opsconsole.lifecycle.interface import UnsettledCreate
 from opsconsole.resources import HOST
 from opsconsole.resources.host.settling import settle_host_creates
 from opsconsole.resources.host.verdicts import all_created, match_verdicts
@@ -41,7 +41,7 @@ async def test_a_real_import_that_is_answered_as_a_dry_run_creates_nothing_that_
 
     created = await steps_of("host").create(name="a")
 
-    assert created.uncertain and is_sentinel(created.state["id"])
+    assert created.unsettled and is_sentinel(created.state["id"])
     assert "says dry_run: true" in created.diagnostics[0].text
 
 
@@ -77,7 +77,7 @@ async def test_a_created_host_that_no_verdict_names_is_of_unknown_outcome(
     one, two = await import_saying(*([other, made] if "index" not in other else [made, other]))
 
     assert one.state["id"] == made["id"]
-    assert two.uncertain
+    assert two.unsettled
     assert is_sentinel(two.state["id"])
     assert "It is not known" in errors(two)[0]
 
@@ -96,17 +96,17 @@ async def test_a_row_that_fails_after_all_leaves_nothing_in_state(console, impor
 
 
 @pytest.mark.parametrize(
-    ("said", "lost", "result"),
-    [("created", 1, "CREATED"), ("created", 2, "UNKNOWN"), ("", 1, "UNKNOWN")],
+    ("said", "lost", "unsettled"),
+    [("created", 1, False), ("created", 2, True), ("", 1, True)],
 )
-async def test_one_host_settles_one_lost_create(console, one_run, said, lost, result):
+async def test_one_host_settles_one_lost_create(console, one_run, said, lost, unsettled):
     """Rows that are alike are answered with the same id, whichever of them made the host."""
     console.create("hosts", name="web")
-    creates = [LostCreate(HOST.empty() | {"name": "web"}, "a", said)] * lost
+    creates = [UnsettledCreate(HOST.empty() | {"name": "web"}, "a", said)] * lost
 
     settled = await settle_host_creates(one_run().resources[HOST.type_name], creates, [])
 
-    assert [each.result for each in settled] == [CreateOutcome[result]] * lost
+    assert [(each.unsettled, each.state is None) for each in settled] == [(unsettled,) * 2] * lost
 
 
 def told(rows: int, *entries: tuple[Any, str]) -> list[str | None]:
@@ -244,7 +244,7 @@ async def test_a_settling_dry_run_that_is_not_heeded_leaves_no_host_behind(steps
     assert one.state["id"] == made["id"]
     assert errors(one) == []
     assert any("dry run" in item for item in warnings(one))
-    assert two.uncertain
+    assert two.unsettled
     assert "dry run" in errors(later)[0]
 
 
@@ -276,7 +276,7 @@ async def test_a_host_whose_id_an_import_does_not_tell_is_found_by_a_dry_run(
     hosts = steps_of("host")
     [mine] = await hosts.create_all(hosts.config(name="mine"))
     [row] = [row for row in console.rows("hosts") if row["name"] == "mine"]
-    assert mine.uncertain is (told == "none")
+    assert mine.unsettled is (told == "none")
     if told == "none":
         assert is_sentinel(mine.state["id"])
     else:
@@ -289,7 +289,7 @@ async def test_hosts_that_were_created_stay_known_whatever_goes_wrong_with_readi
     async def defect(*_: object) -> None:
         raise OverflowError("anything")
 
-    monkeypatch.setattr("opsconsole.resources.host.rows.read_host", defect)
+    monkeypatch.setattr("opsconsole.resources.host.reading.HostReader.read", defect)
     hosts = steps_of("host")
 
     outcomes = await hosts.create_all(hosts.config(name="a"), hosts.config(name="b"))

@@ -46,9 +46,9 @@ DECLARED = HOST.empty() | {"name": "web", "deletion_policy": "delete"}
 
 
 @pytest.mark.parametrize(("private", "is_too_many"), [(b"of the old", False), (b"other", True)])
-def test_a_replacement_counts_once(private, is_too_many):
+def test_a_replacement_counts_once(one_run, private, is_too_many):
     """Terraform plans it as a change, and as a creation that carries the same private bytes."""
-    count = DeletionCount(1)
+    count = one_run(max_deletions=1).session.get(DeletionCount)
     change = PlanChange(HELD, DECLARED, b"of the old")
     creation = PlanCreation(DECLARED, private)
 
