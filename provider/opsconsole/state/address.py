@@ -42,13 +42,15 @@ class Address:
     mode: str = "managed"
 
     @classmethod
+    @lru_cache(maxsize=4096)
     def parse(cls, text: str) -> Address:
         """Parse `text`, such as `module.m.opsconsole_host.a["k"]` or `data.opsconsole_specialty.s`.
 
         Raises:
             UserError: `text` is not the address of a resource or of an instance.
         """
-        return _read_address(text)
+        # Cached, because callers ask for the same address several times in a row.
+        return _Reader(text).address()
 
     @property
     def resource(self) -> Address:
@@ -86,12 +88,6 @@ def _unescape(match: re.Match[str]) -> str:
     if simple not in _SIMPLE:
         raise ValueError(f"unknown escape \\{simple}")
     return _SIMPLE[simple]
-
-
-@lru_cache(maxsize=4096)
-def _read_address(text: str) -> Address:
-    """Read an address. Cached, because callers ask for the same address several times in a row."""
-    return _Reader(text).address()
 
 
 class _Reader:

@@ -13,7 +13,7 @@ import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Never
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import WORKSPACES_FOLDER, data_directory, journal_of
@@ -152,13 +152,11 @@ class UnreadableBackend(Backend):
         super().__init__(name, Path(".unreadable"))
         self._problem = problem
 
-    def open(self) -> None:
+    def open(self) -> Never:
         """Raise the problem."""
         raise self._problem
 
-    def read(self) -> bytes:
-        """Raise the problem."""
-        raise self._problem
+    read = open
 
 
 DEFAULT_WORKSPACE = "default"
@@ -205,8 +203,7 @@ class LocalBackend(Backend):
         self.path = Path(os.path.realpath(path))
         super().__init__(str(path), self.path, journal)
         self._has_own_journal = journal is not None
-        self._backup = self.path.with_name(f"{self.path.name}.backup")
-        self.backup = self._backup
+        self.backup: Path = self.path.with_name(f"{self.path.name}.backup")
         self._operation = operation
         self._locking = locking
         self._descriptor = -1
@@ -231,11 +228,6 @@ class LocalBackend(Backend):
                 )
 
     def read(self) -> bytes:
-        """Return the state file's bytes; empty if there is no file.
-
-        Raises:
-            UserError: The file cannot be read.
-        """
         with self._translate_errors("read"):
             if self._descriptor >= 0:
                 return self._read_open(self._descriptor)
@@ -255,7 +247,7 @@ class LocalBackend(Backend):
             self._check_untouched()
             before = read_all(self._descriptor)
         if before:
-            replace_durably(self._backup, before)
+            replace_durably(self.backup, before)
 
     def write(self, data: bytes, meta: SnapshotMeta, journal: bytes = b"") -> SnapshotMeta:
         """Make a durable copy of the new state, then rewrite the state in place, durably.
@@ -294,11 +286,6 @@ class LocalBackend(Backend):
         return meta
 
     def read_copy(self) -> bytes:
-        """Return the copy made before an interrupted write; empty if there is none.
-
-        Raises:
-            UserError: The copy cannot be read.
-        """
         return read_file(self._copy)
 
     def finish_write(self) -> None:
@@ -312,38 +299,25 @@ class LocalBackend(Backend):
         self._remove_copy()
 
     def _remove_copy(self) -> None:
-        """Remove the copy if possible."""
         # A remaining copy does no harm, because no journal names it.
         with contextlib.suppress(OSError):
             self._copy.unlink()
 
     def check_name(self) -> None:
-        """Check that the open file still has its name.
-
-        Raises:
-            UserError: The file lost its name, so nothing written to it can be found again.
-        """
         if self.is_gone():
             raise removed_error("state", self.path)
         if not self._is_named():
             raise self._written_by_other()
 
     def is_gone(self) -> bool:
-        """Return whether the state's file no longer exists."""
         return not self._is_named() and not os.path.lexists(self.path)
 
     def way_back(self, rescued: Path) -> str:
-        """Say how to put a state that was saved to another file back in its place."""
         if self._is_named() or self.is_gone():
             return f"Before the next run, put it back: `mv {rescued} {self.path}`."
         return f"Compare it with {self.path}, which is another file now, and keep one of them."
 
     def check_force_unlock(self, lock_id: str) -> None:
-        """Refuse to release the lock by force, because it ends with the process that holds it.
-
-        Raises:
-            UserError: Always. The error names the holder.
-        """
         holder = LockInfo.read(info_file(self.path))
         who = f" It is held by {holder}." if holder else ""
         raise UserError(
@@ -353,12 +327,11 @@ class LocalBackend(Backend):
         )
 
     def workspaces(self) -> list[str]:
-        """Return the names of all workspaces. `path` must belong to a non-default workspace."""
+        # Every caller asks the backend of a workspace other than `default`.
         folders = self.path.parent.parent.glob("*/")
         return [DEFAULT_WORKSPACE, *sorted(item.name for item in folders if item.is_dir())]
 
     def delete(self) -> None:
-        """Delete the state file of a workspace, the files beside it, and their folder."""
         beside = self.path.parent.glob(f"{self.path.name}.*")
         # The state goes last: once its name is free, another run may begin beside it.
         for file in (*beside, info_file(self.path), self.path):
@@ -537,16 +510,6 @@ def reserve_room(descriptor: int, start: int, length: int) -> None:
     # macOS has no such call: there, the write itself meets the full disk.
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(descriptor, start, length)
-
-
-def sync_data(descriptor: int) -> None:
-    """Make the content of a file durable.
-
-    Raises:
-        OSError: It cannot be done.
-    """
-    # macOS has no fdatasync.
-    getattr(os, "fdatasync", os.fsync)(descriptor)
 
 
 def replace_durably(path: Path, content: bytes) -> None:

@@ -32,8 +32,6 @@ def _no_constant(name: str) -> Any:
 
 
 _VALUES = msgspec.json.Decoder(float_hook=WrittenNumber)
-_FIELDS = msgspec.json.Decoder(dict[str, Raw])
-_ITEMS = msgspec.json.Decoder(list[Raw])
 _ENCODER = msgspec.json.Encoder(enc_hook=lambda number: Raw(number.text.encode()))
 # Go's encoder escapes these characters, which occur in JSON only within strings.
 _GO_ESCAPES = tuple((c.encode(), f"\\u{ord(c):04x}".encode()) for c in "<>&\u2028\u2029")
@@ -60,18 +58,10 @@ def _decode_slowly(text: bytes | str) -> Any:
         raise ValueError("it is nested too deeply") from error
 
 
-def fields_of(text: bytes | Raw) -> dict[str, Raw]:
-    """Return the undecoded fields of a JSON object by name.
-
-    Raises:
-        ValueError: The text is not a JSON object.
-    """
-    return _FIELDS.decode(text)
-
-
-def items_of(text: bytes | Raw) -> list[Raw]:
-    """Return the items of a JSON array, undecoded; raises as `fields_of`."""
-    return _ITEMS.decode(text)
+fields_of = msgspec.json.Decoder(dict[str, Raw]).decode
+"""Returns the undecoded fields of a JSON object by name; a ValueError for any other text."""
+items_of = msgspec.json.Decoder(list[Raw] | None).decode
+"""Returns the undecoded items of a JSON array; None for null; a ValueError for any other text."""
 
 
 def compact(text: bytes) -> bytes:

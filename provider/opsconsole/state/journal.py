@@ -25,7 +25,6 @@ from opsconsole.state.backend import (
     read_all,
     removed_error,
     reserve_room,
-    sync_data,
     sync_directory,
     write_at,
 )
@@ -230,7 +229,8 @@ class Journal:
         lines = b"".join([encode_line(record, self.size) for record in batch])
         self._make_room(batch, len(lines))
         write_at(self._descriptor, lines, self.size)
-        sync_data(self._descriptor)
+        # macOS has no fdatasync.
+        getattr(os, "fdatasync", os.fsync)(self._descriptor)
         # Raise the size only now: the next write overwrites what a failed write left.
         self.size += len(lines)
         with self._list_lock:

@@ -19,9 +19,8 @@ import struct
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from opsconsole import __version__
 from opsconsole.clock import timestamp, utc_now
@@ -33,8 +32,7 @@ _POLL = (0.1, 0.2, 0.4, 0.8, 1.0)
 _HELD = (errno.EACCES, errno.EAGAIN)
 
 
-@dataclass(frozen=True, slots=True)
-class LockInfo:
+class LockInfo(NamedTuple):
     """The holder of a lock: the fields of the file that Terraform writes."""
 
     id: str = ""
@@ -53,13 +51,12 @@ class LockInfo:
         except (OSError, KeyError):
             # In a container the user ID may have no name. Python before 3.13 then raises KeyError.
             user = str(os.getuid())
-        created = timestamp(utc_now(), "microseconds")
         return cls(
             id=str(uuid.uuid4()),
             operation=f"opsconsole {operation}",
             who=f"{user}@{socket.gethostname()}",
             version=f"opsconsole {__version__}",
-            created=created,
+            created=timestamp(utc_now(), "microseconds"),
             path=str(path),
         )
 
@@ -82,7 +79,7 @@ class LockInfo:
 
     def to_json(self) -> bytes:
         """Write the file's content with Terraform's field names."""
-        return json.dumps(dict(zip(_NAMES, astuple(self), strict=True))).encode()
+        return json.dumps(dict(zip(_NAMES, self, strict=True))).encode()
 
     def __str__(self) -> str:
         created = re.sub(r"\.\d+Z$", "Z", self.created)
@@ -101,8 +98,7 @@ def info_file(path: Path) -> Path:
     return path.with_name(f".{path.name.removeprefix('.')}.lock.info")
 
 
-@dataclass(frozen=True, slots=True)
-class Locking:
+class Locking(NamedTuple):
     """How a state is locked: Terraform's `-lock` and `-lock-timeout`.
 
     Attributes:
@@ -177,7 +173,6 @@ def lock_file(path: Path, operation: str, reopen: Callable[[], int], locking: Lo
 
 
 def _lock_now(path: Path, operation: str, reopen: Callable[[], int]) -> int:
-    """Lock the file without waiting."""
     while True:
         descriptor = reopen()
         try:

@@ -21,9 +21,9 @@ from opsconsole.state.objects import (
     InstanceObject,
     StateChange,
     StateOutput,
-    insert_field,
     object_id,
     read_instance,
+    set_field,
     short_digest,
     with_fields,
     write_instance,
@@ -144,28 +144,18 @@ class State:
         text = with_fields(self._image_at(address), status="tainted" if tainted else None)
         self._set(address, "", self._provider(address), text)
 
-    def depose(self, address: Address | str, deposed: str = "") -> str:
-        """Set the current object aside under a deposed key, and return the key.
-
-        The key is `deposed`, or a new one if `deposed` is empty.
+    def depose(self, address: Address | str) -> str:
+        """Set the current object aside under a new deposed key, and return the key.
 
         Raises:
             UserError: There is no such object.
         """
         address = _address(address)
-        deposed = deposed or new_deposed_key()
+        deposed = secrets.token_hex(4)
         text = with_fields(self._image_at(address), deposed=deposed)
         self._set(address, deposed, self._provider(address), text)
         self.remove(address)
         return deposed
-
-    def restore(self, address: Address | str, deposed: str) -> None:
-        """Make a deposed object the current object again; there must be no current object."""
-        address = _address(address)
-        text = self._objects(address)[address.key, deposed]
-        assert address not in self
-        self._set(address, "", self._provider(address), with_fields(text, deposed=None))
-        self.remove(address, deposed)
 
     def move(self, source: Address | str, target: Address | str) -> None:
         """Move an instance, with its deposed objects, to another address.
@@ -251,10 +241,7 @@ class State:
             ("outputs", {name: Raw(self._outputs[name]) for name in sorted(self._outputs)}),
             ("resources", self._written_resources()),
         ):
-            if name in document:
-                document = {**document, name: value}
-            else:
-                document = insert_field(document, name, value, _FIELDS)
+            document = set_field(document, name, value, _FIELDS)
         return lay_out(encode(document))
 
     def digest(self) -> str:
@@ -327,11 +314,6 @@ class State:
         self.changed = True
         if self.on_change is not None:
             self.on_change(change)
-
-
-def new_deposed_key() -> str:
-    """Return a new key for a deposed object."""
-    return secrets.token_hex(4)
 
 
 def _address(address: Address | str) -> Address:

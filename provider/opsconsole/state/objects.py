@@ -146,17 +146,17 @@ def with_fields(instance: bytes, **changes: Any) -> bytes:
     for name, value in changes.items():
         if value is None:
             fields.pop(name, None)
-        elif name in fields:
-            fields[name] = value
         else:
-            fields = insert_field(fields, name, value, INSTANCE_FIELDS)
+            fields = set_field(fields, name, value, INSTANCE_FIELDS)
     return encode(fields)
 
 
-def insert_field(
+def set_field(
     fields: dict[str, Any], name: str, value: Any, order: Sequence[str]
 ) -> dict[str, Any]:
-    """Return `fields` with one more field, placed after its last predecessor in `order`."""
+    """Return `fields` with one field set; a new field follows its last predecessor in `order`."""
+    if name in fields:
+        return {**fields, name: value}
     before = order[: order.index(name)]
     place = 1 + max((at for at, known in enumerate(fields) if known in before), default=-1)
     listed = list(fields.items())

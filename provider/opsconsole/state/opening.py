@@ -66,6 +66,14 @@ _DEFAULTS: Final = {
 """The default values of these settings; the others have none."""
 
 
+_LIBRARIES: Final = {
+    "azurerm": "azure-storage-blob and azure-identity",
+    "gcs": "google-cloud-storage",
+    "pg": "psycopg 3",
+    "s3": "boto3",
+}
+
+
 def merged_settings(
     directory: Path, kind: str, block: Mapping[str, Any], given: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -139,12 +147,14 @@ def native_backend(
         UserError: A setting or a library is missing.
     """
     from opsconsole.state.backends.base import RunOptions
-    from opsconsole.state.backends.settings import need_extra
 
     try:
         module = import_module(f"opsconsole.state.backends.{kind}")
     except ImportError as error:
-        raise need_extra(kind, error) from error
+        raise UserError(
+            f"The {kind} backend needs {_LIBRARIES[kind]}, which is not installed ({error}).",
+            f"Install the extra: pip install 'opsconsole[{kind}]'.",
+        ) from error
     made: Backend = getattr(module, f"{kind.capitalize()}Backend")(
         block, workspace, options or RunOptions()
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from msgspec import DecodeError, Raw
+from msgspec import DecodeError
 
 from opsconsole.errors import UserError
 from opsconsole.state.address import Address, InstanceKey, is_name
@@ -89,7 +89,7 @@ def _parts(text: bytes, source: str) -> Parts:
             source, "its serial is not a whole number of 0 or more, or its lineage is not text"
         )
     resources: dict[ResourceKey, Resource] = {}
-    for item in _items(fields.get("resources", b"null")):
+    for item in items_of(fields.get("resources", b"null")) or ():
         key, resource = _resource(fields_of(item), source)
         if resources.setdefault(key, resource) is not resource:
             raise _damaged_error(source, f"{_resource_name(key)} appears twice")
@@ -97,10 +97,6 @@ def _parts(text: bytes, source: str) -> Parts:
     return Parts(
         dict(fields), {name: bytes(raw) for name, raw in texts.items()}, resources, lineage, serial
     )
-
-
-def _items(text: bytes | Raw) -> list[Raw]:
-    return [] if bytes(text) == b"null" else items_of(text)
 
 
 def _check_version(fields: dict[str, Any], source: str) -> None:
@@ -145,7 +141,7 @@ def _resource(fields: dict[str, Any], source: str) -> tuple[ResourceKey, Resourc
     # A large state repeats these for each resource. Interning keeps each text once.
     key = (sys.intern(module), sys.intern(mode), sys.intern(type_name), name)
     resource = Resource(sys.intern(provider), {**fields, "instances": None})
-    for item in _items(fields.get("instances", b"null")):
+    for item in items_of(fields.get("instances", b"null")) or ():
         text = bytes(item)
         object_key = _object_key(decode(text), key, source)
         if object_key in resource.objects:

@@ -114,7 +114,17 @@ def recover(
 def _base_of(records: Sequence[Record], source: str) -> Base:
     if isinstance(records[0], Base):
         return records[0]
-    raise _no_base_error(records, source)
+    changed = dict.fromkeys(change.address for change in changes_of(records))
+    called = dict.fromkeys(intent.address for intent in open_intents(records))
+    named = list(changed | called)
+    listed = ", ".join(named[:_NAMED]) + (", …" if len(named) > _NAMED else "")
+    raise UserError(
+        f"The journal of {source} has lost its first record, which says to which state the other "
+        f"{len(records)} belong. They concern {listed or 'no resource'}. Nothing was changed, and "
+        "the journal is kept.",
+        "Restore the journal. Without one, move it away and check these resources: bring those "
+        "that the console has and the state lacks into state by import.",
+    )
 
 
 def _choose_state(
@@ -144,7 +154,10 @@ def _choose_state(
     if data.strip():
         _check_lineage(state, base, source)
     elif not base.empty and copied is None:
-        raise _state_missing_error(source)
+        raise UserError(
+            f"The state {source} is gone, but a journal with changes to it is beside it.",
+            "Restore the state from its backup, or remove the journal if both are not wanted.",
+        )
     if state.digest() in {base.digest, *digests}:
         if base.empty and not data.strip():
             # Reading a missing state made up a new lineage, but the crashed run had chosen one.
@@ -211,25 +224,4 @@ def _must_apply(state: State, first: StateChange, last: StateChange, settled: Se
     raise UserError(
         f"{last.address} is {now} in the state, and a run that crashed made it {after}.",
         "Move the journal away, remove one of the two from the console, and import the other.",
-    )
-
-
-def _state_missing_error(source: str) -> UserError:
-    return UserError(
-        f"The state {source} is gone, but a journal with changes to it is beside it.",
-        "Restore the state from its backup, or remove the journal if both are not wanted.",
-    )
-
-
-def _no_base_error(records: Sequence[Record], source: str) -> UserError:
-    changed = dict.fromkeys(change.address for change in changes_of(records))
-    called = dict.fromkeys(intent.address for intent in open_intents(records))
-    named = [*changed, *(address for address in called if address not in changed)]
-    listed = ", ".join(named[:_NAMED]) + (", …" if len(named) > _NAMED else "")
-    return UserError(
-        f"The journal of {source} has lost its first record, which says to which state the other "
-        f"{len(records)} belong. They concern {listed or 'no resource'}. Nothing was changed, and "
-        "the journal is kept.",
-        "Restore the journal. Without one, move it away and check these resources: bring those "
-        "that the console has and the state lacks into state by import.",
     )

@@ -97,11 +97,6 @@ class TerraformBackend(Backend):
             )
 
     def read(self) -> bytes:
-        """Pull the state; return no bytes if the backend has no state yet.
-
-        Raises:
-            UserError: The backend cannot be reached, or is not initialised.
-        """
         data = self._run("pull", b"").strip()
         state = State.parse(data, self.name)
         self._stored = SnapshotMeta(state.lineage if data else "", state.serial)
@@ -136,19 +131,12 @@ class TerraformBackend(Backend):
             self._descriptor = -1
 
     def why_unlocked(self) -> str:
-        """Return why the backend's lock cannot be held for a whole run."""
         return f"{self.name} is reached through Terraform, which cannot hold its lock for a run."
 
     def check_force_unlock(self, lock_id: str) -> None:
-        """Refuse to release the backend's lock, which only Terraform can do.
-
-        Raises:
-            UserError: Always.
-        """
         raise self._elsewhere(f"force-unlock {lock_id}")
 
     def workspaces(self) -> list[str]:
-        """Refuse to list the workspaces, as `check_force_unlock` does."""
         raise self._elsewhere("workspace")
 
     def _elsewhere(self, verb: str) -> UserError:

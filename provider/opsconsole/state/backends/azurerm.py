@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import contextlib
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from azure.core import MatchConditions
@@ -96,7 +95,7 @@ class AzurermBackend(ObjectBackend):
 
     def _lock(self, info: LockInfo) -> None:
         """Take the lease, then write the holder into the metadata."""
-        info = replace(info, path=f"{self._container}/{self._object}")
+        info = info._replace(path=f"{self._container}/{self._object}")
         blob = self._blob(self._object)
         try:
             try:
@@ -246,5 +245,4 @@ def _code(error: HttpResponseError) -> str:
 
 
 def _lock_metadata(info: LockInfo) -> dict[str, str]:
-    """Return the metadata that names the holder of the lease."""
     return {_META: base64.b64encode(info.to_json()).decode()}

@@ -173,25 +173,14 @@ class SharedBackend(Backend, ABC):
                 self._release(info)
 
     def check_lock(self) -> None:
-        """Check that this run still holds the lock.
-
-        Raises:
-            LockLost: The lock is no longer held.
-        """
         if self._info is not None:
             with self._naming_the_journal(), self._translating("check the lock of"):
                 self._check_lock(self._info)
 
     def why_unlocked(self) -> str:
-        """Return that the settings name no lock; empty if they name one."""
         return "" if self.lockable else f"The settings of {self.name} name no lock."
 
     def force_unlock(self, lock_id: str) -> None:
-        """Release the lock with this ID, whoever holds it.
-
-        Raises:
-            UserError: There is no lock with this ID.
-        """
         holder = self.holder()
         if holder is None or lock_id not in self._ids(holder):
             raise no_such_lock(self.name, lock_id, holder)
@@ -204,29 +193,21 @@ class SharedBackend(Backend, ABC):
             return self._holder()
 
     def read_with_journal(self) -> tuple[bytes, bytes]:
-        """Return the state's bytes and the journal that is stored with the state."""
         # Read the journal first: changes that leave it meanwhile are in the state by then.
         with self._translating("read the journal of"):
             journal = self._read_journal()
         return self.read(), journal
 
     def store_journal(self, data: bytes) -> None:
-        """Replace the journal that is stored beside the state, or remove it if `data` is empty.
-
-        Raises:
-            LockLost: This run no longer holds the lock. Nothing was stored.
-        """
         self.check_lock()
         with self._translating("write the journal of"):
             self._store_journal(data)
 
     def workspaces(self) -> list[str]:
-        """Return the names of all workspaces: `default` first, then sorted."""
         with self._translating("list the workspaces of"):
             return [DEFAULT_WORKSPACE, *sorted(self._workspaces() - {DEFAULT_WORKSPACE})]
 
     def delete(self) -> None:
-        """Delete this workspace's state, lock and journal. The state must be open."""
         with self._translating("delete"):
             self._delete_all()
 

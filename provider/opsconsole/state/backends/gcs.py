@@ -12,7 +12,6 @@ import json
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -60,7 +59,6 @@ class GcsBackend(ObjectBackend):
         super().__init__(settings, workspace, options, f"gs://{self._bucket_name}/{self._object}")
 
     def _write(self, data: bytes) -> None:
-        """Replace the object if its generation is the one that was read."""
         self.check_lock()
         try:
             self._seen = self._put(self._object, data, self._seen)
@@ -68,8 +66,7 @@ class GcsBackend(ObjectBackend):
             self._seen = self._stored_as(data, error)
 
     def _lock(self, info: LockInfo) -> None:
-        """Create the lock's object."""
-        info = replace(info, path=f"gs://{self._bucket_name}/{self._lock_name}")
+        info = info._replace(path=f"gs://{self._bucket_name}/{self._lock_name}")
         try:
             generation = self._put(self._lock_name, info.to_json(), 0)
         except exceptions.PreconditionFailed as error:
@@ -77,7 +74,7 @@ class GcsBackend(ObjectBackend):
             # An earlier attempt may have created the object, and its answer was lost.
             if data != info.to_json():
                 raise self._held_by(_holder(data, generation)) from error
-        self._info = replace(info, id=str(generation))
+        self._info = info._replace(id=str(generation))
 
     def _release(self, info: LockInfo) -> None:
         if str(self._get(self._lock_name)[1]) != info.id:
@@ -151,7 +148,35 @@ class GcsBackend(ObjectBackend):
         return bucket.blob(name, encryption_key=secret, kms_key_name=kms)
 
     def _connect(self) -> Any:
-        return _client(self._settings)
+        settings = self._settings
+        made, project = _credentials(settings)
+        target = settings.text(
+            "impersonate_service_account",
+            "GOOGLE_BACKEND_IMPERSONATE_SERVICE_ACCOUNT",
+            "GOOGLE_IMPERSONATE_SERVICE_ACCOUNT",
+        )
+        if target:
+            made = impersonated_credentials.Credentials(
+                made,
+                target,
+                _SCOPES,
+                delegates=settings.texts("impersonate_service_account_delegates"),
+            )
+        endpoint = settings.text(
+            "storage_custom_endpoint",
+            "GOOGLE_BACKEND_STORAGE_CUSTOM_ENDPOINT",
+            "GOOGLE_STORAGE_CUSTOM_ENDPOINT",
+        )
+        options = None
+        if endpoint:
+            parts = urlsplit(endpoint)
+            options = {"api_endpoint": f"{parts.scheme}://{parts.netloc}"}
+        client = storage.Client(project=project or "none", credentials=made, client_options=options)
+        if authorities := trusted_file():
+            # The client requests tokens in its own session, which reads the file from this variable
+            # only.
+            os.environ["REQUESTS_CA_BUNDLE"] = authorities
+        return client
 
     def _explain(self, error: Exception) -> tuple[str, str]:
         if isinstance(error, (GoogleAuthError, exceptions.Unauthorized, exceptions.Forbidden)):
@@ -171,34 +196,6 @@ _LOG_IN = (
     "Log in (`gcloud auth application-default login`), or name credentials that may use the"
     " bucket: GOOGLE_CREDENTIALS, `credentials`, `impersonate_service_account`."
 )
-
-
-def _client(settings: BackendSettings) -> Any:
-    made, project = _credentials(settings)
-    target = settings.text(
-        "impersonate_service_account",
-        "GOOGLE_BACKEND_IMPERSONATE_SERVICE_ACCOUNT",
-        "GOOGLE_IMPERSONATE_SERVICE_ACCOUNT",
-    )
-    if target:
-        made = impersonated_credentials.Credentials(
-            made, target, _SCOPES, delegates=settings.texts("impersonate_service_account_delegates")
-        )
-    endpoint = settings.text(
-        "storage_custom_endpoint",
-        "GOOGLE_BACKEND_STORAGE_CUSTOM_ENDPOINT",
-        "GOOGLE_STORAGE_CUSTOM_ENDPOINT",
-    )
-    options = None
-    if endpoint:
-        parts = urlsplit(endpoint)
-        options = {"api_endpoint": f"{parts.scheme}://{parts.netloc}"}
-    client = storage.Client(project=project or "none", credentials=made, client_options=options)
-    if authorities := trusted_file():
-        # The client requests tokens in its own session, which reads the file from this variable
-        # only.
-        os.environ["REQUESTS_CA_BUNDLE"] = authorities
-    return client
 
 
 def _credentials(settings: BackendSettings) -> tuple[Any, str]:
@@ -242,4 +239,4 @@ def _holder(data: bytes, generation: int) -> LockInfo | None:
     if not generation:
         return None
     info = LockInfo.parse(data) or LockInfo(who="someone whom the lock does not name")
-    return replace(info, id=str(generation))
+    return info._replace(id=str(generation))

@@ -69,17 +69,12 @@ class HttpBackend(SharedBackend):
         super().__init__(settings, workspace, options, name)
 
     def check_lock(self) -> None:
-        """Check that this run still holds the lock. A lock that was lost stays lost.
-
-        Raises:
-            LockLost: The lock is no longer held.
-        """
+        # A lock that was lost stays lost.
         if self._lost is not None:
             raise self._lost
         super().check_lock()
 
     def read_with_journal(self) -> tuple[bytes, bytes]:
-        """Return the state's bytes, and the journal that the state's document embeds."""
         return self.read(), self._embedded
 
     def write(
@@ -122,7 +117,6 @@ class HttpBackend(SharedBackend):
         self._seen = self._sent
 
     def _lock(self, info: LockInfo) -> None:
-        """Take the lock."""
         answer = self._request(*self._lock_request, info.to_json())
         if answer.status_code in _HELD:
             holder = LockInfo.parse(answer.content)

@@ -12,7 +12,6 @@ import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, LiteralString
 
 import psycopg
@@ -135,7 +134,7 @@ class PgBackend(SharedBackend):
             if not is_taken:
                 raise self._held_by(self._session(keys[0]))
         self._keys = keys
-        self._info = replace(info, path=str(keys[0]))
+        self._info = info._replace(path=str(keys[0]))
         self._store(_LOCK_NOTE, self._info.to_json())
 
     def _try_creation(self) -> int | None:
@@ -229,7 +228,7 @@ class PgBackend(SharedBackend):
         session = f"PostgreSQL session {pid} of {user} from {client}"
         noted = LockInfo.parse(self._companion(_LOCK_NOTE))
         if noted is not None and noted.id and noted.id[:8] in (application or ""):
-            return replace(noted, info=session)
+            return noted._replace(info=session)
         who = application or "a session without a name (Terraform gives none)"
         return LockInfo(str(pid), "session", who, "", str(since or ""), str(key), session)
 

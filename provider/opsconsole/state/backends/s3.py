@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, SSOError
@@ -130,7 +129,7 @@ class S3Backend(ObjectBackend):
 
     def _lock(self, info: LockInfo) -> None:
         """Take the lock: the object first, then the row."""
-        info = replace(info, path=self._row)
+        info = info._replace(path=self._row)
         taken = []
         try:
             for lock in self._locks:
@@ -158,7 +157,6 @@ class S3Backend(ObjectBackend):
         return next(filter(None, map(self._info_of, self._locks)), None)
 
     def _take(self, lock: str, info: LockInfo) -> None:
-        """Take one of `_locks`."""
         try:
             if lock == self._lockfile:
                 self._put(lock, info.to_json(), _JSON, IfNoneMatch="*")

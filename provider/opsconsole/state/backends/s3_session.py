@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -142,19 +142,9 @@ def _assume(core: Any, settings: BackendSettings) -> None:
         use(AssumeRoleCredentialFetcher, "assume-role", role, source_credentials=source)
 
 
-@dataclass(frozen=True)
-class _Chain:
-    """A chain with one provider: credentials that are already known."""
-
-    credentials: Credentials
-
-    def load_credentials(self) -> Credentials:
-        """Return the credentials, as botocore's own chain does."""
-        return self.credentials
-
-
 def _set_chain(core: Any, credentials: Credentials) -> None:
-    core.register_component(_CHAIN, _Chain(credentials))
+    """Let the session use these credentials, in place of the chain that finds some."""
+    core.register_component(_CHAIN, SimpleNamespace(load_credentials=lambda: credentials))
 
 
 def _role_arguments(role: dict[str, Any]) -> dict[str, Any]:

@@ -9,12 +9,6 @@ from typing import Any
 from opsconsole.errors import UserError
 
 _TRUE = frozenset(("1", "t", "true", "yes", "on"))
-_LIBRARIES = {
-    "azurerm": "azure-storage-blob and azure-identity",
-    "gcs": "google-cloud-storage",
-    "pg": "psycopg 3",
-    "s3": "boto3",
-}
 
 
 class BackendSettings:
@@ -91,11 +85,3 @@ def trusted_file() -> str:
     """Return the file of certificate authorities that the environment names, or an empty string."""
     # Go reads SSL_CERT_FILE, so Terraform's users set it, but the libraries here do not read it.
     return os.environ.get("SSL_CERT_FILE") or os.environ.get("REQUESTS_CA_BUNDLE") or ""
-
-
-def need_extra(kind: str, error: ImportError) -> UserError:
-    """Return the error that names the extra with the libraries of a backend."""
-    return UserError(
-        f"The {kind} backend needs {_LIBRARIES[kind]}, which is not installed ({error}).",
-        f"Install the extra: pip install 'opsconsole[{kind}]'.",
-    )
