@@ -13,7 +13,7 @@ import multiprocessing
 import resource
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
@@ -124,7 +124,7 @@ async def _aiohttp(url: str, in_flight: int) -> AsyncIterator[Call]:
 @asynccontextmanager
 async def _client(url: str, in_flight: int) -> AsyncIterator[Call]:
     settings = Settings(base_url=url, api_key=KEY, max_concurrency=in_flight)
-    async with Client(settings) as client:
+    async with aclosing(Client(settings)) as client:
         console = Console(client, settings)
         yield lambda: console.call("blacklist_get", "blk_1")
 

@@ -1,5 +1,7 @@
 """--read-only: nothing but GET leaves the process, whatever the settings would allow."""
 
+from contextlib import aclosing
+
 import pytest
 
 from opsconsole.emulator.document import EXTRA
@@ -29,7 +31,7 @@ async def test_the_client_refuses_before_anything_is_sent(operation, ground):
     settings = Settings(base_url=ground.console.base_url, api_key=ground.console.api_key)
     ground.console.reset_log()
     ids = [f"x_{number}" for number in range(operation.path.count("{"))]
-    async with Client(settings, read_only=True) as client:
+    async with aclosing(Client(settings, read_only=True)) as client:
         calling = client.call(operation, ids, shape=lambda answer: answer)
         if operation.method == "GET":
             try:

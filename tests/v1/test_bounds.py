@@ -7,6 +7,7 @@ import json
 import resource
 import traceback
 import zlib
+from contextlib import aclosing
 
 import pytest
 
@@ -223,13 +224,9 @@ async def test_an_answer_longer_than_the_setting_allows(server, connect, answer)
 
 
 async def test_an_unknown_host_name_of_a_proxy():
-    settings = Settings(
-        base_url="https://console.example.com",
-        api_key="svc_ak_k",
-        proxy="http://user:hunter2@no-such-proxy.invalid:3128",
-        max_retries=0,
-    )
-    async with Client(settings) as client:
+    proxy = "http://user:hunter2@no-such-proxy.invalid:3128"
+    settings = Settings("https://console.example.com", "svc_ak_k", proxy=proxy, max_retries=0)
+    async with aclosing(Client(settings)) as client:
         with pytest.raises(NotSent) as caught:
             await Console(client, settings).call("blacklist_get", "one")
     assert 'The host name "no-such-proxy.invalid" of the proxy is unknown' in str(caught.value)

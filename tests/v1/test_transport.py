@@ -308,7 +308,7 @@ def proxied(server):
 async def test_http_through_a_proxy_with_credentials(server, proxied, answer):
     proxy = f"http://user:p%40ss@localhost:{server.port}"
     client, console = proxied("http://console.example.com/x", {"HTTP_PROXY": proxy})
-    async with client:
+    async with contextlib.aclosing(client):
         server.will(answer(body={"id": "agt_1"}))
         assert await console.call("agent_create", body={}) == {"id": "agt_1"}
     (request,) = server.received
@@ -340,7 +340,7 @@ async def test_https_through_a_proxy(tls_server, answer, certificate, key, loop_
             proxy=f"http://user:pass@127.0.0.1:{port}",
         )
         tls_server.will(answer(body={"id": "agt_1"}), answer(body={"id": "agt_1"}))
-        async with Client(settings) as client:
+        async with contextlib.aclosing(Client(settings)) as client:
             console = Console(client, settings)
             assert await console.call("agent_create", body={}) == {"id": "agt_1"}
             assert await console.call("agent_create", body={}) == {"id": "agt_1"}
@@ -354,7 +354,7 @@ async def test_https_through_a_proxy(tls_server, answer, certificate, key, loop_
 async def test_https_through_a_proxy_that_refuses(server, proxied, answer):
     proxy = f"http://user:hunter2@localhost:{server.port}"
     client, console = proxied("https://console.example.com", {"HTTPS_PROXY": proxy})
-    async with client:
+    async with contextlib.aclosing(client):
         server.will(answer(407, headers={"Proxy-Authenticate": "Basic"}))
         problem = await failure(console)
     assert isinstance(problem, NotSent)
@@ -368,7 +368,7 @@ async def test_a_proxy_that_cannot_be_reached(server, proxied):
     await server.stop()
     proxy = f"http://user:hunter2@localhost:{server.port}"
     client, console = proxied("https://console.example.com", {"ALL_PROXY": proxy})
-    async with client:
+    async with contextlib.aclosing(client):
         problem = await failure(console)
     assert isinstance(problem, NotSent)
     assert f"The proxy localhost:{server.port} cannot be reached" in str(problem)
@@ -462,7 +462,7 @@ async def test_closing_leaves_nothing_behind(tls_server, settings_of, answer, ce
     settings = settings_of(ca_file=certificate)
     client = Client(settings)
     await client.aclose()
-    async with client:
+    async with contextlib.aclosing(client):
         tls_server.will(*[answer(body={"id": "agt_1"})] * 4)
         console = Console(client, settings)
         await asyncio.gather(*(console.call("agent_create", body={}) for _ in range(4)))

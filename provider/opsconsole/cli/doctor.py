@@ -11,6 +11,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import aclosing
 from email.utils import parsedate_to_datetime
 from typing import Final, NamedTuple
 
@@ -179,7 +180,7 @@ async def _console(
 ) -> list[CheckResult]:
     """Search once, which needs no right to write; then read a host and an agent."""
     # Without host_get, an empty update reads a host, and the client treats it as a write.
-    async with Client(settings, read_only=host_id is None) as client:
+    async with aclosing(Client(settings, read_only=host_id is None)) as client:
         try:
             reply = await client.ask(OPERATIONS["specialty_search"])
         except ConsoleError as failed:

@@ -11,8 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
 from opsconsole import __version__
@@ -26,7 +25,6 @@ from opsconsole.v1.retry import (
     CircuitBreaker,
     NotReachable,
     OutOfTime,
-    Retry,
     retry_after,
 )
 from opsconsole.v1.settings import Settings, tls_context
@@ -53,7 +51,6 @@ class Client:
         """Make no connection yet.
 
         Args:
-            settings: Where the console is, and how to call it.
             read_only: Send nothing but GET.
             limiter: Says when a request may be sent. By default it is the one that all clients
                 of this console share.
@@ -65,9 +62,8 @@ class Client:
         self._settings = settings
         self._read_only = read_only
         self._limiter = limiter
-        retry = Retry(settings.max_retries)
         self._breaker = CircuitBreaker(
-            retry, settings.request_timeout, lambda: self._shared_limiter().clock()
+            settings.max_retries, settings.request_timeout, lambda: self._shared_limiter().clock()
         )
         self._tls = tls_context(settings)
         secrets = Redaction()
@@ -83,17 +79,6 @@ class Client:
     def waiting(self) -> HeldBack:
         """How many callers are held back, of all clients of this console, and for how long."""
         return HeldBack(0, 0.0) if self._limiter is None else self._limiter.waiting
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
     async def aclose(self) -> None:
         """Close every connection, including those of abandoned requests."""
@@ -135,12 +120,9 @@ class Client:
         """Make one call and return what `shape` makes of the JSON object in the answer.
 
         Args:
-            operation: What to call.
-            ids: The ids that its path holds, in order.
+            ids: The ids in the operation's path, in order.
             shape: Checks the answer, and raises `WrongShape` if it is not as documented.
-            query: Query parameters.
-            body: The JSON body.
-            csv: The body as CSV text, instead of `body`.
+            csv: The body as CSV text, instead of the JSON `body`.
             repeatable: Whether a second call does no harm; by default as the operation says.
 
         Raises:
@@ -198,14 +180,7 @@ class Client:
             elif not was_answered or not self._is_worth_waiting(failed, asked or 0.0):
                 raise failed
 
-    async def ask(
-        self,
-        operation: Operation,
-        ids: Sequence[str] = (),
-        *,
-        query: Mapping[str, str] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Reply:
+    async def ask(self, operation: Operation) -> Reply:
         """Send one request once and return its answer, errors included, without known secrets.
 
         `check_shape` interprets the answer.
@@ -215,11 +190,8 @@ class Client:
         """
         turn = Turn(self._shared_limiter().large_answers)
         try:
-            url = self._settings.base_url + operation.path_of(ids)
-            if query:
-                url += "?" + urlencode(query)
-            content_type, content = _encode_body(body, None)
-            reply = await self._follow_redirects(operation, url, content_type, content, turn)
+            url = self._settings.base_url + operation.path
+            reply = await self._follow_redirects(operation, url, "", None, turn)
             headers = {
                 name: self._redact(value.encode()).decode() for name, value in reply.headers.items()
             }

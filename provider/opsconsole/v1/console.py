@@ -80,12 +80,10 @@ class Console:
     async def import_hosts(
         self, rows: Sequence[Mapping[str, Any]], *, on_error: str, dry_run: bool
     ) -> ImportResult:
-        """Import host rows (POST /api/v1/hosts/batch), or only have them judged.
+        """Import rows of host fields (POST /api/v1/hosts/batch); in a dry run, only judge them.
 
         Args:
-            rows: The fields of each host.
             on_error: `stop` or `continue`, at a row that fails.
-            dry_run: Have the rows judged only.
         """
         # The document names no query parameter for `on_error`, which is only in the envelope. It
         # shows `dry_run` in both places, but not which one wins.
@@ -98,10 +96,8 @@ class Console:
         """Import hosts as CSV, whose column layout the document does not show.
 
         Args:
-            text: The CSV file.
             on_error: The query parameter for `stop` or `continue`, with its value, because CSV has
                 no envelope. The document does not name the parameter. Empty: the console chooses.
-            dry_run: Have the rows judged only.
         """
         return await self._import(on_error, dry_run, csv=text)
 
@@ -126,10 +122,6 @@ class Console:
         """Return all entries of a list call, and whether the list is complete.
 
         A list whose length changes while its pages are read is read again.
-
-        Args:
-            name: The operation to call.
-            ids: The ids that its path holds.
 
         Raises:
             UnexpectedAnswer: an answer is not a list envelope.

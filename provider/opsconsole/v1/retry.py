@@ -1,7 +1,4 @@
-"""Decides whether and when a call is retried, and which calls fail at once because others did.
-
-Clock and chance are arguments.
-"""
+"""Decides whether and when a call is retried, and which calls fail at once because others did."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import math
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
@@ -37,38 +33,6 @@ class NotReachable(NotSent):
 
 class OutOfTime(AnswerLost):
     """No answer came within the time limit of a request. A cut connection is another error."""
-
-
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """The table of retries (the document leaves limits open: Limits).
-
-    A 429 is not in the table: it says when to send, and not that a call failed.
-
-    Attributes:
-        tries: Tries after the first.
-        chance: Returns a number from 0 to 1.
-    """
-
-    tries: int
-    chance: Callable[[], float] = random.random
-
-    def delay(self, problem: ConsoleError, tried: int, *, repeatable: bool) -> float | None:
-        """Return the seconds to wait before the next try; None: there is none.
-
-        Args:
-            problem: Why the last try failed.
-            tried: Tries that failed so far, 1 or more.
-            repeatable: Whether the call does no harm when made twice. Any other call, such as a
-                create, is retried only if the last try certainly had no effect.
-        """
-        if tried > self.tries or not _is_passing(problem):
-            return None
-        if not repeatable and not problem.safe_to_repeat:
-            return None
-        backoff = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** min(tried - 1, 16))
-        # The delay is random, so that calls that failed together are not retried together.
-        return backoff * (0.5 + 0.5 * self.chance())
 
 
 def _is_passing(problem: ConsoleError) -> bool:
@@ -112,14 +76,17 @@ refused every call for too long."""
 class CircuitBreaker:
     """Decides whether a call of one client is made, and whether it is made again.
 
+    A 429 does not count as a failed try: it says when to send (the document leaves limits open:
+    Limits).
+
     Args:
-        retry: How often a call is tried.
+        retries: Tries after the first.
         timeout: Seconds that one request may take.
         clock: Seconds since some fixed moment.
     """
 
-    def __init__(self, retry: Retry, timeout: float, clock: Callable[[], float]) -> None:
-        self._retry = retry
+    def __init__(self, retries: int, timeout: float, clock: Callable[[], float]) -> None:
+        self._retries = retries
         self._timeout = timeout
         self._clock = clock
         self._refusal: Unauthorized | TooManyRequests | None = None
@@ -170,8 +137,12 @@ class CircuitBreaker:
 
         A console is silent if one call used up its tries without any answer, or if no answer came
         for as long as that takes. Until it answers again, each further call gets one try. After a
-        last try that ran out of time, no call is made for a while. The arguments are those of
-        `Retry.delay`.
+        last try that ran out of time, no call is made for a while.
+
+        Args:
+            tried: Tries that failed so far, 1 or more.
+            repeatable: Whether the call does no harm when made twice. Any other call, such as a
+                create, is retried only if the last try certainly had no effect.
         """
         # A create whose answer is lost does not count: the call that settles its outcome must pass.
         unanswered = isinstance(problem, NotSent | AnswerLost if repeatable else NotSent)
@@ -181,14 +152,23 @@ class CircuitBreaker:
         if out_of_time:
             if self._silent_since is None:
                 self._silent_since = now - self._timeout
-            elif now - self._silent_since >= (self._retry.tries + 1) * self._timeout:
+            elif now - self._silent_since >= (self._retries + 1) * self._timeout:
                 self._silent = True
         delay = None
         # A thousand resources must not each wait for a console that gives no answer.
         if not (unanswered and self._silent):
-            delay = self._retry.delay(problem, tried, repeatable=repeatable)
+            delay = self._delay(problem, tried, repeatable=repeatable)
             if delay is None and unanswered:
-                self._silent = tried > self._retry.tries
+                self._silent = tried > self._retries
         if delay is None and out_of_time:
             self._rest_until = now + REST
         return delay
+
+    def _delay(self, problem: ConsoleError, tried: int, *, repeatable: bool) -> float | None:
+        if tried > self._retries or not _is_passing(problem):
+            return None
+        if not repeatable and not problem.safe_to_repeat:
+            return None
+        backoff = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** min(tried - 1, 16))
+        # The delay is random, so that calls that failed together are not retried together.
+        return backoff * (0.5 + 0.5 * random.random())

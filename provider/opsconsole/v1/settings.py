@@ -299,29 +299,23 @@ def tls_context(settings: Settings) -> ssl.SSLContext | bool:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     if settings.ca_file is not None:
-        _trust(context, settings.ca_file)
-    elif not settings.insecure_skip_verify:
+        # An ssl.SSLError is an OSError, too: a file without a certificate.
+        try:
+            context.load_verify_locations(cafile=settings.ca_file)
+        except ssl.SSLError:
+            reason = "it holds no certificate in PEM form"
+        except (OSError, ValueError) as problem:
+            reason = getattr(problem, "strerror", None) or str(problem)
+        else:
+            return context
+        raise ConfigurationError(
+            f'ca_file "{settings.ca_file}" cannot be used: {reason}.',
+            "Give the path of a PEM file with the certificate authorities to trust.",
+            "ca_file",
+        )
+    if not settings.insecure_skip_verify:
         import certifi
 
         context.load_default_certs()
         context.load_verify_locations(cafile=certifi.where())
     return context
-
-
-def _trust(context: ssl.SSLContext, ca_file: str) -> None:
-    import ssl
-
-    # An ssl.SSLError is an OSError, too: a file without a certificate.
-    try:
-        context.load_verify_locations(cafile=ca_file)
-    except ssl.SSLError:
-        reason = "it holds no certificate in PEM form"
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or str(problem)
-    else:
-        return
-    raise ConfigurationError(
-        f'ca_file "{ca_file}" cannot be used: {reason}.',
-        "Give the path of a PEM file with the certificate authorities to trust.",
-        "ca_file",
-    )

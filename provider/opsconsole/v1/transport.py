@@ -13,14 +13,7 @@ from __future__ import annotations
 import socket
 import ssl
 import zlib
-from collections.abc import (
-    AsyncIterable,
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Iterator,
-    Mapping,
-)
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 import aiohttp
@@ -63,7 +56,6 @@ class Transport:
     def __init__(
         self, settings: Settings, tls: ssl.SSLContext | bool, headers: Mapping[str, str]
     ) -> None:
-        """Make no connection yet; `headers` go with every request."""
         self._settings = settings
         self._origin = settings.base_url
         self._headers = httpx.Headers(dict(headers))
@@ -204,7 +196,6 @@ class Transport:
         )
 
     async def aclose(self) -> None:
-        """Close every connection."""
         await self._http.aclose()
 
 
@@ -238,8 +229,6 @@ async def whole_body(pieces: AsyncIterable[bytes], coding: str, most: int, turn:
     """Return a body, decompressed. Once its caller has gone, no part of the body is kept.
 
     Args:
-        pieces: The bytes as they come.
-        coding: The Content-Encoding.
         most: How many bytes are allowed, as sent and after decompression.
         turn: Taken once the body is large. The caller ends it when it has decoded the body.
 
