@@ -11,7 +11,6 @@ from typing import Any
 from google.protobuf.message import Message
 from grpclib.const import Handler
 
-from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 from opsconsole.terraform.schema import provider_schema
 from opsconsole.terraform.transport import Activity, unary_handlers
@@ -62,7 +61,7 @@ def _nothing(response: type[Message]) -> Any:
 
 
 async def _schema(request: pb.GetProviderSchema.Request) -> pb.GetProviderSchema.Response:
-    return provider_schema(PROVIDER, RESOURCES, DATA_SOURCES)
+    return provider_schema()
 
 
 async def _upgrade(request: pb.UpgradeResourceState.Request) -> pb.UpgradeResourceState.Response:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import msgpack
@@ -103,6 +104,17 @@ def _unpackable(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is not a wire value")
 
 
+def _demand(value: Any, kind: type, words: str) -> Any:
+    """Return `value` if it is of a kind, which an error calls `words`."""
+    if isinstance(value, kind):
+        return value
+    raise TypeError(f"{words} was expected, not {type(value).__name__}")
+
+
+_text = partial(_demand, kind=str, words="a string")
+_flag = partial(_demand, kind=bool, words="true or false")
+
+
 def _object(
     attributes: Iterable[Attribute], scalars: _Scalars
 ) -> Callable[[Attributes], Attributes]:
@@ -114,8 +126,7 @@ def _object(
     ]
 
     def convert_object(value: Attributes) -> Attributes:
-        if not isinstance(value, dict):
-            raise TypeError(f"an object was expected, not {type(value).__name__}")
+        _demand(value, dict, "an object")
         converted = {**nothing, **value}
         if len(converted) != len(nothing):
             raise ValueError(f"unexpected attributes {sorted(converted.keys() - nothing.keys())}")
@@ -138,16 +149,14 @@ def _at(name: str, convert: _Convert, value: Any) -> Any:
 
 def _each(convert: _Convert) -> _Convert:
     def convert_list(value: list[Any]) -> list[Any]:
-        if not isinstance(value, list):
-            raise TypeError(f"a list was expected, not {type(value).__name__}")
+        _demand(value, list, "a list")
         return [item if item is None or item is UNKNOWN else convert(item) for item in value]
 
     return convert_list
 
 
 def _text_map(value: dict[str, Any]) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError(f"a map was expected, not {type(value).__name__}")
+    _demand(value, dict, "a map")
     return {
         _text(key): item if item is None or item is UNKNOWN else _text(item)
         for key, item in value.items()
@@ -168,18 +177,6 @@ def _converter(attribute: Attribute, scalars: _Scalars) -> _Convert | None:
         case Kind.OBJECT_LIST:
             return _each(_object(attribute.attributes, scalars))
     return scalars.get(attribute.kind)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    raise TypeError(f"a string was expected, not {type(value).__name__}")
-
-
-def _flag(value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise TypeError(f"true or false was expected, not {type(value).__name__}")
 
 
 def _set(value: list[Any]) -> list[Any]:

@@ -71,7 +71,6 @@ def _command_run() -> str:
 
 
 def make_service(redaction: Redaction) -> Service:
-    """Return this provider's service."""
     from opsconsole.terraform.servicer import Servicer
 
     return Servicer(connect, redaction)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 from opsconsole.definition import (
@@ -13,6 +13,7 @@ from opsconsole.definition import (
     ProviderDefinition,
     ResourceDefinition,
 )
+from opsconsole.resources import DATA_SOURCES, PROVIDER, RESOURCES
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
 
 SCHEMA_VERSION: Final = 0
@@ -58,24 +59,11 @@ def _attribute(attribute: Attribute) -> pb.Schema.Attribute:
     return rendered
 
 
-def provider_schema(
-    provider: ProviderDefinition,
-    resources: Mapping[str, ResourceDefinition],
-    data_sources: Mapping[str, DataSourceDefinition],
-) -> pb.GetProviderSchema.Response:
+def provider_schema() -> pb.GetProviderSchema.Response:
     """Return the whole schema of the provider."""
     return pb.GetProviderSchema.Response(
-        provider=schema(provider),
-        resource_schemas={name: schema(item) for name, item in resources.items()},
-        data_source_schemas={name: schema(item) for name, item in data_sources.items()},
+        provider=schema(PROVIDER),
+        resource_schemas={name: schema(item) for name, item in RESOURCES.items()},
+        data_source_schemas={name: schema(item) for name, item in DATA_SOURCES.items()},
         server_capabilities=CAPABILITIES,
-    )
-
-
-def metadata(resources: Iterable[str], data_sources: Iterable[str]) -> pb.GetMetadata.Response:
-    """Return the names of everything that the provider offers."""
-    return pb.GetMetadata.Response(
-        server_capabilities=CAPABILITIES,
-        resources=[pb.GetMetadata.TypeName(type_name=name) for name in resources],
-        data_sources=[pb.GetMetadata.TypeName(type_name=name) for name in data_sources],
     )

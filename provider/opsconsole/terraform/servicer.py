@@ -18,7 +18,7 @@ from google.protobuf.message_factory import GetMessageClass
 from grpclib.const import Handler
 
 from opsconsole.definition import Attribute
-from opsconsole.diagnostics import Diagnostic, error, has_error
+from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.errors import ConfigurationError
 from opsconsole.lifecycle.interface import (
     CreateRequest,
@@ -43,7 +43,7 @@ from opsconsole.terraform.refusals import (
     left_behind,
     settings_not_known,
 )
-from opsconsole.terraform.schema import metadata, provider_schema
+from opsconsole.terraform.schema import CAPABILITIES, provider_schema
 from opsconsole.terraform.transport import Activity, Method, unary_handlers
 from opsconsole.terraform_binary import engine_of
 from opsconsole.v1.settings import ENVIRONMENT, Settings
@@ -97,20 +97,21 @@ class Servicer:
     async def configure(self, config: Attributes) -> list[Diagnostic]:
         """Take the provider's settings; unknown settings defer the configuration.
 
-        Returns further diagnostics for the user.
+        Returns:
+            Why Terraform must not plan here.
 
         Raises:
             OpsconsoleError: A setting is missing or wrong.
         """
         await self.close()
         self.learn_secrets(config)
-        diagnostics = left_behind(pathlib.Path.cwd())
-        if has_error(diagnostics):
-            return diagnostics
+        refused = left_behind(pathlib.Path.cwd())
+        if refused:
+            return refused
         unknown = unknown_names(config)
         if unknown:
             self._why_not = settings_not_known(unknown)
-            return diagnostics
+            return []
         provider = await self._connect(config)
         self._provider = provider
         self._claims.clear()
@@ -118,7 +119,7 @@ class Servicer:
         # Terraform may have requested the stop before the provider was configured.
         if self._stopped:
             provider.stop()
-        return diagnostics
+        return []
 
     def claim(self, doing: str, type_name: str, values: Attributes) -> None:
         """Note that an object is read or changed; Terraform does so once in each process.
@@ -234,14 +235,17 @@ class Servicer:
 
     async def get_metadata(self, request: pb.GetMetadata.Request) -> pb.GetMetadata.Response:
         """Name everything that the provider offers."""
-        return metadata(RESOURCES, DATA_SOURCES)
+        return pb.GetMetadata.Response(
+            server_capabilities=CAPABILITIES,
+            resources=[pb.GetMetadata.TypeName(type_name=name) for name in RESOURCES],
+            data_sources=[pb.GetMetadata.TypeName(type_name=name) for name in DATA_SOURCES],
+        )
 
     async def get_provider_schema(
         self, request: pb.GetProviderSchema.Request
     ) -> pb.GetProviderSchema.Response:
-        """Show every schema."""
         if self._schema is None:
-            self._schema = provider_schema(PROVIDER, RESOURCES, DATA_SOURCES)
+            self._schema = provider_schema()
         return self._schema
 
     async def get_functions(self, request: pb.GetFunctions.Request) -> pb.GetFunctions.Response:
@@ -290,7 +294,6 @@ class Servicer:
     async def validate_data_resource_config(
         self, request: pb.ValidateDataResourceConfig.Request
     ) -> pb.ValidateDataResourceConfig.Response:
-        """Validate the declaration of one data source by itself."""
         name = request.type_name
         config = self.codec("data source", name).decode(request.config) or {}
         diagnostics = DATA_SOURCES[name].refuse_read_only(config)
@@ -301,7 +304,6 @@ class Servicer:
     async def read_data_source(
         self, request: pb.ReadDataSource.Request
     ) -> pb.ReadDataSource.Response:
-        """Read one data source."""
         name = request.type_name
         codec = self.codec("data source", name)
         config = codec.decode(request.config) or DATA_SOURCES[name].empty()
@@ -335,7 +337,6 @@ class Servicer:
         return pb.UpgradeResourceState.Response(upgraded_state=codec.encode(state))
 
     async def read_resource(self, request: pb.ReadResource.Request) -> pb.ReadResource.Response:
-        """Read the object from the console."""
         name = request.type_name
         codec = self.codec("resource", name)
         prior = codec.decode(request.current_state)
@@ -352,7 +353,6 @@ class Servicer:
     async def plan_resource_change(
         self, request: pb.PlanResourceChange.Request
     ) -> pb.PlanResourceChange.Response:
-        """Say what would be done."""
         name = request.type_name
         lifecycle = self.lifecycle(name)
         codec = self.codec("resource", name)
@@ -377,7 +377,6 @@ class Servicer:
     async def apply_resource_change(
         self, request: pb.ApplyResourceChange.Request
     ) -> pb.ApplyResourceChange.Response:
-        """Carry out the planned change."""
         name = request.type_name
         codec = self.codec("resource", name)
         prior, planned = codec.decode(request.prior_state), codec.decode(request.planned_state)

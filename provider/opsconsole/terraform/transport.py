@@ -129,13 +129,11 @@ class BoundedCodec(ProtoCodec):
         self._largest = largest
 
     def encode(self, message: Any, message_type: Any) -> bytes:
-        """Serialise `message`."""
         body = super().encode(message, message_type)
         self._check(len(body), "sent")
         return body
 
     def decode(self, data: bytes, message_type: Any) -> Any:
-        """Parse `data`."""
         self._check(len(data), "received")
         return super().decode(data, message_type)
 
@@ -244,12 +242,10 @@ class PluginServer:
         return _Connection(self, handler, self._config, self._h2_config)
 
     def note_opened(self, connection: _Connection) -> None:
-        """Note that `connection` is open."""
         self._connections.add(connection)
         self._changed.set()
 
     def note_closed(self, connection: _Connection) -> None:
-        """Note that `connection` is closed."""
         self._connections.discard(connection)
         self._changed.set()
 
