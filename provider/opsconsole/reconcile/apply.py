@@ -14,10 +14,7 @@ from opsconsole.lifecycle.interface import ReadRequest
 from opsconsole.reconcile.decisions import keep_known_outputs, keep_outputs, without_ignored
 from opsconsole.reconcile.executor import ApplyListener, ApplyResult, Executor
 from opsconsole.reconcile.order import Step, StepKind, order_steps
-from opsconsole.reconcile.plan import (
-    Action,
-    Plan,
-)
+from opsconsole.reconcile.plan import Action, Plan
 from opsconsole.reconcile.prior import (
     Identity,
     carry_out_moves,
@@ -26,11 +23,7 @@ from opsconsole.reconcile.prior import (
     report_unsettled,
 )
 from opsconsole.reconcile.step_worker import StepWorker
-from opsconsole.reconcile.workspace import (
-    Workspace,
-    provider_in_state,
-    refresh,
-)
+from opsconsole.reconcile.workspace import Workspace, provider_in_state, refresh
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import Address, InstanceObject, StateSession, config_address, instance_and_key

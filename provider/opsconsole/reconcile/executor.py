@@ -15,14 +15,7 @@ from typing import Protocol
 
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.lifecycle.interface import BULK_CREATES_AT_A_TIME, Outcome
-from opsconsole.reconcile.order import (
-    Order,
-    Schedule,
-    Step,
-    StepKind,
-    dropped_objects,
-    object_of,
-)
+from opsconsole.reconcile.order import Order, Schedule, Step, StepKind, dropped_objects, object_of
 from opsconsole.reconcile.plan import Action, Counts
 from opsconsole.reconcile.prior import Identity
 from opsconsole.reconcile.step_worker import StepWorker
@@ -58,13 +51,10 @@ class ApplyResult:
 
     Attributes:
         done: Steps that were carried out.
-        failed: Steps that failed.
         skipped: Address of a skipped instance to the address that failed.
         not_started: The steps that an interrupt left undone.
         unsettled: Addresses of creations whose outcome stays unknown; nothing was tried there.
-        diagnostics: Every diagnostic.
         rerouted: Hosts that a console rerouted.
-        seconds: How long it took.
     """
 
     done: list[Step] = field(default_factory=list)
@@ -107,7 +97,6 @@ class Failures:
         self._referred: dict[Identity, str] = {}
 
     def __contains__(self, address: str) -> bool:
-        """Return whether an instance failed or was skipped."""
         return address in self._instances
 
     def add(self, step: Step, cause: str = "") -> None:

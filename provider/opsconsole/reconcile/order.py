@@ -59,7 +59,6 @@ class Order:
     """The steps of a plan and what each waits for.
 
     Attributes:
-        steps: The steps.
         sequence: The numbers of the steps, in a valid sequential order.
         graph: Node to the nodes that it waits for, gates among them.
     """

@@ -46,8 +46,6 @@ class Change:
 
     Attributes:
         address: Full address, index key included: `opsconsole_host.web["a"]`.
-        type_name: Terraform type name.
-        action: What happens.
         before: The refreshed value in state; None: there is none.
         after: The planned value, UNKNOWN where known only after apply; None: removed.
         config: The declaration as evaluated at plan time; None: not declared any more.
@@ -98,7 +96,6 @@ class Change:
 
     @property
     def acts(self) -> bool:
-        """Whether an apply acts on this change."""
         return self.action is not Action.NO_OP or bool(self.previous_address or self.import_id)
 
 
@@ -114,7 +111,6 @@ class Drift:
 
     @property
     def perhaps_by_others(self) -> bool:
-        """Whether others may have made this change."""
         # If `updated_at` is unchanged since the last write, nobody did. The console keeps other
         # values than it was given.
         written = self.before.get("updated_at")
@@ -180,7 +176,6 @@ class Plan:
     Attributes:
         changes: Every instance, those without a change too, in execution order.
         drift: The changes outside of this program that the refresh found.
-        outputs: Changes of outputs.
         diagnostics: Errors and warnings for the user; with an error the plan cannot be applied.
         lineage, serial: The state that it was made from.
         mode: `normal`, `destroy` or `refresh-only`.
@@ -261,8 +256,6 @@ class PlanOptions:
     Attributes:
         mode: `normal`, `destroy` or `refresh-only`.
         targets: Addresses of `-target`; empty: everything.
-        replace: Addresses of `-replace`.
-        refresh: Whether state is refreshed first.
         preflight: Whether the plan has the result of a dry run of new hosts.
     """
 

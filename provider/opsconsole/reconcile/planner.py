@@ -32,14 +32,7 @@ from opsconsole.reconcile.imports import (
     take_imports,
 )
 from opsconsole.reconcile.order import order_steps
-from opsconsole.reconcile.plan import (
-    Action,
-    Change,
-    Drift,
-    Plan,
-    PlanOptions,
-    Refreshed,
-)
+from opsconsole.reconcile.plan import Action, Change, Drift, Plan, PlanOptions, Refreshed
 from opsconsole.reconcile.prior import (
     Prior,
     PriorInstance,

@@ -43,8 +43,6 @@ class PriorInstance:
     The result of its read is kept with it.
 
     Attributes:
-        address: Full address.
-        type_name: Terraform type name.
         stored: The object as state holds it, or as an import names it.
         before: Its value before the refresh.
         read: The result of the refresh; None: it was not refreshed.
@@ -167,7 +165,6 @@ def holds_unsettled(state: State) -> bool:
 
 
 def warn_unsettled(address: str) -> Diagnostic:
-    """Warn about a creation that is not settled, with the remedy."""
     return warning(*_describe_unsettled(address, "no apply is complete until this is settled."))
 
 

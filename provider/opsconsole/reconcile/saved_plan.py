@@ -9,7 +9,6 @@ Variables that carry a credential must be given again, like ephemeral variables.
 from __future__ import annotations
 
 import base64
-import functools
 import json
 import os
 import stat
@@ -19,20 +18,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from opsconsole import resources
 from opsconsole.definition import DataSourceDefinition, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, error
 from opsconsole.errors import UserError
-from opsconsole.language import (
-    Program,
-    lasting_values,
-    read_program,
-    resolve_variables,
-    says_twice,
-)
+from opsconsole.language import Program, lasting_values, read_program, resolve_variables, says_twice
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.named_files import read_named
 from opsconsole.reconcile.plan import UNKNOWN_KEY, Action, Change, Plan
@@ -41,9 +34,6 @@ from opsconsole.reconcile.workspace import OnStop, Providers, Workspace, provide
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import InstanceObject, State, decode, encode, instance_and_key, lay_out
 from opsconsole.values import UNKNOWN, Attributes, changed_fields
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 MAX_BYTES: Final = 512 * 2**20
 """The maximum size of a plan, both compressed and decompressed."""
@@ -63,7 +53,6 @@ class SavedPlan:
         plan: The plan, without its diagnostics.
         files: Name to text of the program's files.
         root: The directory that the program's relative paths start at.
-        stack: Name of the stack.
         variables: Values of the variables that are neither ephemeral nor a credential.
         digest: Digest of the state that the plan was made from.
         state: The state file that the user named, or empty.
@@ -131,6 +120,9 @@ def read_plan(path: Path) -> SavedPlan:
     Raises:
         UserError: it cannot be read, or is not a plan of this release.
     """
+    # Only commands with a saved plan need it, and its import takes longer than a plan.
+    from pydantic import TypeAdapter
+
     try:
         data = read_named(path)
     except OSError as problem:
@@ -142,19 +134,11 @@ def read_plan(path: Path) -> SavedPlan:
         )
     try:
         content = json.loads(_unpack(data[len(_MAGIC) :]), object_hook=_from_json)
-        saved = _saved_plan_adapter().validate_python(content)
+        saved = TypeAdapter(SavedPlan).validate_python(content)
         _check(saved)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
         raise UserError(f"The plan {path} is damaged.", "Plan again.") from problem
     return saved
-
-
-@functools.cache
-def _saved_plan_adapter() -> TypeAdapter[SavedPlan]:
-    # Only commands with a saved plan need it, and its import takes longer than a plan.
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(SavedPlan)
 
 
 def _unpack(data: bytes) -> bytes:

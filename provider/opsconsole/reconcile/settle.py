@@ -26,12 +26,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.writes import recall_create, unsettled_private
 from opsconsole.reconcile.cascade import Cascade
-from opsconsole.reconcile.prior import (
-    PriorInstance,
-    read_deposed,
-    read_prior,
-    warn_unsettled,
-)
+from opsconsole.reconcile.prior import PriorInstance, read_deposed, read_prior, warn_unsettled
 from opsconsole.reconcile.workspace import OnStop, Providers, Workspace, provider_key_of, refresh
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, Intent, StateSession, instance_and_key, instance_of
@@ -53,7 +48,6 @@ async def settle_unknown(session: StateSession, providers: Providers) -> list[Di
 
 
 async def _settle_intents(session: StateSession, providers: Providers) -> list[Diagnostic]:
-    """Settle the open intents of earlier runs."""
     calls = [call for call in session.open_intents if call.id]
     if not calls:
         return []

@@ -43,7 +43,6 @@ class StepWorker:
 
     Attributes:
         providers: The providers by the keys of their configurations.
-        session: The state to record in.
         config_of: Evaluates a change's declaration with the values known by now.
         provider_in_state: Writes the key of a provider configuration as state does.
         values: What instances hold by now, by address; kept up to date.
@@ -241,7 +240,6 @@ class StepWorker:
         ]
 
     def _put_into_state(self, step: Step, outcome: Outcome) -> None:
-        """Put the outcome of a step into state."""
         change, state = step.change, self.session.state
         address, deposed = instance_and_key(change.address)
         if step.kind is StepKind.DELETE:

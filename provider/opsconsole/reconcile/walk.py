@@ -62,7 +62,6 @@ class Walk:
         requested: Addresses of `-replace`.
         changes: The changes decided, by address.
         declared: Addresses that the program declares.
-        data: Data sources that were read.
         diagnostics: Errors and warnings for the user.
     """
 

@@ -52,9 +52,7 @@ class Providers:
 
     Attributes:
         program: The program whose provider blocks configure them.
-        evaluator: Evaluates these blocks.
         environ: The environment, which supplies the settings that the blocks leave out.
-        make: Makes a provider of settings.
         stopped: Whether the run was told to stop.
         opened: The providers made so far, by key.
     """
@@ -160,7 +158,6 @@ class Providers:
             raise Stopped("The run was told to stop.")
 
     async def close(self) -> None:
-        """Close every connection."""
         for provider in self.opened.values():
             await provider.close()
             # `calls` counts them after the end, too.
@@ -178,7 +175,6 @@ class Workspace:
         state: The state, which planning leaves as it is.
         environ: The environment that provider settings fall back on.
         name: Terraform's workspace.
-        make: Makes a provider of its settings.
 
     Raises:
         UserError: The program has a reference to nothing, or a cycle of references.

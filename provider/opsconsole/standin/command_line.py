@@ -30,7 +30,6 @@ class Invocation:
         verb: One word (`plan`) or two words (`state list`); empty if there is no verb.
         words: The words after the verb, including those of TF_CLI_ARGS.
         directory: The directory of `-chdir`, or empty.
-        help: Whether help is requested.
         given: The words as they were given.
         unknown: An unknown global option, or empty.
     """

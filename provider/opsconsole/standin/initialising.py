@@ -53,7 +53,6 @@ or empty."""
 
 
 def run(verb: Verb, given: Arguments) -> int:
-    """Prepare the working directory; return the exit code."""
     if not given.on("json"):
         _prepare(Path.cwd(), given, _print)
         return 0

@@ -42,7 +42,6 @@ def providers(verb: Verb, given: Arguments) -> int:
 
 
 def schema(verb: Verb, given: Arguments) -> int:
-    """Print the provider's schema; return the exit code."""
     if not given.on("json"):
         raise UserError("`providers schema` prints JSON only.", "Add -json.")
     schemas = {

@@ -23,7 +23,6 @@ def taint(verb: Verb, given: Arguments) -> int:
 
 
 def untaint(verb: Verb, given: Arguments) -> int:
-    """Take the mark away."""
     return _mark(given, "untaint", tainted=False)
 
 

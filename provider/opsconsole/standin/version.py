@@ -21,7 +21,6 @@ _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 def run(verb: Verb, given: Arguments) -> int:
-    """Print the version; return the exit code."""
     selections = dict.fromkeys(_required_providers(Path.cwd()), __version__)
     machine = platform.machine().lower()
     system = f"{platform.system().lower()}_{_MACHINES.get(machine, machine)}"
