@@ -198,8 +198,6 @@ def _to_json(value: Any) -> Any:
         return {_BYTES_KEY: base64.b64encode(value).decode()}
     if isinstance(value, frozenset):
         return sorted(value, key=str)
-    if isinstance(value, Mapping):
-        return dict(value)
     names = (field.name for field in fields(value) if field.name != "diagnostics")
     return {name: getattr(value, name) for name in names}
 

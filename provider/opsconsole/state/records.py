@@ -58,7 +58,7 @@ class Changes(msgspec.Struct, frozen=True, array_like=True, tag="outcome"):
 
 
 class Writing(msgspec.Struct, frozen=True, array_like=True, tag="writing"):
-    """The state is about to be written with this content. It may hold changes noted nearby."""
+    """The state is about to be written. The content may lack changes of the records before this."""
 
     serial: int
     digest: str

@@ -91,8 +91,6 @@ def recover(
     )
     # A run writes its journal before it stores the copy, so the journal holds all of the copy.
     journals = [local] if same_run else [records for records in (stored, local) if records]
-    if not journals:
-        raise ValueError("nothing to recover from")
     first, *older = journals
     state, was_torn, is_known = _choose_state(first, data, copy, source)
     base = Base(run, state.lineage, state.serial, state.digest(), state.empty)

@@ -104,8 +104,8 @@ class Operation:
 def can_be_id(value: object) -> bool:
     """Return whether a value can be an id, and so one segment of a path.
 
-    It cannot if it is not text, is empty, is a dot segment, is too long for an address, or holds
-    half a surrogate pair.
+    An id is text: not empty, no dot segment, no longer than fits into an address, and without
+    halves of surrogate pairs.
     """
     if not isinstance(value, str) or not 0 < len(value) <= MAX_ID_LENGTH:
         return False
@@ -124,11 +124,11 @@ _MAX_DIGITS = 40
 
 
 class WrongShape(ValueError):
-    """The content of an answer that lacks the documented shape."""
+    """An answer lacks the documented shape; the message says what it holds instead."""
 
 
 class NotJson(ValueError):
-    """A description of a body that is no usable JSON object."""
+    """A body is no usable JSON object; the message says what it is instead."""
 
 
 def json_object(content: bytes) -> dict[str, Any]:
