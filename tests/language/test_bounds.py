@@ -182,20 +182,24 @@ def test_a_bound_is_not_caught_by_try(start: Start) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "path"), [("a number", "[1e99999]"), ("deep", "[" * 100_000 + "]" * 100_000)]
+    ("value", "said"),
+    [
+        ("[1e99999]", "main.tf.json: "),
+        ("[" * 100_000 + "]" * 100_000, "main.tf.json: "),
+        ("[" * 700 + "]" * 700, "output.o: value: its value is nested too deeply"),
+    ],
+    ids=["a number", "deep", "less deep"],
 )
-def test_numbers_and_depth_of_files_have_bounds(
-    start: Start, write_program: Callable[..., Path], name: str, path: str
-) -> None:
+def test_numbers_and_depth_of_files_have_bounds(start: Start, value: str, said: str) -> None:
     # Some test libraries raise Python's limit for the whole process.
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(1000)
     try:
         with pytest.raises(UserError) as caught:
-            start(f'{{"locals": {{"a": {path}}}}}')
+            start(f'{{"output": {{"o": {{"value": {value}}}}}}}').output("o")
     finally:
         sys.setrecursionlimit(limit)
-    assert "main.tf.json: " in str(caught.value)
+    assert said in str(caught.value)
 
 
 def test_halves_of_characters_become_the_replacement_character(start: Start) -> None:

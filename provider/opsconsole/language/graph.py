@@ -18,14 +18,13 @@ from typing import Final
 from opsconsole.errors import UserError
 from opsconsole.language import remote_states
 from opsconsole.language.block_reading import block_address
-from opsconsole.language.failures import EvaluationError, UnsupportedExpression
+from opsconsole.language.failures import ExpressionFailure
 from opsconsole.language.json_values import (
     LocalCycle,
     expression_error,
     order_locals,
     raise_any,
     references_in,
-    too_deep_error,
 )
 from opsconsole.language.model import Block, Json, Program
 from opsconsole.language.parser import parse_expression
@@ -212,11 +211,8 @@ class _Finder:
         where = f"{title}: {name}" if name else title
         try:
             references = read(value)
-        except (EvaluationError, UnsupportedExpression) as error:
+        except (ExpressionFailure, RecursionError) as error:
             self._note(expression_error(title, name, value, error))
-            return
-        except RecursionError:
-            self._note(too_deep_error(title, name))
             return
         for reference in references:
             found.update(dict.fromkeys(self.attempt(reference, where)))

@@ -23,7 +23,6 @@ from opsconsole.language.failures import (
     EvaluationError,
     ExpressionFailure,
     NotKnownYet,
-    UnsupportedExpression,
 )
 from opsconsole.language.model import Origin, Program
 from opsconsole.language.nodes import make_object
@@ -368,17 +367,17 @@ def try_step(title: str, name: str, step: Callable[..., T], *arguments: Any) -> 
     """
     try:
         return step(*arguments)
-    except (EvaluationError, UnsupportedExpression) as error:
+    except (ExpressionFailure, RecursionError) as error:
         raise expression_error(title, name, arguments[0], error) from error
-    except RecursionError as error:
-        raise too_deep_error(title, name) from error
 
 
 def expression_error(
-    title: str, name: str, raw: Any, error: EvaluationError | UnsupportedExpression
+    title: str, name: str, raw: Any, error: ExpressionFailure | RecursionError
 ) -> UserError:
     """Return the error that names the place, the expression and the cause."""
     where = f"{title}: {name}" if name else title
+    if isinstance(error, RecursionError):
+        return UserError(f"{where}: its value is nested too deeply.", "Use fewer levels.")
     written = shorten(error.expression or raw)
     if isinstance(error, DependsOnRelease):
         return OnlyTerraform(
@@ -397,12 +396,6 @@ def expression_error(
         f"{where}: {written} uses {error}, which the native engine does not support.",
         f"{where}: {error}",
     )
-
-
-def too_deep_error(title: str, name: str) -> UserError:
-    """Return the error for a value that is nested too deeply."""
-    where = f"{title}: {name}" if name else title
-    return UserError(f"{where}: its value is nested too deeply.", "Use fewer levels.")
 
 
 def shorten(raw: Any) -> str:

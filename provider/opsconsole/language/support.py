@@ -15,7 +15,6 @@ from opsconsole.language.json_values import (
     expression_error,
     only_terraform_error,
     templates_in,
-    too_deep_error,
 )
 from opsconsole.language.model import Json, Program
 from opsconsole.language.nodes import Call
@@ -60,14 +59,12 @@ def check_support(program: Program) -> None:
         try:
             for text in templates_in(value):
                 _check(parse_template(text))
-        except UnsupportedExpression as error:
+        except (UnsupportedExpression, RecursionError) as error:
             raise expression_error(title, name, value, error) from error
         except EvaluationError:
             # Evaluation reports this mistake; only constructs that need Terraform are reported
             # here.
             continue
-        except RecursionError as error:
-            raise too_deep_error(title, name) from error
     for block in program.imports:
         target = block.to.partition("[")[0]
         # A resource with a mistake is not among the blocks either.
