@@ -7,6 +7,7 @@ import resource
 import signal
 import socket
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -17,9 +18,10 @@ from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of
 from opsconsole.state import backend
 from opsconsole.state.backend import LocalBackend, local_path, workspace_of, write_at
+from opsconsole.state.last_place import LastPlace
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
-from opsconsole.state.opening import backend_for, open_state
+from opsconsole.state.opening import backend_for, open_state, read_state
 from opsconsole.state.rescue import rescue
 from opsconsole.state.session import StateSession
 
@@ -84,7 +86,7 @@ def test_no_room_is_one_error_and_state_is_as_it_was(session, state_path, host):
         opened.state.put("opsconsole_host.new", host(1))
         opened.state.remove("opsconsole_host.h17")
         opened.state.put("opsconsole_host.newer", host(2))
-        with pytest.raises(UserError, match=r"no room .*The state is as it was.*Make room"):
+        with pytest.raises(UserError, match=r"no room .*The state is as it was\. Make room"):
             opened.close()
         assert state_path.read_bytes() == before
         assert journal.exists()
@@ -110,7 +112,7 @@ def test_room_for_the_copy_alone_is_one_error(session, state_path, host, monkeyp
     opened.state.put("opsconsole_host.new", host(9))
     with monkeypatch.context() as patch:
         patch.setattr(os, "posix_fallocate", refuse)
-        with pytest.raises(UserError, match=r"no room .*The state is as it was"):
+        with pytest.raises(UserError, match=r"no room .*The state is as it was\. Make room"):
             opened.close()
     assert state_path.read_bytes() == before
     with session() as opened:
@@ -140,13 +142,15 @@ def test_a_disk_that_fails_in_a_write_leaves_the_copy(
     assert len(State.parse(state_path.read_bytes())) == 4
 
 
-@pytest.mark.parametrize("begun", [True, False])
-def test_what_nothing_could_keep_is_named(session, state_path, host, begun):
+@pytest.mark.parametrize("journal", ["begun", "none", "of another"])
+def test_what_nothing_could_keep_is_named(session, state_path, host, journal):
     fill(session, host)
     before = state_path.read_bytes()
     opened = session()
-    if begun:
+    if journal == "begun":
         opened.intend("opsconsole_host.new", "POST /api/v1/hosts/batch", {})
+    elif journal == "of another":
+        journal_of(state_path).touch()
     opened.state.put("opsconsole_host.new", host(7))
     opened.state.remove("opsconsole_host.h0")
     with (
@@ -257,6 +261,7 @@ async def test_what_loses_its_name_stops_the_run_and_nothing_is_lost(
         with pytest.raises(UserError, match="The whole state is in") as caught:
             opened.close()
         rescued = working_directory / "errored.tfstate"
+        assert State.parse(rescued.read_bytes()).serial == opened.state.serial + 2
         assert f"`mv {rescued} {state_path}`" in str(caught.value)
         if removed == "both":
             assert "opsconsole_host.late = hst_0008" in str(caught.value)
@@ -268,6 +273,19 @@ async def test_what_loses_its_name_stops_the_run_and_nothing_is_lost(
         assert found == {"h0", "h1", "h2", "new", "late"}
         asked = [call.address for call in again.open_intents]
         assert asked == ["opsconsole_agent.asked"] * (removed != "both")
+
+
+def test_a_state_is_read_again_while_it_is_rewritten(session, state_path, host, monkeypatch):
+    fill(session, host)
+    whole, waits = state_path.read_bytes(), iter(range(1, 10))
+    state_path.write_bytes(whole[:99])
+
+    def wait(seconds: float) -> None:
+        if next(waits) == 9:
+            state_path.write_bytes(whole)
+
+    monkeypatch.setattr(time, "sleep", wait)
+    assert len(read_state(LocalBackend(state_path))) == 3
 
 
 @pytest.mark.parametrize("kind", ["device", "socket", "directory", "pipe"])
@@ -335,6 +353,15 @@ def test_a_state_is_looked_for_where_init_noted_it(tmp_path, block, said):
     for same in ({}, {"path": "old"}, {"workspace_dir": "terraform.tfstate.d"}):
         found = backend_for(tmp_path, {"local": same}, "plan", given={})
         assert found.journal == journal_of(tmp_path / "old")
+
+
+def test_a_state_is_looked_for_where_the_last_run_wrote_it(tmp_path):
+    place = LastPlace(tmp_path, "default", "s3", "s3://a", "one")
+    place.note()
+    place.check()
+    LastPlace(tmp_path, "other", "s3", "s3://b", "two").check()
+    with pytest.raises(UserError, match=r"written to s3://a \(s3\), .* names s3://b \(s3\)"):
+        LastPlace(tmp_path, "default", "s3", "s3://b", "two").check()
 
 
 @pytest.mark.parametrize(

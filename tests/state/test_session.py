@@ -35,16 +35,14 @@ def ids(state: State) -> dict[str, str]:
     return {address: item.attributes["id"] for address, item in found.items() if item}
 
 
-async def test_open_intents_wait_until_the_user_tells(session, state_path, host):
+async def test_open_intents_wait_until_the_user_tells(session, state_path):
     with session() as opened:
         lost = opened.intend("opsconsole_agent.a", "POST /api/v1/agents", {"name": "a"})
         refused = opened.intend("opsconsole_agent.b", "POST /api/v1/agents", {"name": "b"})
-        made = opened.intend("opsconsole_host.web", "POST /api/v1/hosts/batch", {"row": 0})
         await opened.flush()
         opened.record([refused])
-        opened.state.put(WEB, host(1))
-        opened.record(settles=[made])
     assert journal_of(state_path).stat().st_mode & 0o777 == 0o600
+    assert refused not in journal_of(state_path).read_text()
     with session() as again:
         (call,) = again.open_intents
         assert (call.id, call.address, call.call) == (
@@ -92,6 +90,7 @@ async def test_whatever_keeps_it_from_being_saved_is_one_error_that_names_it(
 ):
     opened = session()
     opened.intend(WEB, "POST /api/v1/hosts/batch", {})
+    opened.state.put("opsconsole_host.saved", host(2))
     await opened.flush()
 
     def fail(*_: object) -> NoReturn:
@@ -270,3 +269,27 @@ async def test_a_flush_that_fails_refuses_the_calls_of_every_caller(tmp_path):
     ended = await asyncio.gather(*flushes, return_exceptions=True)
     assert [type(error) for error in ended] == [LockLost] * 2
     opened.close()
+
+
+@pytest.mark.parametrize("said", [("The copy stays.", "The lock stays."), ("The lock stays.",)])
+async def test_what_cannot_be_tidied_up_is_told_and_costs_no_outcome(tmp_path, monkeypatch, said):
+    place, options = Place(), RunOptions(tmp_path)
+    first, second = (InMemory(place, options, embeds_journal=False) for _ in range(2))
+    opened, store = open_state(first), first.store_journal
+    refused = opened.intend(WEB, "POST /api/v1/hosts/batch", {})
+    await opened.flush()
+    opened.record([refused])
+
+    def store_or_fail(data: bytes = b"") -> None:
+        if not data:
+            raise UserError(next(told))
+        store(data)
+
+    told = iter(said)
+    for name in ("store_journal", "close")[-len(said) :]:
+        monkeypatch.setattr(first, name, store_or_fail)
+    with pytest.raises(UserError, match="^" + " ".join(said)):
+        opened.close()
+    place.lock = ""
+    with open_state(second) as again:
+        assert again.unresolved == ()

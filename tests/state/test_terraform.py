@@ -13,6 +13,7 @@ from opsconsole.errors import UserError
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
 from opsconsole.state.session import StateSession
+from opsconsole.state.terraform_backend import read_borrowed
 from patience import PATIENCE, until
 
 pytestmark = pytest.mark.terraform
@@ -166,3 +167,20 @@ def test_a_waiter_outlives_a_run_that_wrote_nothing(terraform, session, state_pa
     said, _ = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, said
     assert len(State.parse(state_path.read_bytes())) == 4
+
+
+def test_the_state_of_another_program_is_read_through_terraform(
+    terraform, session, state_path, monkeypatch
+):
+    with session() as opened:
+        opened.state.set_output("o", StateOutput("x", "string"))
+    # `state pull` refuses the one, and the other would be another program's folder.
+    monkeypatch.setenv("TF_CLI_ARGS", "-lock=false")
+    monkeypatch.setenv("TF_DATA_DIR", str(state_path.parent / "data"))
+    name, state = read_borrowed(
+        "local", {"path": str(state_path), "workspace_dir": None}, "default"
+    )
+    assert (name, [*state.outputs]) == ("the local backend", ["o"])
+    assert not (state_path.parent / "data").exists()
+    with pytest.raises(UserError, match=r"terraform cannot read it: .*no-such"):
+        read_borrowed("no-such", {}, "default")

@@ -284,8 +284,8 @@ def _open_session(backend: Backend, cadence: Cadence) -> StateSession:
 
 _UNCHANGED: Final = "Nothing was changed."
 
-_READ_TRIES = 10
-"""How often a state is read while a write is under way."""
+_REREADS = 9
+"""How often an unreadable state is read again, as a write may be under way."""
 
 
 def read_state(backend: Backend) -> State:
@@ -306,7 +306,7 @@ def read_stored(backend: Backend) -> tuple[State, bytes]:
     Raises:
         UserError: As `read_state`.
     """
-    for _ in range(_READ_TRIES - 1):
+    for _ in range(_REREADS):
         contents = _read_all(backend)
         try:
             return _recover(backend, *contents), _digest(contents)
