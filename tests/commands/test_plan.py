@@ -306,7 +306,7 @@ def test_an_unknown_plugin_is_doubted_in_the_plan(native):
     del whole["opsconsole_agent"]["x"]["plugin_ids"]
     native.write({**whole, "opsconsole_agent_plugin": {"p": attachment}})
     assert "has the plugin plg_disks" in native.run("plan").out
-    near = {"disk": '"plg_disk"', "disk_usage": 'plg_disk ("Disk usage")'}
+    near = {"DISK": '"plg_disk"', "disk": '"plg_disk"', "disk_usage": 'plg_disk ("Disk usage")'}
     for mistaken, meant in near.items():
         assert f"Did you mean {meant}?" in native.run_plan(agent("plg_disk", mistaken)).out
     said = native.run_plan(agent("plg_disk", "plg_metrics")).out

@@ -39,6 +39,7 @@ def test_a_list_that_cannot_be_read_is_an_error(ground_on, world):
     found = ground.drift("--count-unmanaged", "hosts")
 
     assert "host_list was not read" in found.told
+    assert found.document["scope"]["listed"] == []
     assert found.code == 1
 
 

@@ -104,6 +104,7 @@ def test_every_format_tells_new_resolved_and_open_apart(ground, world):
     document = json.loads((ground.folder / "last.json").read_text())
     jsonschema.validate(document, json.loads((SCHEMAS / "drift-report-1.schema.json").read_text()))
     since = document["since"]
+    assert document["scope"]["listed"] == ["opsconsole_agent_plugin"]
     assert [item["address"] for item in since["new"]] == [OTHER]
     assert [(item["address"], item["what"]) for item in since["resolved"]] == [(WEB, ["tags"])]
     assert [item["new"] for item in document["findings"] if item["address"] == OTHER] == [["tags"]]

@@ -267,7 +267,8 @@ async def test_prevent_holds_for_the_change_that_drops_it(agent_values, steps_of
     assert prior.state is not None
     changed = prior.state | {"main_engine": "other", "deletion_policy": "abandon"}
     plan = await agents.plan(prior, agents.config(**{n: changed[n] for n in AGENT.names}))
-    assert [item.path for item in plan.diagnostics] == [("main_engine",)]
+    [told] = plan.diagnostics
+    assert (told.path, told.summary[:18]) == (("main_engine",), 'The agent "keeper"')
     assert plan.failed
 
 

@@ -266,6 +266,20 @@ def test_plugins_that_a_key_may_not_list_stop_nothing_else(profile, native_on):
     assert native.console.rows("hosts")[0]["knowledge"] == "newer"
 
 
+def test_an_update_is_newer_than_the_answer_to_a_detach_before_it(native_on):
+    native = native_on("extended")
+    agent = {"name": "a", "host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
+    attached = {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}
+    rest = {"opsconsole_host": {"web": {"name": "web"}}, "opsconsole_agent": {"a": agent}}
+    native.apply(rest | {"opsconsole_agent_plugin": {"disk": attached}})
+    agent["name"] = "b"
+    # Without a time, the answer does not tell that it is older.
+    answer = {**native.console.rows("agents")[0], "updated_at": None}
+    native.console.fault(operation="plugin_detach", text=json.dumps(answer))
+    native.apply(rest, "-force")
+    assert native.attributes("opsconsole_agent.a")["name"] == "b"
+
+
 def test_the_agent_that_an_attach_is_answered_with_is_kept(native):
     agent = {"name": "a", "host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
     resources: dict[str, Any] = {

@@ -8,6 +8,7 @@ from declarations import attribute_at, held, program
 from engines import ON_TERRAFORM, Run, Terraform
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import ReadRequest, Seen
+from outcomes import errors, warnings
 
 REFUSALS: dict[str, dict[str, Any]] = {
     "one": {"status": 400, "code": "VALIDATION_FAILED", "field": "FIRST"},
@@ -205,13 +206,25 @@ async def test_each_documented_403_has_its_own_sentence(steps_of, console, code,
     assert ("may not write its scope" in text) is (code in ("FORBIDDEN", "ORG_ACCESS_DENIED"))
 
 
-@pytest.mark.parametrize("field", ["tags", "hosts[0].tags", "hosts/0/tags"])
-async def test_an_error_is_shown_at_the_attribute_that_it_names(steps_of, console, field):
-    hosts = steps_of("host")
-    web = await hosts.create(name="web")
-    console.fault(operation="host_update", status=400, code="VALIDATION_FAILED", field=field)
-    refused = await hosts.change(web, name="web", tags=["role:web"])
-    assert refused.diagnostics[0].path == ("tags",)
+PATHS: dict[str, tuple[str | int, ...]] = {
+    "name": ("name",),
+    "agents[0].name": ("name",),
+    "a/0/name": ("name",),
+    "name.0.x": ("name",),
+    "credential_config.order": ("credential_config",),
+    "credential_config[2]": ("credential_config", 2),
+    "credential_config[2].order": ("credential_config", 2, "order"),
+    "credential_config.2.other": ("credential_config", 2),
+    "status": (),
+    "other": (),
+}
+
+
+@pytest.mark.parametrize(("field", "path"), PATHS.items())
+async def test_an_error_is_shown_at_the_attribute_that_it_names(steps_of, console, field, path):
+    console.fault(operation="agent_create", status=400, code="VALIDATION_FAILED", field=field)
+    refused = await steps_of("agent").create(host_id="hst_1", specialty_id="spc_linux")
+    assert refused.diagnostics[0].path == path
 
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
@@ -260,3 +273,24 @@ def test_an_error_that_names_an_object_in_state_says_its_address(native):
     told = " ".join(native.apply(resources, expect=1).text.replace("│", " ").split())
     assert "opsconsole_agent.ops" in told
     assert f'"ops" ({agent_id})' in told
+
+
+async def test_refused_reads_after_one_that_was_accepted_are_those_of_these_hosts(
+    steps_of, console
+):
+    hosts = steps_of("host")
+    hosts.provider = hosts.open()
+    made = await hosts.create_all(*(hosts.config(name=name) for name in "abc"))
+    console.fault(operation="host_update", status=400, times=2)
+    read = [await hosts.read(each) for each in made]
+    await hosts.provider.close()
+    assert [each.seen for each in read] == [Seen.UNCHECKED, Seen.UNCHECKED, Seen.PRESENT]
+    assert not any("Hosts cannot be read" in item for each in read for item in warnings(each))
+
+
+async def test_a_chunk_that_the_key_may_not_import_is_not_halved(steps_of, console):
+    hosts = steps_of("host")
+    console.fault(operation="host_import", status=403, code="FORBIDDEN")
+    refused = await hosts.create_all(hosts.config(name="a"), hosts.config(name="b"))
+    assert [len(errors(each)) for each in refused] == [1, 1]
+    assert console.request_counts() == {"host_import": 1}

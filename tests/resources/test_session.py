@@ -72,15 +72,17 @@ def test_a_create_may_arrive_within_900_seconds_or_if_its_time_is_not_known(sent
     assert may_still_arrive(sent) is may
 
 
-def test_a_host_that_nobody_deletes_is_waited_for_three_quiet_seconds(console, monkeypatch):
+@pytest.mark.parametrize(("begins", "seconds"), [(9, 3), (0.5, 4), (1.5, 5)])
+def test_a_host_is_waited_for_three_quiet_seconds(console, monkeypatch, begins, seconds):
     monkeypatch.setattr(deletions, "_PATIENCE", 3)
     loop = VirtualLoop()
 
     async def wait(times: int) -> list[bool]:
         provider = ConfiguredProvider(Settings.from_values(console.provider_settings, {}))
         hosts = provider.session.get(deletions.HostDeletions)
+        loop.call_later(begins, provider.session.note_delete)
         return [await hosts.wait_for_host("hst_1", set()) for _ in range(times)]
 
     assert loop.run_until_complete(wait(5)) == [False] * 5
-    assert loop.time() == 3
+    assert loop.time() == seconds
     loop.close()

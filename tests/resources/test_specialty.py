@@ -135,10 +135,13 @@ async def test_another_specialty_than_was_planned_is_not_adopted(steps_of, conso
     specialties = steps_of("specialty")
     config = specialties.config(key="identity")
     plan = await specialties.plan(None, config)
+    console.change("specialties", plan.planned["id"], name="Other")
+    request = CreateRequest(config, plan.planned | {"name": "Identity"}, plan.private)
+    [changed] = await specialties._run(lambda lifecycle: created(lifecycle, [request]))
+    assert "kept another value for name" in errors(changed)[0]
+
     console.delete("specialties", plan.planned["id"])
     other = console.create("specialties", key="identity", name="Other")
-    request = CreateRequest(config, plan.planned, plan.private)
-
     [refused] = await specialties._run(lambda lifecycle: created(lifecycle, [request]))
 
     assert refused.state is None

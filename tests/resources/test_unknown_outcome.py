@@ -237,6 +237,7 @@ def test_lost_create_is_retried_after_900_seconds(native):
     native.state_file.write_text(json.dumps(state))
     created = native.run("apply", "-auto-approve")
     assert "was not created by an earlier run" in created.out
+    assert "A dry run of the same row shows" in created.out
     assert sorted(row["name"] for row in native.console.rows("hosts")) == ["a", "b"]
 
 
