@@ -80,7 +80,7 @@ def test_a_host_is_waited_for_three_quiet_seconds(console, monkeypatch, begins, 
     async def wait(times: int) -> list[bool]:
         provider = ConfiguredProvider(Settings.from_values(console.provider_settings, {}))
         hosts = provider.session.get(deletions.HostDeletions)
-        loop.call_later(begins, provider.session.note_delete)
+        loop.call_later(begins, setattr, provider.session, "deletes_begun", 1)
         return [await hosts.wait_for_host("hst_1", set()) for _ in range(times)]
 
     assert loop.run_until_complete(wait(5)) == [False] * 5

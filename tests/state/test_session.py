@@ -292,4 +292,4 @@ async def test_what_cannot_be_tidied_up_is_told_and_costs_no_outcome(tmp_path, m
         opened.close()
     place.lock = ""
     with open_state(second) as again:
-        assert again.unresolved == ()
+        assert again.open_intents == ()

@@ -472,6 +472,7 @@ class StateSession:
         journal.flush_now()
         if not self.open_intents and not self._intents:
             journal.remove()
+            self._journal = None
 
     def _to_user_error(self, error: Exception) -> UserError:
         """Turn any failure to save the state or its journal into an error for the user."""
@@ -486,15 +487,13 @@ class StateSession:
     def _name_unsaved(self, error: UserError) -> UserError:
         """Name the changes that are saved nowhere, and save the whole state to another file."""
         journal = self._journal
-        lost: list[StateChange] = []
-        calls: list[Intent] = []
-        if journal is not None:
-            if self._backend.keeps_journal or _passes(journal.check_name):
-                lost = journal.waiting_changes()
-            else:
-                lost = journal.all_changes() if self.state.changed else []
-                calls = list(self._intents.values())
-        lost += self._pending
+        is_kept = journal is None or self._backend.keeps_journal or _passes(journal.check_name)
+        lost = [*self._pending]
+        if journal is not None and is_kept:
+            lost = [*journal.waiting_changes(), *lost]
+        elif journal is not None and (self.state.changed or not _passes(self._backend.check_name)):
+            lost = [*journal.all_changes(), *lost]
+        calls = [] if is_kept else list(self._intents.values())
         is_gone = self._backend.is_gone() and not self.state.empty
         sentences, remedies = [], []
         if lost:
