@@ -5,7 +5,6 @@ The program is never the stand-in of this package. This module starts no process
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from opsconsole.address import OPENTOFU_HOST, TERRAFORM_HOST
+from opsconsole.journal_files import noted_backend
 
 STANDIN = "opsconsole-terraform"
 """The console script that stands in for `terraform`."""
@@ -67,13 +67,11 @@ def engine_of(folder: Path | None = None, environ: Mapping[str, str] = os.enviro
 
 
 def _local_state(folder: Path) -> Path:
-    """Return the path of a folder's state if it is local, as `init` recorded it."""
-    notes = folder / (os.environ.get("TF_DATA_DIR") or ".terraform")
-    try:
-        noted = json.loads(_read(notes / "terraform.tfstate"))["backend"]
-        return folder / (noted["config"]["path"] if noted["type"] == "local" else "")
-    except (ValueError, LookupError, TypeError):
-        return folder / "terraform.tfstate"
+    """Return the path of a folder's state, as `init` recorded it; the folder if it is elsewhere."""
+    kind, settings = noted_backend(folder) or ("local", {})
+    if kind != "local":
+        return folder
+    return folder / str(settings.get("path") or "terraform.tfstate")
 
 
 def _read(path: Path) -> bytes:

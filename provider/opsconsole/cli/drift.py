@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
             "--since does not go with --shard: one shard does not know what the others found.",
             "Give --since to `opsconsole drift merge`.",
         )
-    output = read_output(args)
+    write = read_output(args)
     options = CheckOptions(
         read_only=args.read_only,
         min_coverage=args.min_coverage,
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     report = replace(report, diagnostics=(*diagnostics, *report.diagnostics))
     if args.accept is not None:
         report = accept(args, report)
-    return output.write(report)
+    return write(report)
 
 
 def run_merge(args: argparse.Namespace) -> int:
@@ -93,8 +93,8 @@ def run_merge(args: argparse.Namespace) -> int:
     from opsconsole.drift.merging import merge_reports
     from opsconsole.reports.drift_json import read_report
 
-    output = read_output(args)
-    return output.write(merge_reports([read_report(file) for file in args.reports]))
+    write = read_output(args)
+    return write(merge_reports([read_report(file) for file in args.reports]))
 
 
 def _baseline(path: Path | None) -> Baseline:
@@ -231,19 +231,14 @@ def _of_files(
         stacks.append(Stack(name, backend))
         if declared:
             alone.append(str(path))
-    return stacks, _warn_of_unpaired_states(alone)
-
-
-def _warn_of_unpaired_states(paths: Sequence[str]) -> tuple[Diagnostic, ...]:
-    if not paths:
-        return ()
-    belong = "belongs" if len(paths) == 1 else "belong"
-    return (
-        warning(
-            f"{plural(len(paths), 'state')} {belong} to no stack of the program",
-            f"The settings of the environment are used for {', '.join(paths)}.",
-        ),
+    if not alone:
+        return stacks, ()
+    belong = "belongs" if len(alone) == 1 else "belong"
+    unpaired = warning(
+        f"{plural(len(alone), 'state')} {belong} to no stack of the program",
+        f"The settings of the environment are used for {', '.join(alone)}.",
     )
+    return stacks, (unpaired,)
 
 
 class Target(NamedTuple):
@@ -253,49 +248,10 @@ class Target(NamedTuple):
     file: Path | None = None
 
 
-@dataclass(frozen=True)
-class Output:
-    """The outputs of a report.
+def read_output(args: argparse.Namespace) -> Callable[[DriftReport], int]:
+    """Return the function that compares a report, writes it, notifies, and returns the exit code.
 
-    Attributes:
-        since: Whether the report is compared with an earlier report.
-        earlier: The earlier report; None if there is none yet.
-        notify: The URL of a webhook, which is a secret; empty if there is no webhook.
-        notify_format: The format of the notification.
-    """
-
-    targets: Sequence[Target]
-    colour: bool
-    since: bool
-    earlier: DriftReport | None
-    notify: str
-    notify_format: str
-
-    def write(self, report: DriftReport) -> int:
-        """Compare, write and notify; return the exit code. A notification never changes it.
-
-        Raises:
-            UserError: A file cannot be written. The other files are still written.
-        """
-        if self.since:
-            report = compare(report, self.earlier)
-        _write_all(report, self.targets, colour=self.colour)
-        if self.notify:
-            self._notify(report)
-        return judge(report).exit_code
-
-    def _notify(self, report: DriftReport) -> None:
-        from opsconsole.reports import notification  # loads the HTTP library
-
-        if not notification.is_due(report):
-            return
-        message = notification.message_of(report, self.notify_format)
-        if why := notification.send(self.notify, message):
-            sys.stderr.write(f"Warning: The notification was not sent: {why}.\n")
-
-
-def read_output(args: argparse.Namespace) -> Output:
-    """Read the output options, and refuse invalid ones before a check begins.
+    Invalid options are refused here, before a check begins.
 
     Raises:
         UserError: Two formats go to one place, the earlier report is not a report, or the webhook's
@@ -324,8 +280,26 @@ def read_output(args: argparse.Namespace) -> Output:
         from opsconsole.reports.drift_json import read_earlier_report
 
         earlier = read_earlier_report(args.since)
-    since = args.since is not None
-    return Output(targets, use_colour(args), since, earlier, notify, args.notify_format)
+
+    def write(report: DriftReport) -> int:
+        if args.since is not None:
+            report = compare(report, earlier)
+        _write_all(report, targets, colour=use_colour(args))
+        if notify:
+            _notify(report, notify, args.notify_format)
+        return judge(report).exit_code
+
+    return write
+
+
+def _notify(report: DriftReport, url: str, format: str) -> None:
+    """Tell a webhook, if there is news. A failure changes no exit code."""
+    from opsconsole.reports import notification  # loads the HTTP library
+
+    if notification.is_due(report):
+        why = notification.send(url, notification.message_of(report, format))
+        if why:
+            sys.stderr.write(f"Warning: The notification was not sent: {why}.\n")
 
 
 def _check_targets(targets: Sequence[Target]) -> None:

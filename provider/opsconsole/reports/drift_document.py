@@ -81,7 +81,10 @@ class Generator(_Part):
 class VerdictDocument(_Part):
     """The outcome of the check."""
 
-    outcome: Literal["clean", "untold", "drift"]
+    outcome: Annotated[
+        Literal["clean", "untold", "drift"],
+        BeforeValidator(lambda value: getattr(value, "written", value)),
+    ]
     exit_code: Literal[0, 1, 2, 75] = Field(
         description="0 clean, 1 could not tell, 2 drift, 75 the console was too busy to tell."
     )

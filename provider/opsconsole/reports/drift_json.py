@@ -56,7 +56,7 @@ def render(report: DriftReport) -> str:
             "seconds": round(report.seconds, 3),
             "read_only": report.read_only,
             "method": report.method,
-            "verdict": verdict_of(report),
+            "verdict": judge(report),
             "summary": _summary(report),
             "findings": [],
             "baseline": report.baseline,
@@ -75,17 +75,6 @@ def render(report: DriftReport) -> str:
 
 def _dump(model: type[BaseModel], content: object) -> dict[str, Any]:
     return model.model_validate(content).model_dump(mode="json", exclude_defaults=True)
-
-
-def verdict_of(report: DriftReport) -> dict[str, Any]:
-    """Return the verdict of a report as JSON."""
-    verdict = judge(report)
-    return {
-        "outcome": verdict.outcome.written,
-        "exit_code": verdict.exit_code,
-        "headline": verdict.headline,
-        "explanation": verdict.explanation,
-    }
 
 
 def _shard(share: Share) -> dict[str, Any]:

@@ -39,6 +39,8 @@ def render(report: DriftReport) -> str:
         _baseline(root, report)
     if has_error(report.diagnostics):
         _errors(root, report)
+    for suite in root:
+        _count(suite)
     for name in ("tests", "failures", "errors", "skipped"):
         root.set(name, str(sum(int(suite.get(name, "0")) for suite in root)))
     ElementTree.indent(root)
@@ -65,7 +67,6 @@ def _suite(
                 )
     for finding in stack_report.findings:
         _case(suite, finding, report)
-    _count(suite)
     if report.diagnostics:
         ElementTree.SubElement(suite, "system-err").text = _messages(report)
 
@@ -84,7 +85,6 @@ def _errors(root: ElementTree.Element, report: DriftReport) -> None:
     message = _clean(verdict.explanation)
     result = ElementTree.SubElement(case, "error", message=message, type="untold")
     result.text = _messages(report) or None
-    _count(suite)
 
 
 def _count(suite: ElementTree.Element) -> None:
@@ -141,7 +141,6 @@ def _baseline(root: ElementTree.Element, report: DriftReport) -> None:
     for item in report.baseline:
         case = _add_element(suite, "testcase", item.entry, classname="baseline", time="0")
         ElementTree.SubElement(case, "skipped", message=_clean(item.problem))
-    _count(suite)
 
 
 def _add_element(

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 from opsconsole.drift.report import Comparison, DriftReport
 from opsconsole.errors import UserError
 from opsconsole.reports.drift_document import NOTIFICATION, NotificationDocument
-from opsconsole.reports.drift_json import verdict_of
 from opsconsole.reports.drift_report import entry_text, judge, several_stacks, since_text
 from opsconsole.v1.urls import is_loopback
 
@@ -83,7 +82,7 @@ def _as_json(report: DriftReport, comparison: Comparison) -> dict[str, Any]:
         "format": NOTIFICATION,
         "format_version": "1.0",
         "checked_at": report.checked_at,
-        "verdict": verdict_of(report),
+        "verdict": judge(report),
         "counts": {
             "new": len(comparison.new),
             "resolved": len(comparison.resolved),

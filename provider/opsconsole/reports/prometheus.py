@@ -3,70 +3,44 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from opsconsole.drift.report import Bucket, DriftReport
 from opsconsole.reports.drift_report import CheckOutcome, accepted_drift, judge
 
-_PREFIX = "opsconsole_drift"
+_Metric: TypeAlias = tuple[str, str, str, Mapping[Any, float]]
+"""Its name, its help, the names of its labels, and a value for each tuple of labels."""
 
 
 def render(report: DriftReport) -> str:
     """Return the report's metrics."""
     # The default registry would add the metrics of this process.
     registry = CollectorRegistry()
-    _resources(registry, report)
-    _coverage(registry, report)
-    outcome = judge(report).outcome
-    text = "The outcome of the check: 1 on exactly one of clean, untold and drift."
-    outcomes = {(item.written,): item is outcome for item in CheckOutcome}
-    _gauge(registry, "outcome", text, outcomes, "outcome")
-    _gauge(registry, "check_seconds", "How long the check took.", {(): report.seconds})
-    if report.checked_at:
-        text = "When the check ended, in Unix time: an old value is an old file."
-        ended = {(): datetime.fromisoformat(report.checked_at).timestamp()}
-        _gauge(registry, "last_check_timestamp_seconds", text, ended)
-    calls = {(operation,): count for operation, count in sorted(report.calls.items())}
-    _gauge(registry, "calls", "Requests that the check sent.", calls, "operation")
+    for name, text, labels, values in (*_by_stack(report), *_of_check(report)):
+        metric = Gauge(f"opsconsole_drift_{name}", text, labels.split(), registry=registry)
+        for key, value in values.items():
+            (metric.labels(*key) if key else metric).set(value)
     return generate_latest(registry).decode()
 
 
-def _gauge(
-    registry: CollectorRegistry,
-    name: str,
-    text: str,
-    values: Mapping[Any, float],
-    *labels: str,
-) -> None:
-    """Add a metric with a value for each tuple of its labels; without labels, for `()`."""
-    metric = Gauge(f"{_PREFIX}_{name}", text, labels, registry=registry)
-    for key, value in values.items():
-        (metric.labels(*key) if key else metric).set(value)
-
-
-def _resources(registry: CollectorRegistry, report: DriftReport) -> None:
+def _by_stack(report: DriftReport) -> Iterator[_Metric]:
     stacks = sorted({finding.stack for finding in report.findings})
     counts = Counter((finding.stack, finding.bucket) for finding in report.findings)
     accepting = Counter(finding.stack for finding in accepted_drift(report))
     drifting = Counter(finding.stack for finding in report.drifted_findings)
-    _gauge(
-        registry,
-        "resources",
-        "Resources by the bucket that they ended in, accepted ones included.",
-        # Every bucket is present, so that no series disappears at zero.
-        {(stack, bucket.value): counts[stack, bucket] for stack in stacks for bucket in Bucket},
-        "stack",
-        "bucket",
-    )
-    text = "Drifted resources that the baseline accepts."
+    # Every bucket is present, so that no series disappears at zero.
+    resources = {(stack, item.value): counts[stack, item] for stack in stacks for item in Bucket}
+    text = "Resources by the bucket that they ended in, accepted ones included."
+    yield "resources", text, "stack bucket", resources
     accepted = {(stack,): accepting[stack] for stack in stacks}
-    _gauge(registry, "accepted_resources", text, accepted, "stack")
+    text = "Drifted resources that the baseline accepts."
+    yield "accepted_resources", text, "stack", accepted
     drifted = {(stack,): drifting[stack] for stack in stacks}
-    _gauge(registry, "drifted_resources", "Resources that count as drift.", drifted, "stack")
+    yield "drifted_resources", "Resources that count as drift.", "stack", drifted
     if (comparison := report.comparison) is not None:
         entries = {"new": comparison.new, "resolved": comparison.resolved, "open": comparison.open}
         since = {
@@ -75,19 +49,29 @@ def _resources(registry: CollectorRegistry, report: DriftReport) -> None:
             for name, listed in entries.items()
         }
         text = "Resources with drift that is new, resolved or open since the earlier report."
-        _gauge(registry, "since_resources", text, since, "stack", "since")
-    text = "Baseline entries expired or unused."
-    _gauge(registry, "baseline_problems", text, {(): len(report.baseline)})
+        yield "since_resources", text, "stack since", since
 
 
-def _coverage(registry: CollectorRegistry, report: DriftReport) -> None:
+def _of_check(report: DriftReport) -> Iterator[_Metric]:
+    problems = {(): len(report.baseline)}
+    yield "baseline_problems", "Baseline entries expired or unused.", "", problems
     types = sorted({finding.type_name for finding in report.findings})
-    text = "Share of the resources in state that was checked, by type."
     checked = {(name,): report.coverage(name) / 100 for name in types}
-    _gauge(registry, "coverage_ratio", text, checked, "type")
-    text = "Share of the attributes of the resources in state that was seen, by type."
+    text = "Share of the resources in state that was checked, by type."
+    yield "coverage_ratio", text, "type", checked
     seen = {(name,): report.attribute_coverage(name) / 100 for name in types}
-    _gauge(registry, "attribute_coverage_ratio", text, seen, "type")
-    required = report.required_coverage / 100
+    text = "Share of the attributes of the resources in state that was seen, by type."
+    yield "attribute_coverage_ratio", text, "type", seen
     text = "Share of the required resources that was checked."
-    _gauge(registry, "required_coverage_ratio", text, {(): required})
+    yield "required_coverage_ratio", text, "", {(): report.required_coverage / 100}
+    outcome = judge(report).outcome
+    outcomes = {(item.written,): item is outcome for item in CheckOutcome}
+    text = "The outcome of the check: 1 on exactly one of clean, untold and drift."
+    yield "outcome", text, "outcome", outcomes
+    yield "check_seconds", "How long the check took.", "", {(): report.seconds}
+    if report.checked_at:
+        ended = datetime.fromisoformat(report.checked_at).timestamp()
+        text = "When the check ended, in Unix time: an old value is an old file."
+        yield "last_check_timestamp_seconds", text, "", {(): ended}
+    calls = {(operation,): count for operation, count in sorted(report.calls.items())}
+    yield "calls", "Requests that the check sent.", "operation", calls
