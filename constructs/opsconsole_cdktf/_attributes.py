@@ -13,12 +13,22 @@ import cdktf
 import jsii
 
 from opsconsole.bounds import UNBOUNDED, Bounds
+from opsconsole.definition import (
+    Attribute,
+    DataSourceDefinition,
+    ProviderDefinition,
+    ResourceDefinition,
+)
 from opsconsole_cdktf._rules import Kind, check_value, is_token
 from opsconsole_cdktf._trees import Tree
 
 Out = TypeVar("Out")
 In = TypeVar("In")
 Chosen = TypeVar("Chosen", bound=str)
+
+
+Definition: TypeAlias = Attribute | DataSourceDefinition | ProviderDefinition | ResourceDefinition
+"""What has attributes, nested ones too."""
 
 
 class Holder(Protocol):
@@ -29,22 +39,29 @@ class Holder(Protocol):
     def _assign(self, name: str, value: Any) -> None: ...
 
 
+class Described(Protocol):
+    """A class whose descriptors take their descriptions and bounds from a definition."""
+
+    _definition: ClassVar[Definition]
+
+
 class Named:
     """A descriptor that knows its name and what it is for."""
 
-    def __init__(self, doc: str) -> None:
-        self.__doc__ = doc
-        self.name = ""
+    name = ""
+    _bounds = UNBOUNDED
 
-    def __set_name__(self, owner: type, name: str) -> None:
+    def __set_name__(self, owner: type[Described], name: str) -> None:
         self.name = name
+        attribute = next(item for item in owner._definition.attributes if item.name == name)
+        self._bounds = attribute.bounds
+        self.__doc__ = attribute.full_description
 
 
 class Output(Named, Generic[Out]):
     """An attribute that only the console supplies; reading it gives a token."""
 
-    def __init__(self, doc: str, *, token: Callable[[Any, str], Out]) -> None:
-        super().__init__(doc)
+    def __init__(self, *, token: Callable[[Any, str], Out]) -> None:
         self._token = token
 
     @overload
@@ -69,10 +86,8 @@ class Output(Named, Generic[Out]):
 class Declarable(Named, Generic[In]):
     """An attribute that may be declared."""
 
-    def __init__(self, doc: str, bounds: Bounds = UNBOUNDED, *, kind: Kind) -> None:
-        Named.__init__(self, doc)  # in an argument, `super()` is `Output`
+    def __init__(self, *, kind: Kind) -> None:
         self._kind = kind
-        self._bounds = bounds
 
     def check(self, value: Any) -> Any:
         """Return `value` as it is synthesised; TypeError or ValueError where it cannot be."""
@@ -85,10 +100,8 @@ class Declarable(Named, Generic[In]):
 class Argument(Declarable[In], Output[Out], Generic[Out, In]):
     """An attribute that may be declared; reading it gives a token for what Terraform knows."""
 
-    def __init__(
-        self, doc: str, bounds: Bounds = UNBOUNDED, *, token: Callable[[Any, str], Out], kind: Kind
-    ) -> None:
-        super().__init__(doc, bounds, kind=kind)
+    def __init__(self, *, token: Callable[[Any, str], Out], kind: Kind) -> None:
+        super().__init__(kind=kind)
         self._token = token
 
 
@@ -159,15 +172,15 @@ def _set(construct: Any, name: str) -> Any:
 class Choice(Argument[Chosen, Chosen | cdktf.IResolvable]):
     """A string that may be declared, of a fixed set."""
 
-    def __init__(self, doc: str, bounds: Bounds) -> None:
-        super().__init__(doc, bounds, token=_string, kind=Kind.TEXT)
+    def __init__(self) -> None:
+        super().__init__(token=_string, kind=Kind.TEXT)
 
 
 class ChosenSetting(Setting[Chosen | cdktf.IResolvable]):
     """A string among the provider's settings, of a fixed set."""
 
-    def __init__(self, doc: str, bounds: Bounds) -> None:
-        super().__init__(doc, bounds, kind=Kind.TEXT)
+    def __init__(self) -> None:
+        super().__init__(kind=Kind.TEXT)
 
 
 # What the console supplies, by type.
@@ -253,9 +266,9 @@ def _checked_struct(struct: type[StructT], value: Any) -> Any:
 class ObjectArgument(Argument[FieldsT, StructT | Mapping[str, Any]]):
     """An object that may be declared."""
 
-    def __init__(self, doc: str, struct: type[StructT], fields: type[FieldsT]) -> None:
+    def __init__(self, struct: type[StructT], fields: type[FieldsT]) -> None:
         # The kind has no effect, as `check` is replaced.
-        super().__init__(doc, token=fields, kind=Kind.TEXT)
+        super().__init__(token=fields, kind=Kind.TEXT)
         self._struct = struct
 
     def check(self, value: Any) -> Any:
@@ -267,8 +280,8 @@ class ObjectsArgument(
 ):
     """A list of objects that may be declared."""
 
-    def __init__(self, doc: str, struct: type[StructT], fields: type[FieldsT]) -> None:
-        super().__init__(doc, token=partial(ObjectList, fields=fields), kind=Kind.TEXTS)
+    def __init__(self, struct: type[StructT], fields: type[FieldsT]) -> None:
+        super().__init__(token=partial(ObjectList, fields=fields), kind=Kind.TEXTS)
         self._struct = struct
 
     def check(self, value: Any) -> Any:
@@ -279,6 +292,6 @@ class ObjectsArgument(
         return [_checked_struct(self._struct, item) for item in value]
 
 
-def objects_output(doc: str, fields: type[FieldsT]) -> Output[ObjectList[FieldsT]]:
+def objects_output(fields: type[FieldsT]) -> Output[ObjectList[FieldsT]]:
     """A list of objects that the console supplies."""
-    return Output(doc, token=partial(ObjectList, fields=fields))
+    return Output(token=partial(ObjectList, fields=fields))

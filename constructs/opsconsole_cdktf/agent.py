@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 import cdktf
 from constructs import Construct
 
-from opsconsole.bounds import UNBOUNDED, Bounds
+from opsconsole.bounds import UNBOUNDED
+from opsconsole.resources import RESOURCES
 from opsconsole_cdktf import _attributes as attributes
 from opsconsole_cdktf._declared import MetaArguments
 from opsconsole_cdktf._ordering import AgentBase
@@ -51,10 +52,14 @@ AgentCredentialConfigDeclaration: TypeAlias = (
 class AgentCredentialConfigOutputReference(attributes.Fields):
     """The tokens of one object of `credential_config` of `Agent`."""
 
-    credential_id = attributes.text_output("Id of the credential.")
-    credential_role = attributes.text_output("Purpose of the credential.")
-    order = attributes.whole_output("Position among the agent's credentials.")
-    is_required = attributes.flag_output("Whether the agent cannot run without it.")
+    _definition: ClassVar[attributes.Definition] = RESOURCES["opsconsole_agent"][
+        "credential_config"
+    ]
+
+    credential_id = attributes.text_output()
+    credential_role = attributes.text_output()
+    order = attributes.whole_output()
+    is_required = attributes.flag_output()
 
 
 class AgentOptions(MetaArguments, total=False):
@@ -81,63 +86,49 @@ class AgentArguments(AgentOptions, total=False):
 class AgentAttributes:
     """The attributes of `Agent`."""
 
-    id = attributes.text_output("The console's id of the agent.")
-    org_id = attributes.text(
-        "The org that the agent belongs to; the provider's `org_id` where none is set."
-    )
+    _definition: ClassVar[attributes.Definition] = RESOURCES["opsconsole_agent"]
+
+    id = attributes.text_output()
+    org_id = attributes.text()
     org_id_input = attributes.Declaration[str]()
     reset_org_id = attributes.Reset()
-    name = attributes.text("The agent's name.")
+    name = attributes.text()
     name_input = attributes.Declaration[str]()
     reset_name = attributes.Reset()
-    host_id = attributes.text("Id of the host that the agent works on.")
+    host_id = attributes.text()
     host_id_input = attributes.Declaration[str]()
     reset_host_id = attributes.Reset()
-    specialty_id = attributes.text("Id of the specialty that the agent carries.")
+    specialty_id = attributes.text()
     specialty_id_input = attributes.Declaration[str]()
     reset_specialty_id = attributes.Reset()
-    main_engine = attributes.text("Identifier of the main engine.")
+    main_engine = attributes.text()
     main_engine_input = attributes.Declaration[str]()
     reset_main_engine = attributes.Reset()
-    secondary_engine = attributes.text("Identifier of the secondary engine.")
+    secondary_engine = attributes.text()
     secondary_engine_input = attributes.Declaration[str]()
     reset_secondary_engine = attributes.Reset()
-    remote_execution = attributes.flag("Whether the agent executes on the remote machine.")
+    remote_execution = attributes.flag()
     remote_execution_input = attributes.Declaration[bool | cdktf.IResolvable]()
     reset_remote_execution = attributes.Reset()
     credential_config = attributes.ObjectsArgument(
-        "The credentials that the agent uses. The console may set fields that an entry leaves "
-        "out; that is no difference.",
-        AgentCredentialConfig,
-        AgentCredentialConfigOutputReference,
+        AgentCredentialConfig, AgentCredentialConfigOutputReference
     )
     credential_config_input = attributes.Declaration[AgentCredentialConfigDeclaration]()
     reset_credential_config = attributes.Reset()
-    plugin_ids = attributes.text_set(
-        "The full set of the agent's plugins, kept by attaching and detaching. Omitted: plugins "
-        "are left alone, or declared as `opsconsole_agent_plugin`."
-    )
+    plugin_ids = attributes.text_set()
     plugin_ids_input = attributes.Declaration[Sequence[str]]()
     reset_plugin_ids = attributes.Reset()
-    accessible_credential_ids = attributes.text_set(
-        "Ids of the credentials that the agent may use."
-    )
+    accessible_credential_ids = attributes.text_set()
     accessible_credential_ids_input = attributes.Declaration[Sequence[str]]()
     reset_accessible_credential_ids = attributes.Reset()
-    deletion_policy = attributes.Choice[AgentDeletionPolicy](
-        "What removal means: `archive_with_host` (the default), `abandon`, which leaves the agent "
-        "running, or `prevent`, which refuses any removal but by its host's deletion.",
-        Bounds(allowed=("archive_with_host", "abandon", "prevent")),
-    )
+    deletion_policy = attributes.Choice[AgentDeletionPolicy]()
     deletion_policy_input = attributes.DeclaredChoice[AgentDeletionPolicy]()
     reset_deletion_policy = attributes.Reset()
-    status = attributes.text_output("`idle`, `running`, `error` or `archived`.")
-    tenant_id = attributes.text_output("The tenant that the agent belongs to.")
-    disabled_rule_ids = attributes.text_set_output(
-        "The console's `disabled_rule_ids`; the API document does not say what it means."
-    )
-    created_at = attributes.text_output("When the agent was created, ISO 8601.")
-    updated_at = attributes.text_output("When the agent was last changed, ISO 8601.")
+    status = attributes.text_output()
+    tenant_id = attributes.text_output()
+    disabled_rule_ids = attributes.text_set_output()
+    created_at = attributes.text_output()
+    updated_at = attributes.text_output()
 
 
 class Agent(AgentBase, AgentAttributes):

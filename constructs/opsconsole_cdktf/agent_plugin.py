@@ -6,6 +6,7 @@ from typing import ClassVar, Unpack
 
 from constructs import Construct
 
+from opsconsole.resources import RESOURCES
 from opsconsole_cdktf import _attributes as attributes
 from opsconsole_cdktf._declared import MetaArguments, Resource
 
@@ -13,16 +14,18 @@ from opsconsole_cdktf._declared import MetaArguments, Resource
 class AgentPluginAttributes:
     """The attributes of `AgentPlugin`."""
 
-    id = attributes.text_output("`AGENT_ID/PLUGIN_ID`.")
-    agent_id = attributes.text("Id of the agent.")
+    _definition: ClassVar[attributes.Definition] = RESOURCES["opsconsole_agent_plugin"]
+
+    id = attributes.text_output()
+    agent_id = attributes.text()
     agent_id_input = attributes.Declaration[str]()
-    plugin_id = attributes.text("Id of the plugin.")
+    plugin_id = attributes.text()
     plugin_id_input = attributes.Declaration[str]()
-    name = attributes.text_output("The plugin's name.")
-    enabled = attributes.flag_output("Whether the plugin is enabled.")
-    org_id = attributes.text_output("The org that the plugin belongs to.")
-    created_at = attributes.text_output("When the plugin was created, ISO 8601.")
-    updated_at = attributes.text_output("When the plugin was last changed, ISO 8601.")
+    name = attributes.text_output()
+    enabled = attributes.flag_output()
+    org_id = attributes.text_output()
+    created_at = attributes.text_output()
+    updated_at = attributes.text_output()
 
 
 class AgentPlugin(Resource, AgentPluginAttributes):

@@ -7,7 +7,7 @@ from typing import ClassVar, Unpack
 import cdktf
 from constructs import Construct
 
-from opsconsole.bounds import Bounds
+from opsconsole.resources import RESOURCES
 from opsconsole_cdktf import _attributes as attributes
 from opsconsole_cdktf._declared import MetaArguments, Resource
 
@@ -26,41 +26,32 @@ class BlacklistedCommandOptions(MetaArguments, total=False):
 class BlacklistedCommandAttributes:
     """The attributes of `BlacklistedCommand`."""
 
-    id = attributes.text("The console's id of the row to adopt.")
+    _definition: ClassVar[attributes.Definition] = RESOURCES["opsconsole_blacklisted_command"]
+
+    id = attributes.text()
     id_input = attributes.Declaration[str]()
     reset_id = attributes.Reset()
-    pattern = attributes.text(
-        "The command pattern that is refused, 1 to 200 characters.",
-        Bounds(min_length=1, max_length=200),
-    )
+    pattern = attributes.text()
     pattern_input = attributes.Declaration[str]()
     reset_pattern = attributes.Reset()
-    description = attributes.text("Why the command is refused.")
+    description = attributes.text()
     description_input = attributes.Declaration[str]()
     reset_description = attributes.Reset()
-    no_description = attributes.flag(
-        "True writes `description: null`; omitted, it is left as it is."
-    )
+    no_description = attributes.flag()
     no_description_input = attributes.Declaration[bool | cdktf.IResolvable]()
     reset_no_description = attributes.Reset()
-    org_id = attributes.text("The org that the row governs. Omitted: the scope is left as it is.")
+    org_id = attributes.text()
     org_id_input = attributes.Declaration[str]()
     reset_org_id = attributes.Reset()
-    tenant_wide = attributes.flag(
-        "Whether the row governs every org of the tenant (`org_id` null)."
-    )
+    tenant_wide = attributes.flag()
     tenant_wide_input = attributes.Declaration[bool | cdktf.IResolvable]()
     reset_tenant_wide = attributes.Reset()
-    tenant_id = attributes.text_output("The tenant that the row belongs to.")
-    document_id = attributes.text_output(
-        "The knowledge document that the row was extracted from; null when curated by hand."
-    )
-    source_section = attributes.text_output(
-        "Heading path within that document; null for a row that was curated by hand."
-    )
-    text_hash = attributes.text_output("Hash of the row's text.")
-    created_at = attributes.text_output("When the row was created, ISO 8601.")
-    updated_at = attributes.text_output("When the row was last changed, ISO 8601.")
+    tenant_id = attributes.text_output()
+    document_id = attributes.text_output()
+    source_section = attributes.text_output()
+    text_hash = attributes.text_output()
+    created_at = attributes.text_output()
+    updated_at = attributes.text_output()
 
 
 class BlacklistedCommand(Resource, BlacklistedCommandAttributes):

@@ -6,6 +6,7 @@ from typing import ClassVar, Unpack
 
 from constructs import Construct
 
+from opsconsole.resources import DATA_SOURCES
 from opsconsole_cdktf import _attributes as attributes
 from opsconsole_cdktf._declared import DataMetaArguments, DataSource
 from opsconsole_cdktf.agent import AgentCredentialConfigOutputReference
@@ -14,121 +15,93 @@ from opsconsole_cdktf.agent import AgentCredentialConfigOutputReference
 class ListAttributes:
     """The facts about the list of a data source."""
 
-    complete = attributes.flag_output(
-        "Whether the list is certainly whole: false where there are more entries and no way to "
-        "the next page is known, where the answer does not say, and where `list_query` narrows "
-        "it."
-    )
-    total_count = attributes.whole_output(
-        "The number of entries that the console says there are; null where it does not."
-    )
+    _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_specialties"]
+
+    complete = attributes.flag_output()
+    total_count = attributes.whole_output()
 
 
 class SpecialtyFields:
     """The fields of one specialty."""
 
-    prompt = attributes.text_output("The prompt that agents of this specialty work by.")
-    description = attributes.text_output("Purpose of the specialty.")
-    execution_mode = attributes.text_output("How agents of this specialty execute.")
-    org_id = attributes.text_output("The org that the specialty belongs to.")
-    owner_id = attributes.text_output("Who owns the specialty.")
-    tenant_id = attributes.text_output("The tenant that the specialty belongs to.")
-    created_at = attributes.text_output("When the specialty was created, ISO 8601.")
-    updated_at = attributes.text_output("When the specialty was last changed, ISO 8601.")
+    _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_specialty"]
+
+    prompt = attributes.text_output()
+    description = attributes.text_output()
+    execution_mode = attributes.text_output()
+    org_id = attributes.text_output()
+    owner_id = attributes.text_output()
+    tenant_id = attributes.text_output()
+    created_at = attributes.text_output()
+    updated_at = attributes.text_output()
 
 
 class HostFields:
     """The fields of one host."""
 
-    name = attributes.text_output("The host's name.")
-    org_id = attributes.text_output("The org that the host belongs to.")
-    public_ip = attributes.text_output("The address reached from outside.")
-    private_ip = attributes.text_output("The address reached from inside.")
-    ip_connect_mode = attributes.text_output(
-        "Which address the console connects to. One of `auto`, `public`, `private`."
-    )
-    target_type = attributes.text_output(
-        "The protocol that the host is reached by. One of `ssh`, `winrm`."
-    )
-    target_port = attributes.whole_output("The port that the host is reached at. 1 to 65535.")
-    skip_tls_verify = attributes.flag_output("Whether the console accepts any certificate.")
-    additional_names = attributes.text_set_output("Further names of the host.")
-    tags = attributes.text_set_output("Tags, each shaped `<key>:<value>`.")
-    knowledge = attributes.text_output("Free text that agents may use.")
-    is_jump_host = attributes.flag_output("Whether other hosts are reached through it.")
-    jump_host_ids = attributes.texts_output("Ids of the hosts used as jump hosts, in order.")
-    jump_host_username_credential_id = attributes.text_output(
-        "Id of the credential that holds the jump host's user name."
-    )
-    jump_host_secret_credential_id = attributes.text_output(
-        "Id of the credential that holds the jump host's secret."
-    )
-    eligible_subnets = attributes.text_set_output("Subnets reached through the host.")
-    external_id = attributes.text_output(
-        "The console's `external_id`; the API document does not say what it means. Set at "
-        "creation only."
-    )
-    unique_id = attributes.text_output(
-        "The console's `unique_id`; the API document does not say what it means. Set at creation "
-        "only."
-    )
-    mac = attributes.text_output(
-        "The console's `mac`; the API document does not say what it means. Set at creation only."
-    )
-    tenant_id = attributes.text_output("The tenant that the host belongs to.")
-    enrichment_source = attributes.text_output(
-        "The console's `enrichment_source`; the API document does not say what it means."
-    )
-    created_at = attributes.text_output("When the host was created, ISO 8601.")
-    updated_at = attributes.text_output("When the host was last changed, ISO 8601.")
+    _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_host"]
+
+    name = attributes.text_output()
+    org_id = attributes.text_output()
+    public_ip = attributes.text_output()
+    private_ip = attributes.text_output()
+    ip_connect_mode = attributes.text_output()
+    target_type = attributes.text_output()
+    target_port = attributes.whole_output()
+    skip_tls_verify = attributes.flag_output()
+    additional_names = attributes.text_set_output()
+    tags = attributes.text_set_output()
+    knowledge = attributes.text_output()
+    is_jump_host = attributes.flag_output()
+    jump_host_ids = attributes.texts_output()
+    jump_host_username_credential_id = attributes.text_output()
+    jump_host_secret_credential_id = attributes.text_output()
+    eligible_subnets = attributes.text_set_output()
+    external_id = attributes.text_output()
+    unique_id = attributes.text_output()
+    mac = attributes.text_output()
+    tenant_id = attributes.text_output()
+    enrichment_source = attributes.text_output()
+    created_at = attributes.text_output()
+    updated_at = attributes.text_output()
 
 
 class AgentFields:
     """The fields of one agent."""
 
-    org_id = attributes.text_output("The org that the agent belongs to.")
-    name = attributes.text_output("The agent's name.")
-    host_id = attributes.text_output("Id of the host that the agent works on.")
-    specialty_id = attributes.text_output("Id of the specialty that the agent carries.")
-    main_engine = attributes.text_output("Identifier of the main engine.")
-    secondary_engine = attributes.text_output("Identifier of the secondary engine.")
-    remote_execution = attributes.flag_output("Whether the agent executes on the remote machine.")
-    credential_config = attributes.objects_output(
-        "The credentials that the agent uses.", AgentCredentialConfigOutputReference
-    )
-    accessible_credential_ids = attributes.text_set_output(
-        "Ids of the credentials that the agent may use."
-    )
-    status = attributes.text_output("`idle`, `running`, `error` or `archived`.")
-    tenant_id = attributes.text_output("The tenant that the agent belongs to.")
-    disabled_rule_ids = attributes.text_set_output(
-        "The console's `disabled_rule_ids`; the API document does not say what it means."
-    )
-    created_at = attributes.text_output("When the agent was created, ISO 8601.")
-    updated_at = attributes.text_output("When the agent was last changed, ISO 8601.")
+    _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_agent"]
+
+    org_id = attributes.text_output()
+    name = attributes.text_output()
+    host_id = attributes.text_output()
+    specialty_id = attributes.text_output()
+    main_engine = attributes.text_output()
+    secondary_engine = attributes.text_output()
+    remote_execution = attributes.flag_output()
+    credential_config = attributes.objects_output(AgentCredentialConfigOutputReference)
+    accessible_credential_ids = attributes.text_set_output()
+    status = attributes.text_output()
+    tenant_id = attributes.text_output()
+    disabled_rule_ids = attributes.text_set_output()
+    created_at = attributes.text_output()
+    updated_at = attributes.text_output()
 
 
 class BlacklistedCommandFields:
     """The fields of one blacklisted command."""
 
-    pattern = attributes.text_output("The command pattern that is refused, 1 to 200 characters.")
-    description = attributes.text_output("Why the command is refused.")
-    org_id = attributes.text_output(
-        "The org that the row governs; null where it governs every org of the tenant."
-    )
-    tenant_wide = attributes.flag_output(
-        "Whether the row governs every org of the tenant (`org_id` null)."
-    )
-    tenant_id = attributes.text_output("The tenant that the row belongs to.")
-    document_id = attributes.text_output(
-        "The knowledge document that the row was extracted from; null when curated by hand."
-    )
-    source_section = attributes.text_output(
-        "Heading path within that document; null for a row that was curated by hand."
-    )
-    text_hash = attributes.text_output("Hash of the row's text.")
-    created_at = attributes.text_output("When the row was created, ISO 8601.")
-    updated_at = attributes.text_output("When the row was last changed, ISO 8601.")
+    _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_blacklisted_command"]
+
+    pattern = attributes.text_output()
+    description = attributes.text_output()
+    org_id = attributes.text_output()
+    tenant_wide = attributes.flag_output()
+    tenant_id = attributes.text_output()
+    document_id = attributes.text_output()
+    source_section = attributes.text_output()
+    text_hash = attributes.text_output()
+    created_at = attributes.text_output()
+    updated_at = attributes.text_output()
 
 
 class DataSpecialtyOptions(DataMetaArguments, total=False):
@@ -142,13 +115,15 @@ class DataSpecialtyOptions(DataMetaArguments, total=False):
 class DataSpecialtyAttributes(SpecialtyFields):
     """The attributes of `DataSpecialty`."""
 
-    id = attributes.text("The console's id of the specialty.")
+    _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_specialty"]
+
+    id = attributes.text()
     id_input = attributes.Declaration[str]()
     reset_id = attributes.Reset()
-    key = attributes.text("The key that the specialty is looked up by.")
+    key = attributes.text()
     key_input = attributes.Declaration[str]()
     reset_key = attributes.Reset()
-    name = attributes.text("The specialty's name.")
+    name = attributes.text()
     name_input = attributes.Declaration[str]()
     reset_name = attributes.Reset()
 
@@ -171,17 +146,21 @@ class DataSpecialty(DataSource, DataSpecialtyAttributes):
 class DataSpecialtiesSpecialtiesOutputReference(attributes.Fields, SpecialtyFields):
     """The tokens of one object of `specialties` of `DataSpecialties`."""
 
-    id = attributes.text_output("The console's id of the specialty.")
-    key = attributes.text_output("The key that the specialty is looked up by.")
-    name = attributes.text_output("The specialty's name.")
+    _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_specialties"][
+        "specialties"
+    ]
+
+    id = attributes.text_output()
+    key = attributes.text_output()
+    name = attributes.text_output()
 
 
 class DataSpecialtiesAttributes(ListAttributes):
     """The attributes of `DataSpecialties`."""
 
-    specialties = attributes.objects_output(
-        "The specialties, ordered by id.", DataSpecialtiesSpecialtiesOutputReference
-    )
+    _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_specialties"]
+
+    specialties = attributes.objects_output(DataSpecialtiesSpecialtiesOutputReference)
 
 
 class DataSpecialties(DataSource, DataSpecialtiesAttributes):
@@ -196,7 +175,9 @@ class DataSpecialties(DataSource, DataSpecialtiesAttributes):
 class DataHostAttributes(HostFields):
     """The attributes of `DataHost`."""
 
-    id = attributes.text("The console's id of the host.")
+    _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_host"]
+
+    id = attributes.text()
     id_input = attributes.Declaration[str]()
 
 
@@ -219,13 +200,17 @@ class DataHost(DataSource, DataHostAttributes):
 class DataHostsHostsOutputReference(attributes.Fields, HostFields):
     """The tokens of one object of `hosts` of `DataHosts`."""
 
-    id = attributes.text_output("The console's id of the host.")
+    _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_hosts"]["hosts"]
+
+    id = attributes.text_output()
 
 
 class DataHostsAttributes(ListAttributes):
     """The attributes of `DataHosts`."""
 
-    hosts = attributes.objects_output("The hosts, ordered by id.", DataHostsHostsOutputReference)
+    _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_hosts"]
+
+    hosts = attributes.objects_output(DataHostsHostsOutputReference)
 
 
 class DataHosts(DataSource, DataHostsAttributes):
@@ -241,7 +226,9 @@ class DataHosts(DataSource, DataHostsAttributes):
 class DataAgentAttributes(AgentFields):
     """The attributes of `DataAgent`."""
 
-    id = attributes.text("The console's id of the agent.")
+    _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_agent"]
+
+    id = attributes.text()
     id_input = attributes.Declaration[str]()
 
 
@@ -264,15 +251,17 @@ class DataAgent(DataSource, DataAgentAttributes):
 class DataAgentsAgentsOutputReference(attributes.Fields, AgentFields):
     """The tokens of one object of `agents` of `DataAgents`."""
 
-    id = attributes.text_output("The console's id of the agent.")
+    _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_agents"]["agents"]
+
+    id = attributes.text_output()
 
 
 class DataAgentsAttributes(ListAttributes):
     """The attributes of `DataAgents`."""
 
-    agents = attributes.objects_output(
-        "The agents, ordered by id.", DataAgentsAgentsOutputReference
-    )
+    _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_agents"]
+
+    agents = attributes.objects_output(DataAgentsAgentsOutputReference)
 
 
 class DataAgents(DataSource, DataAgentsAttributes):
@@ -288,22 +277,26 @@ class DataAgents(DataSource, DataAgentsAttributes):
 class DataAgentPluginsPluginsOutputReference(attributes.Fields):
     """The tokens of one object of `plugins` of `DataAgentPlugins`."""
 
-    id = attributes.text_output("The console's id of the plugin.")
-    name = attributes.text_output("The plugin's name.")
-    enabled = attributes.flag_output("Whether the plugin is enabled.")
-    org_id = attributes.text_output("The org that the plugin belongs to.")
-    created_at = attributes.text_output("When the plugin was created, ISO 8601.")
-    updated_at = attributes.text_output("When the plugin was last changed, ISO 8601.")
+    _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_agent_plugins"][
+        "plugins"
+    ]
+
+    id = attributes.text_output()
+    name = attributes.text_output()
+    enabled = attributes.flag_output()
+    org_id = attributes.text_output()
+    created_at = attributes.text_output()
+    updated_at = attributes.text_output()
 
 
 class DataAgentPluginsAttributes(ListAttributes):
     """The attributes of `DataAgentPlugins`."""
 
-    agent_id = attributes.text("Id of the agent.")
+    _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_agent_plugins"]
+
+    agent_id = attributes.text()
     agent_id_input = attributes.Declaration[str]()
-    plugins = attributes.objects_output(
-        "The plugins, ordered by id.", DataAgentPluginsPluginsOutputReference
-    )
+    plugins = attributes.objects_output(DataAgentPluginsPluginsOutputReference)
 
 
 class DataAgentPlugins(DataSource, DataAgentPluginsAttributes):
@@ -324,7 +317,9 @@ class DataAgentPlugins(DataSource, DataAgentPluginsAttributes):
 class DataBlacklistedCommandAttributes(BlacklistedCommandFields):
     """The attributes of `DataBlacklistedCommand`."""
 
-    id = attributes.text("The console's id of the row.")
+    _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_blacklisted_command"]
+
+    id = attributes.text()
     id_input = attributes.Declaration[str]()
 
 
@@ -348,15 +343,20 @@ class DataBlacklistedCommandsBlacklistedCommandsOutputReference(
 ):
     """The tokens of one object of `blacklisted_commands` of `DataBlacklistedCommands`."""
 
-    id = attributes.text_output("The console's id of the row.")
+    _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_blacklisted_commands"][
+        "blacklisted_commands"
+    ]
+
+    id = attributes.text_output()
 
 
 class DataBlacklistedCommandsAttributes(ListAttributes):
     """The attributes of `DataBlacklistedCommands`."""
 
+    _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_blacklisted_commands"]
+
     blacklisted_commands = attributes.objects_output(
-        "The blacklisted commands, ordered by id.",
-        DataBlacklistedCommandsBlacklistedCommandsOutputReference,
+        DataBlacklistedCommandsBlacklistedCommandsOutputReference
     )
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, TypeAlias, Unpack
 import cdktf
 from constructs import Construct
 
-from opsconsole.bounds import Bounds
+from opsconsole.resources import RESOURCES
 from opsconsole_cdktf import _attributes as attributes
 from opsconsole_cdktf._declared import MetaArguments
 from opsconsole_cdktf._ordering import HostBase
@@ -56,102 +56,72 @@ class HostArguments(HostOptions, total=False):
 class HostAttributes:
     """The attributes of `Host`."""
 
-    id = attributes.text_output("The console's id of the host.")
-    name = attributes.text("The host's name.")
+    _definition: ClassVar[attributes.Definition] = RESOURCES["opsconsole_host"]
+
+    id = attributes.text_output()
+    name = attributes.text()
     name_input = attributes.Declaration[str]()
-    org_id = attributes.text(
-        "The org that the host belongs to; the provider's `org_id` where none is set. Set at "
-        "creation only."
-    )
+    org_id = attributes.text()
     org_id_input = attributes.Declaration[str]()
     reset_org_id = attributes.Reset()
-    public_ip = attributes.text("The address reached from outside.")
+    public_ip = attributes.text()
     public_ip_input = attributes.Declaration[str]()
     reset_public_ip = attributes.Reset()
-    private_ip = attributes.text("The address reached from inside.")
+    private_ip = attributes.text()
     private_ip_input = attributes.Declaration[str]()
     reset_private_ip = attributes.Reset()
-    ip_connect_mode = attributes.Choice[HostIpConnectMode](
-        "Which address the console connects to. One of `auto`, `public`, `private`.",
-        Bounds(allowed=("auto", "public", "private")),
-    )
+    ip_connect_mode = attributes.Choice[HostIpConnectMode]()
     ip_connect_mode_input = attributes.DeclaredChoice[HostIpConnectMode]()
     reset_ip_connect_mode = attributes.Reset()
-    target_type = attributes.Choice[HostTargetType](
-        "The protocol that the host is reached by. One of `ssh`, `winrm`.",
-        Bounds(allowed=("ssh", "winrm")),
-    )
+    target_type = attributes.Choice[HostTargetType]()
     target_type_input = attributes.DeclaredChoice[HostTargetType]()
     reset_target_type = attributes.Reset()
-    target_port = attributes.whole(
-        "The port that the host is reached at. 1 to 65535.", Bounds(minimum=1, maximum=65535)
-    )
+    target_port = attributes.whole()
     target_port_input = attributes.Declaration[int | cdktf.IResolvable]()
     reset_target_port = attributes.Reset()
-    skip_tls_verify = attributes.flag("Whether the console accepts any certificate.")
+    skip_tls_verify = attributes.flag()
     skip_tls_verify_input = attributes.Declaration[bool | cdktf.IResolvable]()
     reset_skip_tls_verify = attributes.Reset()
-    additional_names = attributes.text_set("Further names of the host.")
+    additional_names = attributes.text_set()
     additional_names_input = attributes.Declaration[Sequence[str]]()
     reset_additional_names = attributes.Reset()
-    tags = attributes.text_set(
-        "Tags, each shaped `<key>:<value>`.",
-        Bounds(pattern=r"[^:]+:.*", hint="a tag is shaped <key>:<value>"),
-    )
+    tags = attributes.text_set()
     tags_input = attributes.Declaration[Sequence[str]]()
     reset_tags = attributes.Reset()
-    knowledge = attributes.text("Free text that agents may use.")
+    knowledge = attributes.text()
     knowledge_input = attributes.Declaration[str]()
     reset_knowledge = attributes.Reset()
-    is_jump_host = attributes.flag("Whether other hosts are reached through it.")
+    is_jump_host = attributes.flag()
     is_jump_host_input = attributes.Declaration[bool | cdktf.IResolvable]()
     reset_is_jump_host = attributes.Reset()
-    jump_host_ids = attributes.texts("Ids of the hosts used as jump hosts, in order.")
+    jump_host_ids = attributes.texts()
     jump_host_ids_input = attributes.Declaration[Sequence[str]]()
     reset_jump_host_ids = attributes.Reset()
-    jump_host_username_credential_id = attributes.text(
-        "Id of the credential that holds the jump host's user name."
-    )
+    jump_host_username_credential_id = attributes.text()
     jump_host_username_credential_id_input = attributes.Declaration[str]()
     reset_jump_host_username_credential_id = attributes.Reset()
-    jump_host_secret_credential_id = attributes.text(
-        "Id of the credential that holds the jump host's secret."
-    )
+    jump_host_secret_credential_id = attributes.text()
     jump_host_secret_credential_id_input = attributes.Declaration[str]()
     reset_jump_host_secret_credential_id = attributes.Reset()
-    eligible_subnets = attributes.text_set("Subnets reached through the host.")
+    eligible_subnets = attributes.text_set()
     eligible_subnets_input = attributes.Declaration[Sequence[str]]()
     reset_eligible_subnets = attributes.Reset()
-    external_id = attributes.text(
-        "The console's `external_id`; the API document does not say what it means. Set at "
-        "creation only."
-    )
+    external_id = attributes.text()
     external_id_input = attributes.Declaration[str]()
     reset_external_id = attributes.Reset()
-    unique_id = attributes.text(
-        "The console's `unique_id`; the API document does not say what it means. Set at creation "
-        "only."
-    )
+    unique_id = attributes.text()
     unique_id_input = attributes.Declaration[str]()
     reset_unique_id = attributes.Reset()
-    mac = attributes.text(
-        "The console's `mac`; the API document does not say what it means. Set at creation only."
-    )
+    mac = attributes.text()
     mac_input = attributes.Declaration[str]()
     reset_mac = attributes.Reset()
-    deletion_policy = attributes.Choice[HostDeletionPolicy](
-        "What removal does: `delete` (the default) deletes the host and archives its agents; "
-        "`abandon` leaves it on the console.",
-        Bounds(allowed=("delete", "abandon")),
-    )
+    deletion_policy = attributes.Choice[HostDeletionPolicy]()
     deletion_policy_input = attributes.DeclaredChoice[HostDeletionPolicy]()
     reset_deletion_policy = attributes.Reset()
-    tenant_id = attributes.text_output("The tenant that the host belongs to.")
-    enrichment_source = attributes.text_output(
-        "The console's `enrichment_source`; the API document does not say what it means."
-    )
-    created_at = attributes.text_output("When the host was created, ISO 8601.")
-    updated_at = attributes.text_output("When the host was last changed, ISO 8601.")
+    tenant_id = attributes.text_output()
+    enrichment_source = attributes.text_output()
+    created_at = attributes.text_output()
+    updated_at = attributes.text_output()
 
 
 class Host(HostBase, HostAttributes):

@@ -10,6 +10,7 @@ import cdktf
 from constructs import Construct
 
 from opsconsole.bounds import Bounds
+from opsconsole.resources import RESOURCES
 from opsconsole_cdktf import _attributes as attributes
 from opsconsole_cdktf._declared import MetaArguments
 from opsconsole_cdktf._ordering import SpecialtyBase
@@ -44,10 +45,9 @@ SpecialtyTimeoutsDeclaration: TypeAlias = SpecialtyTimeouts | Mapping[str, Any]
 class SpecialtyTimeoutsOutputReference(attributes.Fields):
     """The tokens of one object of `timeouts` of `Specialty`."""
 
-    delete = attributes.text_output(
-        "How long a delete may wait for the agents that carry the specialty to be archived, such "
-        "as `2m`; 2 minutes where none is set."
-    )
+    _definition: ClassVar[attributes.Definition] = RESOURCES["opsconsole_specialty"]["timeouts"]
+
+    delete = attributes.text_output()
 
 
 class SpecialtyOptions(MetaArguments, total=False):
@@ -67,43 +67,39 @@ class SpecialtyOptions(MetaArguments, total=False):
 class SpecialtyAttributes:
     """The attributes of `Specialty`."""
 
-    id = attributes.text("The console's id of the specialty; it may be declared instead of `key`.")
+    _definition: ClassVar[attributes.Definition] = RESOURCES["opsconsole_specialty"]
+
+    id = attributes.text()
     id_input = attributes.Declaration[str]()
     reset_id = attributes.Reset()
-    key = attributes.text("The key that the specialty is looked up by.")
+    key = attributes.text()
     key_input = attributes.Declaration[str]()
     reset_key = attributes.Reset()
-    name = attributes.text("The specialty's name.")
+    name = attributes.text()
     name_input = attributes.Declaration[str]()
     reset_name = attributes.Reset()
-    prompt = attributes.text("The prompt that agents of this specialty work by.")
+    prompt = attributes.text()
     prompt_input = attributes.Declaration[str]()
     reset_prompt = attributes.Reset()
-    description = attributes.text("Purpose of the specialty.")
+    description = attributes.text()
     description_input = attributes.Declaration[str]()
     reset_description = attributes.Reset()
-    execution_mode = attributes.text("How agents of this specialty execute.")
+    execution_mode = attributes.text()
     execution_mode_input = attributes.Declaration[str]()
     reset_execution_mode = attributes.Reset()
-    org_id = attributes.text("The org that the specialty belongs to.")
+    org_id = attributes.text()
     org_id_input = attributes.Declaration[str]()
     reset_org_id = attributes.Reset()
-    deletion_policy = attributes.Choice[SpecialtyDeletionPolicy](
-        "What removal does: `abandon` (the default) leaves the specialty on the console; `delete` "
-        "deletes it, and the console cannot create it again.",
-        Bounds(allowed=("abandon", "delete")),
-    )
+    deletion_policy = attributes.Choice[SpecialtyDeletionPolicy]()
     deletion_policy_input = attributes.DeclaredChoice[SpecialtyDeletionPolicy]()
     reset_deletion_policy = attributes.Reset()
-    timeouts = attributes.ObjectArgument(
-        "How long to wait.", SpecialtyTimeouts, SpecialtyTimeoutsOutputReference
-    )
+    timeouts = attributes.ObjectArgument(SpecialtyTimeouts, SpecialtyTimeoutsOutputReference)
     timeouts_input = attributes.Declaration[SpecialtyTimeoutsDeclaration]()
     reset_timeouts = attributes.Reset()
-    owner_id = attributes.text_output("Who owns the specialty.")
-    tenant_id = attributes.text_output("The tenant that the specialty belongs to.")
-    created_at = attributes.text_output("When the specialty was created, ISO 8601.")
-    updated_at = attributes.text_output("When the specialty was last changed, ISO 8601.")
+    owner_id = attributes.text_output()
+    tenant_id = attributes.text_output()
+    created_at = attributes.text_output()
+    updated_at = attributes.text_output()
 
 
 class Specialty(SpecialtyBase, SpecialtyAttributes):

@@ -14,7 +14,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from opsconsole.bounds import UNBOUNDED, Bounds
+from opsconsole.bounds import UNBOUNDED, Bounds, describe_range
 from opsconsole.diagnostics import Diagnostic, Path, error, warning
 from opsconsole.values import UNKNOWN, Attributes, Value, normalise_set
 
@@ -138,6 +138,26 @@ class Attribute:
     def settable(self) -> bool:
         """Whether a configuration may set it."""
         return self.required or self.optional
+
+    @property
+    def full_description(self) -> str:
+        """The description, and its bounds in words."""
+        return " ".join(filter(None, (self.description, self.bounds_in_words)))
+
+    @property
+    def bounds_in_words(self) -> str:
+        """The bounds of a declared value, as far as the description does not state them."""
+        bounds, parts = self.bounds, []
+        values = [f"`{value}`" for value in bounds.allowed]
+        if not all(value in self.description for value in values):
+            parts.append(f"One of {', '.join(values)}.")
+        for low, high, what in (
+            (bounds.minimum, bounds.maximum, ""),
+            (bounds.min_length, bounds.max_length, " characters"),
+        ):
+            if low is not None or high is not None:
+                parts.append(f"{describe_range(low, high).capitalize()}{what}.")
+        return " ".join(part for part in parts if part not in self.description)
 
     @property
     def read_only(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scripts.generate.layout import wrap
 
-from opsconsole.bounds import UNBOUNDED, describe_range
+from opsconsole.bounds import UNBOUNDED
 from opsconsole.definition import Attribute, Kind
 
 MEMBERS = {
@@ -74,27 +74,6 @@ def declared_type(owner: str, attribute: Attribute) -> str:
     return TYPES[attribute.kind]
 
 
-def described(attribute: Attribute) -> str:
-    """Return an attribute's description and its bounds."""
-    return " ".join(filter(None, (attribute.description, bounds_in_words(attribute))))
-
-
-def bounds_in_words(attribute: Attribute) -> str:
-    """Say in words what a declared value may be, as far as the description does not."""
-    parts = []
-    values = [f"`{value}`" for value in attribute.bounds.allowed]
-    if not all(value in attribute.description for value in values):
-        parts.append(f"One of {', '.join(values)}.")
-    bounds = attribute.bounds
-    for ends, what in (
-        ((bounds.minimum, bounds.maximum), ""),
-        ((bounds.min_length, bounds.max_length), " characters"),
-    ):
-        if any(end is not None for end in ends):
-            parts.append(f"{describe_range(*ends).capitalize()}{what}.")
-    return " ".join(part for part in parts if part not in attribute.description)
-
-
 def bounds(attribute: Attribute) -> str | None:
     """Return the source of an attribute's `Bounds`, or None where it has none."""
     given = [
@@ -105,15 +84,6 @@ def bounds(attribute: Attribute) -> str | None:
     return f"Bounds({', '.join(given)})" if given else None
 
 
-def text(attribute: Attribute) -> str:
-    """Return the string literals of a member's description, which a line of it may hold."""
-    whole = described(attribute)
-    if len(whole) <= 90:
-        return repr(whole)
-    *parts, last = wrap(whole, 12, 12).splitlines()
-    return "\n".join([*(repr(f"{part.strip()} ") for part in parts), repr(last.strip())])
-
-
 def explained(attribute: Attribute) -> str:
     """Return the entry of a class's docstring that explains an attribute."""
-    return wrap(f"{attribute.name}: {described(attribute)}", 8, 12)
+    return wrap(f"{attribute.name}: {attribute.full_description}", 8, 12)

@@ -24,6 +24,8 @@ class Outputs:
     class_name: str = ""
     description: str = ""
     attributes: tuple[Attribute, ...] = ()
+    definition: str = ""
+    """The source of the definition that has these attributes."""
 
     def lacking(self, attributes: Iterable[Attribute]) -> list[Attribute]:
         """Return the attributes that a class must declare itself."""
@@ -41,6 +43,8 @@ class Module:
     type_name: str | None
     description: str
     attributes: tuple[Attribute, ...]
+    definition: str
+    """The source of the definition."""
     meta: str
     """The type of the arguments of every construct of its kind."""
     inherited: Outputs = Outputs()
@@ -90,6 +94,7 @@ def _resource(definition: ResourceDefinition) -> Module:
         type_name=definition.type_name,
         description=definition.description,
         attributes=definition.attributes,
+        definition=f'RESOURCES["{definition.type_name}"]',
         meta="MetaArguments",
     )
 
@@ -103,10 +108,15 @@ def _data_source(definition: DataSourceDefinition) -> Module:
         type_name=definition.type_name,
         description=definition.description,
         attributes=definition.attributes,
+        definition=_source_of(definition),
         meta="DataMetaArguments",
         inherited=_about_lists() if _is_list(definition) else fields,
         of_entries=fields,
     )
+
+
+def _source_of(definition: DataSourceDefinition) -> str:
+    return f'DATA_SOURCES["{definition.type_name}"]'
 
 
 def _is_list(definition: DataSourceDefinition) -> bool:
@@ -117,7 +127,8 @@ def _about_lists() -> Outputs:
     """Return what every data source shows of its list, beside the entries."""
     source = next(filter(_is_list, DATA_SOURCES.values()))
     shown = (item for item in source if not item.settable and not item.kind.is_nested)
-    return Outputs("ListAttributes", "The facts about the list of a data source.", tuple(shown))
+    text = "The facts about the list of a data source."
+    return Outputs("ListAttributes", text, tuple(shown), _source_of(source))
 
 
 def _fields_of(resource: str) -> Outputs:
@@ -126,7 +137,8 @@ def _fields_of(resource: str) -> Outputs:
         if source.resource == resource and not _is_list(source):
             shown = tuple(attribute for attribute in source if not attribute.settable)
             title = RESOURCES[f"opsconsole_{resource}"].title
-            return Outputs(f"{camel(resource)}Fields", f"The fields of one {title}.", shown)
+            name, text = f"{camel(resource)}Fields", f"The fields of one {title}."
+            return Outputs(name, text, shown, _source_of(source))
     return Outputs()
 
 
@@ -144,6 +156,7 @@ def _provider() -> Module:
         type_name=None,
         description=PROVIDER.description,
         attributes=PROVIDER.attributes,
+        definition="PROVIDER",
         meta="",
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from scripts.generate.attributes import bounds_in_words, camel
+from scripts.generate.attributes import camel
 from scripts.generate.layout import TEMPLATES
 
 from opsconsole.definition import (
@@ -85,7 +85,6 @@ def _page(
             "Optional": [item for item in definition if item.settable and not item.required],
             "Read-Only": [item for item in definition if not item.settable],
         },
-        bounds=bounds_in_words,
         effect_of_change=_effect_of_change,
         lifted=[
             (step, resource.type_name, NAMEABLE[way.operation])

@@ -10,7 +10,7 @@ import constructs
 import pytest
 from scripts.cdktn_twin import SOURCE, TWIN, rename, write_twin
 from scripts.generate.__main__ import stale_files, write_files
-from scripts.generate.attributes import camel, described
+from scripts.generate.attributes import camel
 from scripts.generate.constructs import construct_files
 
 import opsconsole_cdktf
@@ -98,7 +98,7 @@ def test_descriptions_are_found_where_python_looks() -> None:
     documented.append((opsconsole_cdktf.OpsconsoleProvider, PROVIDER))
     for construct, definition in documented:
         for attribute in definition:
-            assert getattr(construct, attribute.name).__doc__ == described(attribute)
+            assert getattr(construct, attribute.name).__doc__ == attribute.full_description
             if attribute.settable:
                 assert attribute.name in getattr(construct, f"{attribute.name}_input").__doc__
                 assert f"\n    {attribute.name}: " in inspect.getdoc(construct)
