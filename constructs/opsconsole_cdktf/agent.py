@@ -17,7 +17,6 @@ from opsconsole_cdktf._ordering import AgentBase
 from opsconsole_cdktf._rules import Kind
 
 AgentDeletionPolicy: TypeAlias = Literal["archive_with_host", "abandon", "prevent"]
-"""What `deletion_policy` of `Agent` may be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +83,6 @@ class AgentArguments(AgentOptions, total=False):
 
 
 class AgentAttributes:
-    """The attributes of `Agent`."""
-
     _definition: ClassVar[attributes.Definition] = RESOURCES["opsconsole_agent"]
 
     id = attributes.text_output()

@@ -12,8 +12,6 @@ from opsconsole_cdktf._declared import MetaArguments, Resource
 
 
 class AgentPluginAttributes:
-    """The attributes of `AgentPlugin`."""
-
     _definition: ClassVar[attributes.Definition] = RESOURCES["opsconsole_agent_plugin"]
 
     id = attributes.text_output()

@@ -24,8 +24,6 @@ class BlacklistedCommandOptions(MetaArguments, total=False):
 
 
 class BlacklistedCommandAttributes:
-    """The attributes of `BlacklistedCommand`."""
-
     _definition: ClassVar[attributes.Definition] = RESOURCES["opsconsole_blacklisted_command"]
 
     id = attributes.text()

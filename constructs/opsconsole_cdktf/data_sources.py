@@ -13,8 +13,6 @@ from opsconsole_cdktf.agent import AgentCredentialConfigOutputReference
 
 
 class ListAttributes:
-    """The facts about the list of a data source."""
-
     _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_specialties"]
 
     complete = attributes.flag_output()
@@ -22,8 +20,6 @@ class ListAttributes:
 
 
 class SpecialtyFields:
-    """The fields of one specialty."""
-
     _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_specialty"]
 
     prompt = attributes.text_output()
@@ -37,8 +33,6 @@ class SpecialtyFields:
 
 
 class HostFields:
-    """The fields of one host."""
-
     _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_host"]
 
     name = attributes.text_output()
@@ -67,8 +61,6 @@ class HostFields:
 
 
 class AgentFields:
-    """The fields of one agent."""
-
     _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_agent"]
 
     org_id = attributes.text_output()
@@ -88,8 +80,6 @@ class AgentFields:
 
 
 class BlacklistedCommandFields:
-    """The fields of one blacklisted command."""
-
     _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_blacklisted_command"]
 
     pattern = attributes.text_output()
@@ -113,8 +103,6 @@ class DataSpecialtyOptions(DataMetaArguments, total=False):
 
 
 class DataSpecialtyAttributes(SpecialtyFields):
-    """The attributes of `DataSpecialty`."""
-
     _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_specialty"]
 
     id = attributes.text()
@@ -156,8 +144,6 @@ class DataSpecialtiesSpecialtiesOutputReference(attributes.Fields, SpecialtyFiel
 
 
 class DataSpecialtiesAttributes(ListAttributes):
-    """The attributes of `DataSpecialties`."""
-
     _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_specialties"]
 
     specialties = attributes.objects_output(DataSpecialtiesSpecialtiesOutputReference)
@@ -173,8 +159,6 @@ class DataSpecialties(DataSource, DataSpecialtiesAttributes):
 
 
 class DataHostAttributes(HostFields):
-    """The attributes of `DataHost`."""
-
     _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_host"]
 
     id = attributes.text()
@@ -206,8 +190,6 @@ class DataHostsHostsOutputReference(attributes.Fields, HostFields):
 
 
 class DataHostsAttributes(ListAttributes):
-    """The attributes of `DataHosts`."""
-
     _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_hosts"]
 
     hosts = attributes.objects_output(DataHostsHostsOutputReference)
@@ -224,8 +206,6 @@ class DataHosts(DataSource, DataHostsAttributes):
 
 
 class DataAgentAttributes(AgentFields):
-    """The attributes of `DataAgent`."""
-
     _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_agent"]
 
     id = attributes.text()
@@ -257,8 +237,6 @@ class DataAgentsAgentsOutputReference(attributes.Fields, AgentFields):
 
 
 class DataAgentsAttributes(ListAttributes):
-    """The attributes of `DataAgents`."""
-
     _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_agents"]
 
     agents = attributes.objects_output(DataAgentsAgentsOutputReference)
@@ -290,8 +268,6 @@ class DataAgentPluginsPluginsOutputReference(attributes.Fields):
 
 
 class DataAgentPluginsAttributes(ListAttributes):
-    """The attributes of `DataAgentPlugins`."""
-
     _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_agent_plugins"]
 
     agent_id = attributes.text()
@@ -315,8 +291,6 @@ class DataAgentPlugins(DataSource, DataAgentPluginsAttributes):
 
 
 class DataBlacklistedCommandAttributes(BlacklistedCommandFields):
-    """The attributes of `DataBlacklistedCommand`."""
-
     _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_blacklisted_command"]
 
     id = attributes.text()
@@ -351,8 +325,6 @@ class DataBlacklistedCommandsBlacklistedCommandsOutputReference(
 
 
 class DataBlacklistedCommandsAttributes(ListAttributes):
-    """The attributes of `DataBlacklistedCommands`."""
-
     _definition: ClassVar[attributes.Definition] = DATA_SOURCES["opsconsole_blacklisted_commands"]
 
     blacklisted_commands = attributes.objects_output(

@@ -14,13 +14,8 @@ from opsconsole_cdktf._declared import MetaArguments
 from opsconsole_cdktf._ordering import HostBase
 
 HostIpConnectMode: TypeAlias = Literal["auto", "public", "private"]
-"""What `ip_connect_mode` of `Host` may be."""
-
 HostTargetType: TypeAlias = Literal["ssh", "winrm"]
-"""What `target_type` of `Host` may be."""
-
 HostDeletionPolicy: TypeAlias = Literal["delete", "abandon"]
-"""What `deletion_policy` of `Host` may be."""
 
 
 class HostOptions(MetaArguments, total=False):
@@ -54,8 +49,6 @@ class HostArguments(HostOptions, total=False):
 
 
 class HostAttributes:
-    """The attributes of `Host`."""
-
     _definition: ClassVar[attributes.Definition] = RESOURCES["opsconsole_host"]
 
     id = attributes.text_output()

@@ -13,16 +13,9 @@ from opsconsole_cdktf import _attributes as attributes
 from opsconsole_cdktf._declared import Provider
 
 OpsconsoleProviderHostRead: TypeAlias = Literal["empty_update", "none"]
-"""What `host_read` of `OpsconsoleProvider` may be."""
-
 OpsconsoleProviderOnExistingHost: TypeAlias = Literal["fail", "adopt"]
-"""What `on_existing_host` of `OpsconsoleProvider` may be."""
-
 OpsconsoleProviderOnMissing: TypeAlias = Literal["remove", "error"]
-"""What `on_missing` of `OpsconsoleProvider` may be."""
-
 OpsconsoleProviderOnMissingHost: TypeAlias = Literal["remove", "error"]
-"""What `on_missing_host` of `OpsconsoleProvider` may be."""
 
 
 class OpsconsoleProviderOptions(TypedDict, total=False):
@@ -56,8 +49,6 @@ class OpsconsoleProviderOptions(TypedDict, total=False):
 
 
 class OpsconsoleProviderAttributes:
-    """The attributes of `OpsconsoleProvider`."""
-
     _definition: ClassVar[attributes.Definition] = PROVIDER
 
     base_url = attributes.text_setting()

@@ -17,7 +17,6 @@ from opsconsole_cdktf._ordering import SpecialtyBase
 from opsconsole_cdktf._rules import Kind
 
 SpecialtyDeletionPolicy: TypeAlias = Literal["abandon", "delete"]
-"""What `deletion_policy` of `Specialty` may be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +64,6 @@ class SpecialtyOptions(MetaArguments, total=False):
 
 
 class SpecialtyAttributes:
-    """The attributes of `Specialty`."""
-
     _definition: ClassVar[attributes.Definition] = RESOURCES["opsconsole_specialty"]
 
     id = attributes.text()

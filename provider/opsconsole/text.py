@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -59,6 +59,11 @@ def plural(count: int, noun: str) -> str:
         return f"1 {noun}"
     stem = f"{noun[:-1]}ie" if noun.endswith("y") and noun[-2] not in "aeiou" else noun
     return f"{count:,} {stem}s"
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Return `a`, `a and b`, or `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def short_type(type_name: str) -> str:

@@ -22,7 +22,6 @@ class Outputs:
     """Attributes that several data sources show, as the class that they inherit."""
 
     class_name: str = ""
-    description: str = ""
     attributes: tuple[Attribute, ...] = ()
     definition: str = ""
     """The source of the definition that has these attributes."""
@@ -127,8 +126,7 @@ def _about_lists() -> Outputs:
     """Return what every data source shows of its list, beside the entries."""
     source = next(filter(_is_list, DATA_SOURCES.values()))
     shown = (item for item in source if not item.settable and not item.kind.is_nested)
-    text = "The facts about the list of a data source."
-    return Outputs("ListAttributes", text, tuple(shown), _source_of(source))
+    return Outputs("ListAttributes", tuple(shown), _source_of(source))
 
 
 def _fields_of(resource: str) -> Outputs:
@@ -136,9 +134,7 @@ def _fields_of(resource: str) -> Outputs:
     for source in DATA_SOURCES.values():
         if source.resource == resource and not _is_list(source):
             shown = tuple(attribute for attribute in source if not attribute.settable)
-            title = RESOURCES[f"opsconsole_{resource}"].title
-            name, text = f"{camel(resource)}Fields", f"The fields of one {title}."
-            return Outputs(name, text, shown, _source_of(source))
+            return Outputs(f"{camel(resource)}Fields", shown, _source_of(source))
     return Outputs()
 
 

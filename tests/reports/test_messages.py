@@ -10,6 +10,7 @@ from engines import Terraform
 from opsconsole.diagnostics import warning
 from opsconsole.reconcile.plan import Action, Change, Counts, Drift, OutputChange, Plan
 from opsconsole.reports import messages
+from opsconsole.state import StateOutput
 
 AT = datetime(2026, 3, 1, 2, 0, 0, 5, tzinfo=UTC)
 HOST = 'opsconsole_host.web["a"]'
@@ -68,11 +69,11 @@ def test_progress_and_failure() -> None:
     [(True, "bool"), (1.5, "number"), (None, "dynamic"), ({"a": "x"}, ["object", {"a": "string"}])],
 )
 def test_types_of_outputs(value: Any, expected: Any) -> None:
-    assert messages.outputs({"a": (value, False)}, AT)["outputs"]["a"]["type"] == expected
+    assert messages.outputs({"a": StateOutput(value, "")}, AT)["outputs"]["a"]["type"] == expected
 
 
 def test_outputs_show_no_sensitive_value() -> None:
-    told = messages.outputs({"a": ([1], False), "b": ("hush", True)}, AT)
+    told = messages.outputs({"a": StateOutput([1], ""), "b": StateOutput("hush", "", True)}, AT)
     assert told["outputs"]["a"] == {"sensitive": False, "type": ["tuple", ["number"]], "value": [1]}
     assert "hush" not in messages.line(told)
     planned = messages.planned_outputs([OutputChange("b", Action.CREATE, None, "hush", True)], AT)
@@ -170,6 +171,5 @@ def _outputs(outputs: dict[str, Any]) -> dict[str, Any]:
             ],
             AT,
         )
-    return messages.outputs(
-        {name: (item.get("value", ""), item["sensitive"]) for name, item in outputs.items()}, AT
-    )
+    held = {n: StateOutput(i.get("value", ""), "", i["sensitive"]) for n, i in outputs.items()}
+    return messages.outputs(held, AT)

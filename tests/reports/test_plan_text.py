@@ -10,6 +10,7 @@ import pytest
 from opsconsole.diagnostics import warning
 from opsconsole.reconcile.plan import Action, Change, Counts, OutputChange, Plan
 from opsconsole.reports import plan_text, terminal
+from opsconsole.state import StateOutput
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -135,7 +136,7 @@ def test_thousands_of_resources_take_a_moment(
 def test_the_end_of_an_apply() -> None:
     text = terminal.render_apply(
         Counts(add=3, change=1, destroy=2, imported=1, forget=1),
-        outputs={"ids": (["a"], False), "token": ("hush", True)},
+        outputs={"ids": StateOutput(["a"], ""), "token": StateOutput("hush", "", True)},
     )
     assert "Apply complete! Resources: 1 imported, 3 added, 1 changed, 2 destroyed." in text
     assert "1 left management." in text

@@ -185,9 +185,7 @@ class ApplyUI:
     def show_end(self, applied: ApplyResult, session: StateSession) -> None:
         """Say how an apply ended."""
         counts = applied.counts
-        outputs = {
-            name: (item.value, item.sensitive) for name, item in session.state.outputs.items()
-        }
+        outputs = session.state.outputs
         if self.args.json:
             for item in applied.diagnostics:
                 events.emit_diagnostic(item)

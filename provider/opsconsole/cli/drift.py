@@ -272,9 +272,9 @@ def read_output(args: argparse.Namespace) -> Callable[[DriftReport], int]:
         )
     notify = (args.notify or os.environ.get(_NOTIFY_URL, "")) if args.since is not None else ""
     if notify:
-        from opsconsole.reports.notification import check_url
+        from opsconsole.reports import notification
 
-        check_url(notify)
+        notification.check_url(notify)
     earlier = None
     if args.since is not None:
         from opsconsole.reports.drift_json import read_earlier_report
@@ -286,20 +286,12 @@ def read_output(args: argparse.Namespace) -> Callable[[DriftReport], int]:
             report = compare(report, earlier)
         _write_all(report, targets, colour=use_colour(args))
         if notify:
-            _notify(report, notify, args.notify_format)
+            # A failed notification changes no exit code.
+            why = notification.notify(report, notify, args.notify_format)
+            sys.stderr.write(f"Warning: The notification was not sent: {why}.\n" if why else "")
         return judge(report).exit_code
 
     return write
-
-
-def _notify(report: DriftReport, url: str, format: str) -> None:
-    """Tell a webhook, if there is news. A failure changes no exit code."""
-    from opsconsole.reports import notification  # loads the HTTP library
-
-    if notification.is_due(report):
-        why = notification.send(url, notification.message_of(report, format))
-        if why:
-            sys.stderr.write(f"Warning: The notification was not sent: {why}.\n")
 
 
 def _check_targets(targets: Sequence[Target]) -> None:

@@ -9,15 +9,20 @@ import sys
 from opsconsole.cli import opening
 from opsconsole.cli.standard_streams import use_colour
 from opsconsole.errors import UserError
-from opsconsole.reports import state_report
+from opsconsole.reports import state_report, terminal
 from opsconsole.reports.value_diff import lines_of_value
 from opsconsole.state import StateOutput, read_state
+from opsconsole.text import Pen
 
 
 def run(args: argparse.Namespace) -> int:
     """Show a plan or the state; return the exit code."""
     if args.planfile is None:
-        _show_state(args)
+        state = read_state(opening.state_backend(args, "show"))
+        if args.json:
+            sys.stdout.write(state_report.render_json(state))
+        else:
+            sys.stdout.write(state_report.render_text(state, colour=use_colour(args)))
         return 0
     # Showing the state does not need the modules for plans.
     from opsconsole.cli import planning
@@ -32,14 +37,6 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _show_state(args: argparse.Namespace) -> None:
-    state = read_state(opening.state_backend(args, "show"))
-    if args.json:
-        sys.stdout.write(state_report.render_json(state))
-    else:
-        sys.stdout.write(state_report.render_text(state, colour=use_colour(args)))
-
-
 def run_output(args: argparse.Namespace) -> int:
     """Print outputs; return the exit code."""
     outputs = read_state(opening.state_backend(args, "output")).outputs
@@ -50,7 +47,7 @@ def run_output(args: argparse.Namespace) -> int:
     elif args.json:
         sys.stdout.write(json.dumps(state_report.outputs_json(outputs), indent=2) + "\n")
     elif outputs:
-        text = state_report.outputs_text(outputs, colour=use_colour(args))
+        text = terminal.outputs_text(outputs, Pen(use_colour(args)))
         sys.stdout.write(text.partition("\n\n")[2])
     else:
         sys.stderr.write("The state holds no outputs.\n")

@@ -20,7 +20,7 @@ from opsconsole.errors import Cause, ProblemKind
 from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.resources import RESOURCES, owner_of
-from opsconsole.text import plural
+from opsconsole.text import join_words, plural
 from opsconsole.v1.operations import operation_to_name, reads_whole
 from opsconsole.values import Attributes, same
 
@@ -232,12 +232,11 @@ def _diagnostic(group: _Group) -> Diagnostic:
     counted = [
         plural(count, RESOURCES[type_name].title) for type_name, count in group.types.items()
     ]
-    listed = " and ".join([", ".join(counted[:-1]), counted[-1]] if counted[:-1] else counted)
     return max(
         (
             Diagnostic(
                 severity,
-                f"{listed} could not be checked",
+                f"{join_words(counted)} could not be checked",
                 detail,
                 cause=cause,
                 addresses=tuple(group.addresses),

@@ -17,6 +17,7 @@ from opsconsole.reconcile.prior import Identity, PriorInstance
 from opsconsole.reconcile.workspace import Providers
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address
+from opsconsole.text import join_words
 from opsconsole.values import Attributes
 
 Name = tuple[str, str, str]
@@ -141,7 +142,7 @@ def refuse_shared_objects(by_identity: Mapping[Identity, list[str]]) -> Iterator
         addresses = list(dict.fromkeys(several))
         if len(addresses) > 1:
             yield error(
-                f"{' and '.join(addresses)} are the same {RESOURCES[type_name].title}, {object_id}",
+                f"{join_words(addresses)} are the same {RESOURCES[type_name].title}, {object_id}",
                 "One object has one address: removing one of the two would delete what the other "
                 "manages. Keep one of them. If the other is in state, `opsconsole state rm "
                 "ADDRESS` forgets it without a change to the console. If it is only declared or "

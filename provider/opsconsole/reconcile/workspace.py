@@ -64,7 +64,7 @@ class Providers:
     stopped: bool = False
     opened: dict[str, ConfiguredProvider] = field(default_factory=dict)
     _closed: Counter[str] = field(default_factory=Counter)
-    _consoles: dict[str, str] = field(default_factory=dict)
+    _settings: dict[str, Settings] = field(default_factory=dict)
 
     def of(self, key: str) -> ConfiguredProvider:
         """Return the provider under a provider configuration.
@@ -89,6 +89,8 @@ class Providers:
 
     def settings(self, key: str) -> Settings:
         """Return the settings of a provider configuration; raises as `of`."""
+        if key in self._settings:
+            return self._settings[key]
         values = self.evaluator.provider_config(key).values
         unknown = unknown_names(values)
         if unknown:
@@ -97,21 +99,20 @@ class Providers:
                 "Apply what it depends on first, with -target.",
             )
         try:
-            return Settings.from_values(values, self.environ)
+            self._settings[key] = Settings.from_values(values, self.environ)
         except ConfigurationError as problem:
             problem.message = f"provider {key}: {problem.message}"
             raise
+        return self._settings[key]
 
     def console_of(self, key: str) -> str:
         """Return the key of a provider configuration's console: its URL, if known."""
-        if key not in self._consoles:
-            try:
-                self._consoles[key] = self.settings(key).base_url
-            except OpsconsoleError:
-                # An error in its settings is reported where the provider is used. They may be known
-                # later.
-                return key
-        return self._consoles[key]
+        try:
+            return self.settings(key).base_url
+        except OpsconsoleError:
+            # An error in its settings is reported where the provider is used. They may be known
+            # later.
+            return key
 
     def console_holding(self, item: PriorInstance) -> str:
         """Return the key of the console that holds an instance in state."""

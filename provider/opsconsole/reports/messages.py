@@ -21,8 +21,8 @@ from opsconsole.reports.json_values import diagnostic_json, type_of, without_emp
 from opsconsole.reports.labels import count_sentence, parse_address
 from opsconsole.reports.plan_json import TERRAFORM_VERSION, imported_id
 from opsconsole.reports.terminal import apply_summary
+from opsconsole.state import StateOutput
 from opsconsole.text import printable
-from opsconsole.values import Value
 
 UI_VERSION: Final = "1.2"
 Message = dict[str, Any]
@@ -136,17 +136,13 @@ def planned_outputs(outputs: Iterable[OutputChange], at: datetime) -> Message:
     return _message("outputs", f"Outputs: {len(entries)}", at, outputs=entries)
 
 
-def outputs(values: Mapping[str, tuple[Value, bool]], at: datetime) -> Message:
-    """Return the message of the outputs after an apply; sensitive values are left out.
-
-    Args:
-        values: The value of each output by its name, and whether it is sensitive.
-    """
+def outputs(values: Mapping[str, StateOutput], at: datetime) -> Message:
+    """Return the message of the outputs after an apply; sensitive values are left out."""
     entries: dict[str, Any] = {}
-    for name, (value, sensitive) in values.items():
-        entries[name] = {"sensitive": sensitive, "type": type_of(value)}
-        if not sensitive:
-            entries[name]["value"] = value
+    for name, item in values.items():
+        entries[name] = {"sensitive": item.sensitive, "type": type_of(item.value)}
+        if not item.sensitive:
+            entries[name]["value"] = item.value
     return _message("outputs", f"Outputs: {len(entries)}", at, outputs=entries)
 
 

@@ -6,7 +6,7 @@ text of the HTTP library is shown, because it may quote the URL.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -23,12 +23,6 @@ _ENTRIES: Final = 100
 _CHARACTERS: Final = 2500
 """The size of the text. Slack allows 3,000 characters in a section, and Teams 28 KB in a
 message."""
-
-
-def is_due(report: DriftReport) -> bool:
-    """Return whether something is newly drifted or newly resolved."""
-    comparison = report.comparison
-    return comparison is not None and bool(comparison.new or comparison.resolved)
 
 
 def check_url(url: str) -> None:
@@ -54,16 +48,23 @@ def check_url(url: str) -> None:
         )
 
 
-def send(url: str, message: Mapping[str, Any]) -> str:
-    """Post a message once; return why it did not arrive, or an empty text."""
+def notify(report: DriftReport, url: str, format: str) -> str:
+    """Post a message once, if something is newly drifted or resolved; return why it did not arrive.
+
+    The text is empty if it arrived, or if there is nothing to tell.
+    """
+    comparison = report.comparison
+    if comparison is None or not (comparison.new or comparison.resolved):
+        return ""
     import httpx  # loaded for a notification only
 
+    make = {"json": _as_json, "slack": _for_slack, "teams": _for_teams}[format]
     # As for the console, no proxy is used for requests to this machine.
     trusted = not is_loopback(urlsplit(url).hostname or "")
     client = httpx.Client(timeout=_TIMEOUT, trust_env=trusted)
     try:
         # Only the status is read, so that a webhook's answer cannot hold up the check.
-        with client, client.stream("POST", url, json=message) as answer:
+        with client, client.stream("POST", url, json=make(report, comparison)) as answer:
             return "" if answer.is_success else f"the webhook answered {answer.status_code}"
     except httpx.TimeoutException:
         return f"the webhook did not answer within {_TIMEOUT:.0f} seconds"
@@ -151,9 +152,3 @@ def _lines(report: DriftReport, comparison: Comparison) -> Iterator[str]:
             yield f"… and {len(entries) - number:,} more; the report lists all."
             return
         yield line
-
-
-def message_of(report: DriftReport, format: str) -> dict[str, Any]:
-    """Return the message about a report that was compared with an earlier one."""
-    comparison = report.comparison or Comparison("")
-    return {"json": _as_json, "slack": _for_slack, "teams": _for_teams}[format](report, comparison)

@@ -7,7 +7,7 @@ https://developer.hashicorp.com/terraform/internals/json-format
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from opsconsole.diagnostics import leading_names
@@ -28,7 +28,7 @@ def render_text(state: State, *, colour: bool = False) -> str:
     if state.empty:
         return "The state is empty. Nothing is managed yet.\n"
     parts = [instance(state, address, colour=colour) for address in state.addresses()]
-    outputs = outputs_text(state.outputs, colour=colour)
+    outputs = terminal.outputs_text(state.outputs, Pen(colour))
     return "\n".join([*parts, *([outputs] if outputs else [])])
 
 
@@ -67,12 +67,6 @@ def _object(address: Address, item: InstanceObject, remark: str, pen: Pen) -> It
         for line in lines_of_value(shown[name], 1, "", head):
             yield line.plain[_INDENT:]
     yield "}"
-
-
-def outputs_text(outputs: Mapping[str, StateOutput], *, colour: bool = False) -> str:
-    """Return outputs as `name = value`, sensitive ones masked."""
-    found = {name: (output.value, output.sensitive) for name, output in outputs.items()}
-    return terminal.outputs_text(found, Pen(colour))
 
 
 def render_json(state: State) -> str:

@@ -20,11 +20,11 @@ from opsconsole.text import (
     printable,
     wrap_lines,
 )
-from opsconsole.values import Value
 
 if TYPE_CHECKING:
     from opsconsole.reconcile.plan import Counts
     from opsconsole.reports.report import Report, Row
+    from opsconsole.state import StateOutput
 
 MANY: Final = 10
 """Above this number, resources with the same reason are only counted, except for drift."""
@@ -158,7 +158,7 @@ def render_apply(
     operation: str = "apply",
     failed: Iterable[str] = (),
     skipped: Mapping[str, str] | None = None,
-    outputs: Mapping[str, tuple[Value, bool]] | None = None,
+    outputs: Mapping[str, StateOutput] | None = None,
     diagnostics: Iterable[Diagnostic] = (),
     incomplete: bool = False,
     seconds: float = 0.0,
@@ -172,7 +172,7 @@ def render_apply(
         operation: `apply` or `destroy`.
         failed: Addresses whose change failed.
         skipped: For each skipped address, the address or the reason that it waited for.
-        outputs: Name to value and whether it is sensitive.
+        outputs: The outputs by name.
         diagnostics: Errors and warnings.
         incomplete: Whether a change was not begun, or has an unknown outcome.
         seconds: How long the run took; 0 if nothing was run.
@@ -202,17 +202,16 @@ def render_apply(
     return "\n".join(part for part in (messages, text, outputs_text(outputs or {}, pen)) if part)
 
 
-def outputs_text(outputs: Mapping[str, tuple[Value, bool]], pen: Pen) -> str:
-    """Return outputs as `name = value`; each has its value, and whether it is masked."""
+def outputs_text(outputs: Mapping[str, StateOutput], pen: Pen) -> str:
+    """Return outputs as `name = value`, sensitive ones masked."""
     if not outputs:
         return ""
     lines = [pen.paint("Outputs:", "bold", "green"), ""]
     for name in sorted(outputs):
-        value, sensitive = outputs[name]
-        if sensitive:
+        if outputs[name].sensitive:
             lines.append(f"{printable(name)} = {SENSITIVE}")
         else:
-            shown = lines_of_value(value, 0, "", f"{printable(name)} = ")
+            shown = lines_of_value(outputs[name].value, 0, "", f"{printable(name)} = ")
             lines += [line.plain[4:] for line in shown]
     return "\n".join([*lines, ""])
 

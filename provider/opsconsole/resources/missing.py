@@ -18,6 +18,7 @@ from opsconsole.lifecycle.interface import NOT_PERMITTED, Outcome, PlanOutcome, 
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.writes import BY_404
 from opsconsole.resources import RESOURCES, owners_above
+from opsconsole.text import join_words
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import documented_for
 from opsconsole.values import UNKNOWN, Attributes
@@ -57,7 +58,7 @@ def missing(
         return request.leave_unchecked(_UNSEEN, kept, cause=cause)
     # The other objects that leave state, without a read and a warning of their own.
     below = [item.plural for item in RESOURCES.values() if definition in owners_above(item)]
-    along = f", with those of its {' and '.join(below)} that state holds" if below else ""
+    along = f", with those of its {join_words(below)} that state holds" if below else ""
     detail = f"{how} It is removed from state{along}."
     if documented_for(definition, "create") is None:
         # A declaration names the object by one of the two.
