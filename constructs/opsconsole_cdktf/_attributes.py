@@ -12,14 +12,13 @@ from typing import Any, ClassVar, Generic, Never, Protocol, Self, TypeAlias, Typ
 import cdktf
 import jsii
 
-from opsconsole.bounds import UNBOUNDED, Bounds
 from opsconsole.definition import (
     Attribute,
     DataSourceDefinition,
     ProviderDefinition,
     ResourceDefinition,
 )
-from opsconsole_cdktf._rules import Kind, check_value, is_token
+from opsconsole_cdktf._rules import check_value, is_token
 from opsconsole_cdktf._trees import Tree
 
 Out = TypeVar("Out")
@@ -49,13 +48,12 @@ class Named:
     """A descriptor that knows its name and what it is for."""
 
     name = ""
-    _bounds = UNBOUNDED
+    _attribute: Attribute
 
     def __set_name__(self, owner: type[Described], name: str) -> None:
         self.name = name
-        attribute = next(item for item in owner._definition.attributes if item.name == name)
-        self._bounds = attribute.bounds
-        self.__doc__ = attribute.full_description
+        self._attribute = next(item for item in owner._definition.attributes if item.name == name)
+        self.__doc__ = self._attribute.full_description
 
 
 class Output(Named, Generic[Out]):
@@ -86,12 +84,9 @@ class Output(Named, Generic[Out]):
 class Declarable(Named, Generic[In]):
     """An attribute that may be declared."""
 
-    def __init__(self, *, kind: Kind) -> None:
-        self._kind = kind
-
     def check(self, value: Any) -> Any:
         """Return `value` as it is synthesised; TypeError or ValueError where it cannot be."""
-        return check_value(self._kind, self._bounds, value)
+        return check_value(self._attribute.kind, self._attribute.bounds, value)
 
     def __set__(self, construct: Holder, value: In | None) -> None:
         construct._assign(self.name, value)
@@ -99,10 +94,6 @@ class Declarable(Named, Generic[In]):
 
 class Argument(Declarable[In], Output[Out], Generic[Out, In]):
     """An attribute that may be declared; reading it gives a token for what Terraform knows."""
-
-    def __init__(self, *, token: Callable[[Any, str], Out], kind: Kind) -> None:
-        super().__init__(kind=kind)
-        self._token = token
 
 
 class Setting(Declarable[In]):
@@ -173,14 +164,11 @@ class Choice(Argument[Chosen, Chosen | cdktf.IResolvable]):
     """A string that may be declared, of a fixed set."""
 
     def __init__(self) -> None:
-        super().__init__(token=_string, kind=Kind.TEXT)
+        super().__init__(token=_string)
 
 
-class ChosenSetting(Setting[Chosen | cdktf.IResolvable]):
-    """A string among the provider's settings, of a fixed set."""
-
-    def __init__(self) -> None:
-        super().__init__(kind=Kind.TEXT)
+ChosenSetting: TypeAlias = Setting[Chosen | cdktf.IResolvable]
+"""A string among the provider's settings, of a fixed set."""
 
 
 # What the console supplies, by type.
@@ -191,32 +179,26 @@ texts_output = partial(Output[list[str]], token=_list)
 text_set_output = partial(Output[list[str]], token=_set)
 
 # What may be declared, by type.
-text = partial(Argument[str, str], token=_string, kind=Kind.TEXT)
-whole = partial(Argument[int, int | cdktf.IResolvable], token=_number, kind=Kind.WHOLE)
-number = partial(Argument[float, int | float], token=_number, kind=Kind.NUMBER)
-flag = partial(
-    Argument[cdktf.IResolvable, bool | cdktf.IResolvable], token=_boolean, kind=Kind.FLAG
-)
-texts = partial(Argument[list[str], Sequence[str]], token=_list, kind=Kind.TEXTS)
-text_set = partial(Argument[list[str], Sequence[str]], token=_set, kind=Kind.TEXTS)
+text = partial(Argument[str, str], token=_string)
+whole = partial(Argument[int, int | cdktf.IResolvable], token=_number)
+number = partial(Argument[float, int | float], token=_number)
+flag = partial(Argument[cdktf.IResolvable, bool | cdktf.IResolvable], token=_boolean)
+texts = partial(Argument[list[str], Sequence[str]], token=_list)
+text_set = partial(Argument[list[str], Sequence[str]], token=_set)
 
 # The provider's settings, by type.
-text_setting = partial(Setting[str], kind=Kind.TEXT)
-whole_setting = partial(Setting[int | cdktf.IResolvable], kind=Kind.WHOLE)
-number_setting = partial(Setting[int | float], kind=Kind.NUMBER)
-flag_setting = partial(Setting[bool | cdktf.IResolvable], kind=Kind.FLAG)
-text_map_setting = partial(Setting[Mapping[str, str]], kind=Kind.TEXT_MAP)
-
-
-Check: TypeAlias = tuple[Kind, Bounds]
-"""What one field of an object may be."""
+text_setting = Setting[str]
+whole_setting = Setting[int | cdktf.IResolvable]
+number_setting = Setting[int | float]
+flag_setting = Setting[bool | cdktf.IResolvable]
+text_map_setting = Setting[Mapping[str, str]]
 
 
 class Struct:
-    """The declaration of an object: a dataclass, and what each of its fields may be."""
+    """The declaration of an object: a dataclass whose fields are checked by a definition."""
 
     __slots__ = ()
-    CHECKS: ClassVar[Mapping[str, Check]]
+    _definition: ClassVar[Definition]
 
 
 class Fields(cdktf.ComplexObject):
@@ -253,13 +235,13 @@ def _checked_struct(struct: type[StructT], value: Any) -> Any:
     if not isinstance(value, struct):
         raise TypeError(f"expected {struct.__name__} or a mapping, got {type(value).__name__}")
     result = {}
-    for name, (kind, bounds) in struct.CHECKS.items():
+    for field in struct._definition.attributes:
         try:
-            item = check_value(kind, bounds, getattr(value, name))
+            item = check_value(field.kind, field.bounds, getattr(value, field.name))
         except (TypeError, ValueError) as failure:
-            raise type(failure)(f"{name}: {failure}") from None
+            raise type(failure)(f"{field.name}: {failure}") from None
         if item is not None:
-            result[name] = item
+            result[field.name] = item
     return result
 
 
@@ -267,8 +249,7 @@ class ObjectArgument(Argument[FieldsT, StructT | Mapping[str, Any]]):
     """An object that may be declared."""
 
     def __init__(self, struct: type[StructT], fields: type[FieldsT]) -> None:
-        # The kind has no effect, as `check` is replaced.
-        super().__init__(token=fields, kind=Kind.TEXT)
+        super().__init__(token=fields)
         self._struct = struct
 
     def check(self, value: Any) -> Any:
@@ -281,7 +262,7 @@ class ObjectsArgument(
     """A list of objects that may be declared."""
 
     def __init__(self, struct: type[StructT], fields: type[FieldsT]) -> None:
-        super().__init__(token=partial(ObjectList, fields=fields), kind=Kind.TEXTS)
+        super().__init__(token=partial(ObjectList, fields=fields))
         self._struct = struct
 
     def check(self, value: Any) -> Any:

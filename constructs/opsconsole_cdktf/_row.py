@@ -6,7 +6,6 @@ A token passes every rule: what it stands for is known to Terraform only.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any, ClassVar, get_args
 
 import cdktf
@@ -18,7 +17,7 @@ from pydantic import (
     field_validator,
 )
 
-from opsconsole.bounds import UNBOUNDED, Bounds
+from opsconsole.definition import ResourceDefinition
 from opsconsole_cdktf._rules import is_token
 
 _SEPARATOR = ";"
@@ -35,12 +34,12 @@ class Row(BaseModel):
     """A row, checked by the bounds that the constructs and the provider check.
 
     Attributes:
-        BOUNDS: The bounds by field.
+        DEFINITION: The resource whose bounds apply to its attributes among the fields.
         LITERAL: Fields that are needed while the program runs, so that no token can be there.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
-    BOUNDS: ClassVar[Mapping[str, Bounds]] = {}
+    DEFINITION: ClassVar[ResourceDefinition | None] = None
     LITERAL: ClassVar[frozenset[str]] = frozenset()
 
     @field_validator("*", mode="wrap")
@@ -66,9 +65,9 @@ class Row(BaseModel):
     @field_validator("*", mode="after")
     @classmethod
     def _keep_bounds(cls, value: Any, info: ValidationInfo) -> Any:
-        bounds = cls.BOUNDS.get(info.field_name or "", UNBOUNDED)
+        attribute = cls.DEFINITION and cls.DEFINITION.by_name.get(info.field_name or "")
         for item in value if isinstance(value, list) else [value]:
-            broken = None if is_token(item) else bounds.check(item)
+            broken = None if is_token(item) or not attribute else attribute.bounds.check(item)
             if broken is not None:
                 raise ValueError(f"{broken.found}: {broken.wanted}")
         return value

@@ -9,43 +9,47 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from enum import Enum
 from typing import Any
 
 import cdktf
 from constructs import Construct
 
 from opsconsole.bounds import UNBOUNDED, Bounds
+from opsconsole.definition import Kind
 
-
-class Kind(Enum):
-    """The Python types that an argument's literal value may have, in words."""
-
-    TEXT = "a string"
-    WHOLE = "a whole number"
-    NUMBER = "a number"
-    FLAG = "True or False"
-    TEXTS = "a list of strings"
-    TEXT_MAP = "a mapping of strings"
-
+_EXPECTED = {
+    Kind.STRING: "a string",
+    Kind.INTEGER: "a whole number",
+    Kind.NUMBER: "a number",
+    Kind.BOOLEAN: "True or False",
+    Kind.STRING_SET: "a list of strings",
+    Kind.STRING_LIST: "a list of strings",
+    Kind.STRING_MAP: "a mapping of strings",
+}
+"""The Python types that an argument's literal value may have, in words."""
 
 _SMALLEST_LITERAL = -1e280
 """cdktf encodes number tokens as floats far below any number that is meant."""
 
 _TOKENS_OF_VARIABLES = {
-    Kind.TEXT: "string_value",
-    Kind.WHOLE: "value",
+    Kind.STRING: "string_value",
+    Kind.INTEGER: "value",
     Kind.NUMBER: "value",
-    Kind.FLAG: "boolean_value",
-    Kind.TEXTS: "list_value",
-    Kind.TEXT_MAP: "string_map_value",
+    Kind.BOOLEAN: "boolean_value",
+    Kind.STRING_SET: "list_value",
+    Kind.STRING_LIST: "list_value",
+    Kind.STRING_MAP: "string_map_value",
 }
 """The attribute of `TerraformVariable` that gives the token for each kind of value.
 
 `number_value` would do too, but is typed `int | float`, which a checker refuses for an `int`.
 """
 
-_MEANT = {Kind.TEXT: ".id", Kind.TEXTS: "a list of .id"}
+_MEANT = {
+    Kind.STRING: ".id",
+    Kind.STRING_SET: "a list of .id",
+    Kind.STRING_LIST: "a list of .id",
+}
 """What is meant where a resource is given instead of a value."""
 
 
@@ -72,16 +76,16 @@ def check_value(kind: Kind, bounds: Bounds, value: Any) -> Any:
     """
     if value is None or is_token(value):
         return value
-    if kind is Kind.TEXTS:
+    if kind in (Kind.STRING_SET, Kind.STRING_LIST):
         return _texts(bounds, value)
-    if kind is Kind.TEXT_MAP:
+    if kind is Kind.STRING_MAP:
         return _text_map(value)
     if not _is_literal(kind, value):
         raise wrong_type(kind, value)
     if bounds is not UNBOUNDED and (broken := bounds.check(value)):
         hint = f", did you mean {broken.closest!r}?" if broken.closest else ""
         raise ValueError(f"{broken.found}: {broken.wanted}{hint}")
-    return int(value) if kind is Kind.WHOLE else value
+    return int(value) if kind is Kind.INTEGER else value
 
 
 def wrong_type(kind: Kind, value: Any) -> TypeError:
@@ -91,16 +95,16 @@ def wrong_type(kind: Kind, value: Any) -> TypeError:
     if isinstance(value, cdktf.TerraformVariable):
         return TypeError(f"{got}, did you mean .{_TOKENS_OF_VARIABLES[kind]}?")
     if not isinstance(value, Construct):
-        return TypeError(f"expected {kind.value}, {got}")
+        return TypeError(f"expected {_EXPECTED[kind]}, {got}")
     if hasattr(type(value), "id") and kind in _MEANT:
         return TypeError(f"{got}, did you mean {_MEANT[kind]}?")
-    return TypeError(f"expected {kind.value}, {got}: a construct is not a value")
+    return TypeError(f"expected {_EXPECTED[kind]}, {got}: a construct is not a value")
 
 
 def _is_literal(kind: Kind, value: Any) -> bool:
-    if kind is Kind.TEXT:
+    if kind is Kind.STRING:
         return isinstance(value, str)
-    if kind is Kind.FLAG:
+    if kind is Kind.BOOLEAN:
         return isinstance(value, bool)
     # In Python, a bool is an int.
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -111,13 +115,13 @@ def _is_literal(kind: Kind, value: Any) -> bool:
 def _texts(bounds: Bounds, value: Any) -> list[Any]:
     # A text would pass for a list of its characters, and a mapping for a list of its keys.
     if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable):
-        raise wrong_type(Kind.TEXTS, value)
+        raise wrong_type(Kind.STRING_LIST, value)
     # A set has another order in each run, and the synthesised program would differ.
     items = sorted(value) if isinstance(value, (set, frozenset)) else list(value)
-    return [check_value(Kind.TEXT, bounds, item) for item in items]
+    return [check_value(Kind.STRING, bounds, item) for item in items]
 
 
 def _text_map(value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise wrong_type(Kind.TEXT_MAP, value)
-    return {str(key): check_value(Kind.TEXT, UNBOUNDED, item) for key, item in value.items()}
+        raise wrong_type(Kind.STRING_MAP, value)
+    return {str(key): check_value(Kind.STRING, UNBOUNDED, item) for key, item in value.items()}

@@ -9,12 +9,10 @@ from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 import cdktf
 from constructs import Construct
 
-from opsconsole.bounds import UNBOUNDED
 from opsconsole.resources import RESOURCES
 from opsconsole_cdktf import _attributes as attributes
 from opsconsole_cdktf._declared import MetaArguments
 from opsconsole_cdktf._ordering import AgentBase
-from opsconsole_cdktf._rules import Kind
 
 AgentDeletionPolicy: TypeAlias = Literal["archive_with_host", "abandon", "prevent"]
 
@@ -30,12 +28,9 @@ class AgentCredentialConfig(attributes.Struct):
         is_required: Whether the agent cannot run without it.
     """
 
-    CHECKS: ClassVar[Mapping[str, attributes.Check]] = {
-        "credential_id": (Kind.TEXT, UNBOUNDED),
-        "credential_role": (Kind.TEXT, UNBOUNDED),
-        "order": (Kind.WHOLE, UNBOUNDED),
-        "is_required": (Kind.FLAG, UNBOUNDED),
-    }
+    _definition: ClassVar[attributes.Definition] = RESOURCES["opsconsole_agent"][
+        "credential_config"
+    ]
 
     credential_id: str | None = None
     credential_role: str | None = None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
-from opsconsole.bounds import Bounds
+from opsconsole.definition import ResourceDefinition
+from opsconsole.resources import RESOURCES
 from opsconsole_cdktf._row import Row
 from opsconsole_cdktf.agent import AgentDeletionPolicy
 from opsconsole_cdktf.host import HostDeletionPolicy, HostIpConnectMode, HostTargetType
@@ -14,10 +14,7 @@ from opsconsole_cdktf.host import HostDeletionPolicy, HostIpConnectMode, HostTar
 class HostValues(Row):
     """The values of `Host` in a row."""
 
-    BOUNDS: ClassVar[Mapping[str, Bounds]] = {
-        "target_port": Bounds(minimum=1, maximum=65535),
-        "tags": Bounds(pattern=r"[^:]+:.*", hint="a tag is shaped <key>:<value>"),
-    }
+    DEFINITION: ClassVar[ResourceDefinition | None] = RESOURCES["opsconsole_host"]
 
     name: str | None = None
     org_id: str | None = None
@@ -42,6 +39,8 @@ class HostValues(Row):
 
 class AgentValues(Row):
     """The values of `Agent` in a row."""
+
+    DEFINITION: ClassVar[ResourceDefinition | None] = RESOURCES["opsconsole_agent"]
 
     org_id: str | None = None
     name: str | None = None

@@ -9,12 +9,10 @@ from typing import Any, ClassVar, Literal, TypeAlias, Unpack
 import cdktf
 from constructs import Construct
 
-from opsconsole.bounds import Bounds
 from opsconsole.resources import RESOURCES
 from opsconsole_cdktf import _attributes as attributes
 from opsconsole_cdktf._declared import MetaArguments
 from opsconsole_cdktf._ordering import SpecialtyBase
-from opsconsole_cdktf._rules import Kind
 
 SpecialtyDeletionPolicy: TypeAlias = Literal["abandon", "delete"]
 
@@ -28,12 +26,7 @@ class SpecialtyTimeouts(attributes.Struct):
             such as `2m`; 2 minutes where none is set.
     """
 
-    CHECKS: ClassVar[Mapping[str, attributes.Check]] = {
-        "delete": (
-            Kind.TEXT,
-            Bounds(pattern=r"(\d+(\.\d+)?(ms|s|m|h))+", hint="a duration such as 90s or 2m"),
-        ),
-    }
+    _definition: ClassVar[attributes.Definition] = RESOURCES["opsconsole_specialty"]["timeouts"]
 
     delete: str | None = None
 

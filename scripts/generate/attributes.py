@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from scripts.generate.layout import wrap
 
-from opsconsole.bounds import UNBOUNDED
 from opsconsole.definition import Attribute, Kind
 
 MEMBERS = {
@@ -35,14 +34,6 @@ ROW_TYPES = {
     Kind.STRING_SET: "list[str]",
     Kind.STRING_LIST: "list[str]",
 }
-RULES = {
-    Kind.STRING: "TEXT",
-    Kind.INTEGER: "WHOLE",
-    Kind.NUMBER: "NUMBER",
-    Kind.BOOLEAN: "FLAG",
-    Kind.STRING_SET: "TEXTS",
-    Kind.STRING_LIST: "TEXTS",
-}
 
 
 def camel(name: str) -> str:
@@ -72,16 +63,6 @@ def declared_type(owner: str, attribute: Attribute) -> str:
     if attribute.bounds.allowed:
         return f"{type_name(owner, attribute)} | cdktf.IResolvable"
     return TYPES[attribute.kind]
-
-
-def bounds(attribute: Attribute) -> str | None:
-    """Return the source of an attribute's `Bounds`, or None where it has none."""
-    given = [
-        f'{name}=r"{value}"' if name == "pattern" else f"{name}={value!r}"
-        for name, value in attribute.bounds._asdict().items()
-        if value != getattr(UNBOUNDED, name)
-    ]
-    return f"Bounds({', '.join(given)})" if given else None
 
 
 def explained(attribute: Attribute) -> str:
