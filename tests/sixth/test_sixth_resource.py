@@ -1,7 +1,6 @@
-"""A resource is made of one definition, one lifecycle and a line in each of their registries.
+"""A resource is made of a definition, a lifecycle, its operations and its rules in the emulator.
 
-Both engines, drift, the renderings, the constructs and the pages follow: the test touches nothing
-else of the product.
+Both engines, drift, adoption, reports, constructs and reference pages follow from these.
 """
 
 import json

@@ -59,10 +59,9 @@ RULES: dict[str, Rule] = {
     "blacklist_create": catalogue.create_blacklisted_command,
     "blacklist_delete": catalogue.delete_blacklisted_command,
 }
-_WITH_QUERY = ("host_import", "plugin_list", "specialty_search")
+_WITH_QUERY = ("host_import", "specialty_search")
 """Documented operations with query parameters. Their rules check the parameters, as the rules of
 lists do."""
-_GROWING = ("agent_create", "specialty_create", "blacklist_create")
 
 
 class Load:
@@ -203,7 +202,7 @@ def _check_license(console: EmulatedConsole, operation: str, method: str) -> Non
     state = console.profile.license
     if state == "expired" and method != "GET":
         raise Refusal(403, "LICENSE_EXPIRED", "the license has expired")
-    if state == "cap_reached" and operation in _GROWING:
+    if state == "cap_reached" and operation.endswith("_create"):
         raise license_cap()
 
 

@@ -227,7 +227,7 @@ async def refresh(
 
     Args:
         known: The instances; those whose provider is not configured are left unread.
-        providers: The configured providers, by their addresses as state writes them.
+        providers: The configured providers, by `stored.provider` of the instances.
     """
     found = {item.address: item for item in known}
     # Owners are read in earlier waves: if an owner is gone, its objects are gone too.
