@@ -142,6 +142,15 @@ def test_a_failed_host_fails_alone(native):
     assert len(told.of_type("apply_errored")) == 1
 
 
+def test_a_value_that_comes_out_wrong_fails_alone(native):
+    late = '${opsconsole_host.a.id == "" ? "x" : null}'
+    rest = {"b": {"name": late}, "c": {"name": "c", "knowledge": "${opsconsole_host.a.id}"}}
+    applied = native.apply({"opsconsole_host": {"a": {"name": "a"}, **rest}}, expect=1)
+    assert "Apply incomplete" in applied.text
+    assert {row["name"] for row in native.console.rows("hosts")} == {"a", "c"}
+    assert "Failed: opsconsole_host.b" in applied.text
+
+
 def test_an_error_is_a_message_too_where_messages_are_asked_for(native):
     native.write({"opsconsole_host": {"a": {"nam": "a"}}})
     result = native.run("apply", "--json", "-auto-approve", expect=1)

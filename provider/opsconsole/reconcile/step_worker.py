@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from opsconsole.diagnostics import Diagnostic, error, has_error
+from opsconsole.diagnostics import Diagnostic, diagnostics_of, error, has_error
+from opsconsole.errors import UserError
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     CreateRequest,
@@ -216,11 +217,15 @@ class StepWorker:
         """
         # Values that the plan left unknown are known by now, and may be wrong or ask for a
         # replacement that the plan did not show.
-        open_steps = {
-            index: self.config_of(step)
-            for index, step in enumerate(steps)
-            if holds_unknown(step.change.config)
-        }
+        open_steps: dict[int, Attributes] = {}
+        refused: dict[int, Outcome] = {}
+        for index, step in enumerate(steps):
+            if holds_unknown(step.change.config):
+                try:
+                    open_steps[index] = self.config_of(step)
+                except UserError as problem:
+                    # The other steps of an import go on.
+                    refused[index] = _fail(step, diagnostics_of(problem))
         asked = [_plan_request(steps[index], config) for index, config in open_steps.items()]
         plans = await lifecycle.plan(asked)
         plan_of = dict(zip(open_steps, plans, strict=True))
@@ -235,7 +240,8 @@ class StepWorker:
         return [
             _request_late(step, open_steps[index], plan_of[index])
             if index in plan_of
-            else _request(step, step.change.config, step.change.after, step.change.private)
+            else refused.get(index)
+            or _request(step, step.change.config, step.change.after, step.change.private)
             for index, step in enumerate(steps)
         ]
 
@@ -335,8 +341,13 @@ def _request_late(
         diagnostics = plan.diagnostics
     else:
         return _request(step, config, plan.planned, plan.private)
-    prior = None if step.kind is StepKind.CREATE else change.before
-    return Outcome(prior, change.private if prior else b"", diagnostics)
+    return _fail(step, diagnostics)
+
+
+def _fail(step: Step, diagnostics: tuple[Diagnostic, ...]) -> Outcome:
+    """Return the outcome of a step for which nothing is sent."""
+    prior = None if step.kind is StepKind.CREATE else step.change.before
+    return Outcome(prior, step.change.private if prior else b"", diagnostics)
 
 
 def _refuse_unknown(change: Change, names: Sequence[str]) -> Diagnostic:

@@ -7,8 +7,8 @@ from opsconsole.state.model import State
 from opsconsole.state.objects import StateChange
 from opsconsole.state.records import (
     Base,
+    Changes,
     Intent,
-    Outcome,
     Writing,
     decode_lines,
     frame_line,
@@ -21,8 +21,8 @@ _IMAGE = _STATE.image("opsconsole_host.a") or _STATE.image('opsconsole_host.b["k
 _RECORDS = [
     Base("run", "4a1f", 0, _STATE.digest(), False),
     Intent("i", "opsconsole_host.a", "POST /x", {"name": "a"}, "now"),
-    Outcome((StateChange("instance", "opsconsole_host.c", _IMAGE, "p"),), ("i",)),
-    Outcome((StateChange("output", "o", '{\n      "value": 1,\n      "type": "number"\n    }'),)),
+    Changes((StateChange("instance", "opsconsole_host.c", _IMAGE, "p"),), ("i",)),
+    Changes((StateChange("output", "o", '{\n      "value": 1,\n      "type": "number"\n    }'),)),
     Writing(1, "x"),
 ]
 _WHOLE = b"\n".join(map(encode, _RECORDS))
