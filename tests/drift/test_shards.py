@@ -109,6 +109,10 @@ def test_drift_of_one_shard_is_drift_of_all(console):
 
     # Drift of a shard that has no report is not resolved.
     Path("all.json").rename("last.json")
+    accepted = [{"address": f"opsconsole_host.{name}", "reason": "known"} for name in ("h", "old")]
+    Path("base.yml").write_text(json.dumps({"version": 1, "accept": accepted}))
+    told = merged(*shards(2, 0, "--baseline=base.yml"), expect=0)["baseline"]
+    assert [item["entry"] for item in told] == ["opsconsole_host.old"]
     console.change("hosts", host["id"], private_ip=None, tags=[])
     shards(2)
     missing = next(number for number in (1, 2) if Shard(number, 2).takes("beta"))

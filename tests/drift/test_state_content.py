@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from opsconsole.drift.check import CheckOptions, check
 from opsconsole.drift.report import Bucket
 from opsconsole.drift.stack import Stack, read_states
+from opsconsole.errors import Stopped
 from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.reports.drift_report import CheckOutcome, judge
 from opsconsole.reports.formats import FORMATS
@@ -252,3 +254,6 @@ def test_a_state_written_meanwhile_is_no_drift(ground, again, told):
     assert [item.bucket for item in report.drifted_findings] == [Bucket.CHANGED]
     assert judge(report).outcome is CheckOutcome.UNDETERMINED
     assert told in report.diagnostics[0].summary
+    assert 0 < report.seconds < time.monotonic()
+    with pytest.raises(Stopped):
+        asyncio.run(check(states, CheckOptions(), environ, lambda stop: stop()))

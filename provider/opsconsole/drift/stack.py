@@ -306,13 +306,13 @@ class Declarations:
         # The id of an unmanaged object may look like an address.
         if finding.bucket is Bucket.UNMANAGED or not self._blocks:
             return finding
-        block = self._blocks.get(config_address(self._moved(finding.address)))
+        block = self._blocks.get(config_address(self._declared_address(finding.address)))
         if block is None:
             return finding
         origin = block.origin
         return replace(finding, construct_path=origin.path, location=origin.place(self._root))
 
-    def _moved(self, address: str) -> str:
+    def _declared_address(self, address: str) -> str:
         address, _ = instance_and_key(address)
         return _follow_moves(self._moves, address) if self._moves else address
 
@@ -327,7 +327,7 @@ class Declarations:
             return [], []
         # Addresses in the program are used, so a resource whose move is not applied yet is not
         # pending.
-        by_address = {self._moved(address): value for address, value in values.items()}
+        by_address = {self._declared_address(address): value for address, value in values.items()}
         evaluator = Evaluator(
             stack.program, stack.variables, by_address.get, workspace=stack.workspace
         )

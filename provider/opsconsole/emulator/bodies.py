@@ -72,7 +72,7 @@ def _model_of(kinds: tuple[tuple[str, Any], ...], unknown: str, *, nulls: bool) 
 
 # Two annotations of one bound are not equal, so `_model_of` would make a model for each.
 @cache
-def _bounded(kind: Any, least: int, most: int | None = None) -> Any:
+def _bound_length(kind: Any, least: int, most: int | None = None) -> Any:
     return Annotated[kind, Field(min_length=least, max_length=most)]
 
 
@@ -127,9 +127,9 @@ class Bodies:
     def _host(self) -> dict[str, Any]:
         kinds = _settable("host")
         for name in self._profile.strings_to_255:
-            kinds[name] = _bounded(str, 1, 255)
+            kinds[name] = _bound_length(str, 1, 255)
         for name, most in self._profile.array_bounds.items():
-            kinds[name] = _bounded(kinds[name], 0, most)
+            kinds[name] = _bound_length(kinds[name], 0, most)
         return kinds
 
     @cached_property
@@ -150,7 +150,7 @@ class Bodies:
         kinds = {**_settable("agent"), "plugin_ids": Strings}
         for name in self._profile.agent_at_least_1:
             kinds[name] = NonEmpty
-        kinds[self._profile.agent_1_to_100] = _bounded(str, 1, 100)
+        kinds[self._profile.agent_1_to_100] = _bound_length(str, 1, 100)
         return kinds
 
     @cached_property
