@@ -198,8 +198,9 @@ async def test_what_a_key_may_not_read_is_not_imported(type_name, import_id, con
 async def test_each_documented_403_has_its_own_sentence(steps_of, console, code, said):
     rows = steps_of("blacklisted_command")
     adopted = await rows.create(id="blk_format")
-    console.fault(operation="blacklist_update", status=403, code=code)
+    console.fault(operation="blacklist_update", status=403, code=code, field="pattern")
     refused = await rows.change(adopted, id="blk_format", pattern="other")
+    assert refused.diagnostics[0].path == ("pattern",)
     text = refused.diagnostics[0].summary + refused.diagnostics[0].text
     assert code in text
     assert said in text
