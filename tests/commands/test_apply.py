@@ -161,8 +161,8 @@ def test_a_value_that_comes_out_wrong_fails_alone(native):
 def test_an_error_is_a_message_too_where_messages_are_asked_for(native):
     native.write({"opsconsole_host": {"a": {"nam": "a"}}})
     result = native.run("apply", "--json", "-auto-approve", expect=1)
-    [told] = result.of_type("diagnostic")
-    assert told["diagnostic"]["severity"] == "error"
+    version, told = result.messages
+    assert (version["type"], told["diagnostic"]["severity"]) == ("version", "error")
     assert "nam" in told["diagnostic"]["summary"]
     assert result.err == ""
 
