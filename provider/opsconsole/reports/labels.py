@@ -77,13 +77,23 @@ def heading(change: Change) -> Heading:
     if instance_and_key(change.address)[1]:
         remarks.append("left over from a replacement of this instance that was interrupted")
     if change.cascade and change.action is not Action.NO_OP:
-        remarks.append(f"archived by the deletion of {printable(change.cascade)}, without a call")
+        remarks.append(f"{printable(cascade_note(change))}, without a call")
     if change.construct_path:
         remarks.append(f"construct {printable(change.construct_path)}")
-    known = " ".join(remarks)
-    # A note of the engine may repeat what a remark says.
-    remarks += [note for note in map(printable, change.notes) if note not in known]
+    remarks += map(printable, change.notes)
     return Heading(verb, stress, tuple(remarks))
+
+
+def cascade_note(change: Change) -> str:
+    """Say what the deletion of its owner does to an instance; empty if its owner stays."""
+    if not change.cascade:
+        return ""
+    return f"{cascade_effect(change.type_name)} by the deletion of {change.cascade}"
+
+
+def cascade_effect(*types: str) -> str:
+    """Return the words for what the deletion of their owner does to resources of these types."""
+    return " or ".join(dict.fromkeys(f"{RESOURCES[name].owner_deletion}d" for name in types))
 
 
 def _verb(change: Change) -> tuple[str, str]:
@@ -98,7 +108,8 @@ def _verb(change: Change) -> tuple[str, str]:
             "replace_by_triggers": ("will be replaced, as replace_triggered_by asks", ""),
         }.get(change.reason, ("must be replaced", "replaced"))
     if change.action is Action.DELETE and change.cascade:
-        return "will be archived", "archived"
+        effect = cascade_effect(change.type_name)
+        return f"will be {effect}", effect
     return {
         Action.CREATE: ("will be created", ""),
         Action.ADOPT: ("will be adopted: it is on the console already", ""),
