@@ -202,12 +202,14 @@ def read_borrowed(kind: str, config: Mapping[str, Any], workspace: str) -> tuple
         block = {key: value for key, value in config.items() if value is not None}
         program = {"terraform": {"backend": {kind: block}}}
         (Path(folder) / "main.tf.json").write_text(json.dumps(program))
-        environment = {**os.environ, "TF_WORKSPACE": workspace, "TF_IN_AUTOMATION": "1"}
-        # `state pull` refuses arguments that other commands accept.
-        environment["TF_CLI_ARGS"] = ""
-        # The variable may name the data folder of another program, where `init` would replace the
-        # note of that program's backend.
-        environment.pop("TF_DATA_DIR", None)
+        # The arguments of the variables, and the data folder, are those of another program: its
+        # backend would be read, or the note of its backend replaced.
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("TF_CLI_ARGS", "TF_DATA_DIR"))
+        }
+        environment |= {"TF_WORKSPACE": workspace, "TF_IN_AUTOMATION": "1"}
         for words in (["init", "-input=false", "-no-color"], ["state", "pull"]):
             done = subprocess.run(
                 [binary, *words], capture_output=True, cwd=folder, env=environment
