@@ -11,6 +11,7 @@ from opsconsole.cli.options import Group, Option, Options, read_format_and_file,
 from opsconsole.reports.formats import FORMATS, NOTIFICATIONS
 from opsconsole.resources import RESOURCES
 from opsconsole.text import join_words
+from opsconsole.v1.operations import reads_whole
 
 DEFAULT_SHARE: Final = 30.0
 """Per cent of existing resources that a plan may delete or replace without being forced."""
@@ -126,7 +127,7 @@ APPLY: Options = (
 
 _KINDS = ", ".join(drift.unmanaged_kinds())
 _COUNTED = ",".join(drift.COUNTED)
-_REQUIRED = join_words([RESOURCES[name].plural for name in drift.required_types()])
+_REQUIRED = join_words([item.plural for item in RESOURCES.values() if reads_whole(item)])
 DRIFT_PROGRAM = Group(
     "program",
     Option(

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Final
 
 from opsconsole.resources import RESOURCES
-from opsconsole.v1.operations import reads_whole
 
 BASELINE_FILE: Final = ".opsconsole-drift.yml"
 COUNTED: Final = ("plugins",)
@@ -19,8 +18,3 @@ Other unmanaged objects may simply belong to the tenant."""
 def unmanaged_kinds() -> dict[str, str]:
     """Return the kinds of unmanaged objects, each with its Terraform type."""
     return {item.plural.replace(" ", "_"): name for name, item in RESOURCES.items()}
-
-
-def required_types() -> tuple[str, ...]:
-    """Return the types whose coverage `--min-coverage` demands."""
-    return tuple(name for name, item in RESOURCES.items() if reads_whole(item))

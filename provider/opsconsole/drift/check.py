@@ -14,7 +14,7 @@ from pathlib import Path
 
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.diagnostics import Diagnostic
-from opsconsole.drift import COUNTED, required_types, unmanaged_kinds
+from opsconsole.drift import COUNTED, unmanaged_kinds
 from opsconsole.drift.baseline import Baseline
 from opsconsole.drift.buckets import Neighbours, ObjectRead, classify, explain_unread, not_read
 from opsconsole.drift.consoles import Consoles
@@ -48,7 +48,7 @@ from opsconsole.reconcile.prior import PriorInstance, warn_unsettled
 from opsconsole.reconcile.workspace import OnStop, refresh
 from opsconsole.resources import HOST, RESOURCES
 from opsconsole.resources.host.reading import HostReader
-from opsconsole.v1.operations import documented_for
+from opsconsole.v1.operations import documented_for, reads_whole
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ async def _check(read: StatesRead, options: CheckOptions, consoles: Consoles) ->
         calls=consoles.calls,
         seconds=time.monotonic() - read.began,
         # Documented operations read these types.
-        required=required_types(),
+        required=tuple(name for name, definition in RESOURCES.items() if reads_whole(definition)),
         min_coverage=options.min_coverage,
         share=_share(options.shard, objects, consoles, unused, read.stacks, states),
         scope=Scope(

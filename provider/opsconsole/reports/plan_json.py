@@ -133,7 +133,7 @@ def resource_change(change: Change) -> dict[str, Any]:
     extra = {
         "construct_path": change.construct_path,
         "cascade": change.cascade,
-        "notes": [*filter(None, (cascade_note(change),)), *change.notes],
+        "notes": [*filter(None, (cascade_note(change), *change.notes))],
     }
     return _instance_json(change) | without_empty(
         {

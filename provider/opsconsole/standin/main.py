@@ -23,8 +23,6 @@ _GLOBAL = (
     ("-help", "show this, or the flags of a verb"),
     ("-version", "the same as the verb version"),
 )
-_WITH_MESSAGES = ("plan", "apply", "destroy")
-"""The commands whose output `-json` turns into messages."""
 _VARIABLES = (
     ("OPSCONSOLE_ENGINE", "native or terraform: force the native or the real engine"),
     ("OPSCONSOLE_TERRAFORM_FALLBACK", "the real engine; else terraform or tofu on PATH"),
@@ -89,7 +87,7 @@ def _run(words: list[str]) -> int:
                 _check_operands(call.verb, verb, given)
                 return _run_engine(verb, given)
 
-        if not given.on("json") or verb.command[0] not in _WITH_MESSAGES:
+        if not given.on("json") or verb.command[0] not in ("plan", "apply", "destroy"):
             return run()
         from opsconsole.cli.events import run_with_messages
 

@@ -202,14 +202,12 @@ def read_borrowed(kind: str, config: Mapping[str, Any], workspace: str) -> tuple
         block = {key: value for key, value in config.items() if value is not None}
         program = {"terraform": {"backend": {kind: block}}}
         (Path(folder) / "main.tf.json").write_text(json.dumps(program))
-        # The arguments of the variables, and the data folder, are those of another program: its
-        # backend would be read, or the note of its backend replaced.
-        environment = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith(("TF_CLI_ARGS", "TF_DATA_DIR"))
-        }
-        environment |= {"TF_WORKSPACE": workspace, "TF_IN_AUTOMATION": "1"}
+        environment = {**os.environ, "TF_WORKSPACE": workspace, "TF_IN_AUTOMATION": "1"}
+        # These variables are for another program: its backend would be read, or the note of its
+        # backend replaced.
+        for name in os.environ:
+            if name.startswith(("TF_CLI_ARGS", "TF_DATA_DIR")):
+                del environment[name]
         for words in (["init", "-input=false", "-no-color"], ["state", "pull"]):
             done = subprocess.run(
                 [binary, *words], capture_output=True, cwd=folder, env=environment
