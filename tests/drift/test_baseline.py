@@ -80,7 +80,8 @@ def test_patterns(pattern, text, fit):
 )
 def test_what_is_accepted(entry, found, accepted):
     baseline = Baseline((Entry(**{"address": WEB, "reason": "known", **entry}),))
-    [marked], _ = baseline.apply([found], TODAY)
+    [marked], problems = baseline.apply([found], TODAY)
+    assert not (accepted and problems)
     assert marked.accepted == ("known" if accepted else "")
     assert marked.is_drift == (found.bucket.is_drift and not accepted)
 
@@ -209,7 +210,7 @@ FILES = st.fixed_dictionaries(
 @given(FILES)
 def test_the_file_is_read_if_and_only_if_it_follows_the_schema(document):
     try:
-        BaselineFile.model_validate(document)
+        assert BaselineFile.model_validate(document).version == 1
     except ValidationError:
         assert not _follows_the_schema(document)
     else:
@@ -250,7 +251,23 @@ def test_on_the_command_line(ground, world):
     assert found.document["baseline"][0]["problem"] == "expired on 2026-01-01"
 
     _, _, err = ground.run("drift", "--baseline", "nowhere.yml", expect=1)
-    assert "nowhere.yml cannot be read" in err
+    assert "The baseline nowhere.yml cannot be read: No such file or directory." in err
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("", 0),
+        ("# nothing yet\n", 0),
+        ("version: 1\naccept: []\n#".ljust(2**20, "x"), 0),
+        ("version: 1\naccept:\n" + "- {address: a, reason: b}\n" * 150, 150),
+    ],
+    ids=["empty", "comment", "longest", "many"],
+)
+def test_a_file_may_be_empty_or_long(tmp_path, text, count):
+    path = tmp_path / BASELINE_FILE
+    path.write_text(text)
+    assert read_baseline(path) == Baseline((entry_of("a", "b"),) * count, str(path))
 
 
 @pytest.mark.parametrize("fault", [{"status": 403}, {"status": 401}])
@@ -274,7 +291,10 @@ def test_an_accepted_plugin_is_not_called_unused_unseen(fault, ground, world):
         ("version: 1\naccept: " + "{a: " * 200_000, "nested too deeply"),
         ("version: 1\nx: &a {b: 1}\naccept: [{<<: *a, address: a, reason: b}]", "merge keys"),
         ("version: 1\n#" + "x" * 2**20, "more than 1,048,576 bytes"),
-        (f"version: {'9' * 5000}\naccept: []", "is not YAML"),
+        (f"accept: []\nversion: {'9' * 101}", "is not YAML: line 2: a number of more than 100 d"),
+        (f"version: {'9' * 100}\naccept: []", "version: should be 1, not 999"),
+        ("version: 1\naccept: " + "[" * 99 + "]" * 99, "accept.0: should be an object"),
+        ("version: 1\naccept: " + "[" * 100 + "]" * 100, "nested too deeply"),
         ("version: 1\naccept: &a [*a]", "accept.0: should be an object"),
         ("version: " + "1:" * 5000 + "1", "is not YAML"),
     ],

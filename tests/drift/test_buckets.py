@@ -4,6 +4,14 @@ from typing import Any
 
 import pytest
 
+from opsconsole.drift.buckets import Neighbours, ObjectRead, classify
+from opsconsole.drift.stack import StateObject
+from opsconsole.lifecycle.interface import Outcome
+from opsconsole.reconcile.prior import PriorInstance
+from opsconsole.resources import AGENT as AGENT_OF
+from opsconsole.resources import HOST
+from opsconsole.state import InstanceObject
+
 JUMP, WEB, AGENT = "opsconsole_host.jump", "opsconsole_host.web[0]", "opsconsole_agent.ops[0]"
 DISK, WHOLE = "opsconsole_agent_plugin.disk[0]", "opsconsole_agent.whole"
 FORMAT, WIPE = "opsconsole_blacklisted_command.format", "opsconsole_blacklisted_command.wipe"
@@ -65,6 +73,28 @@ def test_plugins_that_were_attached_and_detached(ground):
     uncounted = ground.drift("--count-unmanaged", "none", expect=2)
     assert uncounted.drifted == {DISK, WHOLE}
     assert uncounted.bucket(f"{agent_id}/plg_logs") == "unmanaged"
+
+
+@pytest.mark.parametrize(
+    ("definition", "unseen", "bucket", "reason"),
+    [
+        (AGENT_OF, AGENT_OF.names, "unchecked", "no documented operation reads agents, and no "),
+        (AGENT_OF, ["main_engine"], "unchecked", "the console did not show main_engine, which"),
+        (AGENT_OF, ["org_id"], "in_sync", ""),
+        (HOST, HOST.names, "unchecked", "the console did not show id, name, which state holds"),
+        (HOST, ["mac", "updated_at"], "in_sync", ""),
+    ],
+)
+def test_what_was_not_seen_makes_unchecked_if_state_holds_it(definition, unseen, bucket, reason):
+    held = definition.empty() | {definition.label: "x", "id": "x_1", "updated_at": "now"}
+    held |= {"main_engine": "e"} if definition is AGENT_OF else {}
+    instance = PriorInstance("s: a", definition.type_name, InstanceObject("p", {}), held)
+    outcome = Outcome(held, unobserved=tuple(unseen))
+    read = ObjectRead(StateObject("s", "a", instance, "p"), "", outcome)
+    found = classify(read, Neighbours({}, {}))
+    assert found.bucket.value == bucket
+    assert found.reason.startswith(reason) and bool(found.reason) is bool(reason)
+    assert found.unobserved == tuple(name for name in unseen if not definition[name].volatile)
 
 
 def test_an_attachment_whose_agent_is_gone_and_in_no_state(ground_on):

@@ -139,6 +139,18 @@ def test_a_create_of_unknown_outcome_is_unchecked(ground):
             resources[number]["instances"][0]["attributes"]["id"] = before
 
 
+def test_an_agent_that_was_created_archived_is_told_and_no_drift(ground, world):
+    ground.apply(world())
+    address = "opsconsole_agent.whole"
+    ground.console.change("agents", ground.id_of(address), status="archived")
+    with edited(ground) as resources:
+        [agents] = [item for item in resources if item["name"] == "whole"]
+        agents["instances"][0]["private"] = base64.b64encode(b'{"created_archived":true}').decode()
+    found = ground.drift("terraform.tfstate", expect=0)
+    assert found.bucket(address) == "unchecked"
+    assert 'warning: The agent "whole"' in found.told and "was created archived" in found.told
+
+
 @pytest.mark.parametrize("imported", [True, False])
 def test_what_was_never_seen_is_no_drift(ground, imported):
     """An imported host holds nulls until it is read, and an older release lacks attributes."""

@@ -274,8 +274,6 @@ def parse_baseline(data: bytes, path: Path) -> Baseline:
         if _depth_exceeds(data, MAX_DEPTH):
             raise _wrong(path, "it is nested too deeply")
         document = yaml.load(data, _Loader)  # a subclass of the safe loader
-    except RecursionError as problem:
-        raise _wrong(path, "it is nested too deeply") from problem
     except (yaml.YAMLError, ValueError) as problem:
         # PyYAML does not catch the ValueError of a date that does not exist.
         text = " ".join(str(problem).split())
