@@ -254,20 +254,16 @@ def test_on_the_command_line(ground, world):
     assert "The baseline nowhere.yml cannot be read: No such file or directory." in err
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("", 0),
-        ("# nothing yet\n", 0),
-        ("version: 1\naccept: []\n#".ljust(2**20, "x"), 0),
-        ("version: 1\naccept:\n" + "- {address: a, reason: b}\n" * 150, 150),
-    ],
-    ids=["empty", "comment", "longest", "many"],
-)
-def test_a_file_may_be_empty_or_long(tmp_path, text, count):
+LONG = "version: 1\naccept: []\n#".ljust(2**20, "x")
+MANY = "version: 1\naccept:\n" + "- {address: a, reason: b}\n" * 150
+
+
+@pytest.mark.parametrize("text", ["", "# nothing yet\n", LONG, MANY], ids=len)
+def test_a_file_may_be_empty_or_long(tmp_path, text):
     path = tmp_path / BASELINE_FILE
     path.write_text(text)
-    assert read_baseline(path) == Baseline((entry_of("a", "b"),) * count, str(path))
+    entries = (entry_of("a", "b"),) * text.count("reason")
+    assert read_baseline(path) == Baseline(entries, str(path))
 
 
 @pytest.mark.parametrize("fault", [{"status": 403}, {"status": 401}])

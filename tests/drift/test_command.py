@@ -55,8 +55,7 @@ def test_every_format_at_once(drifted):
     assert [line.rpartition(" ")[2] for line in counted] == ["1.0"]
     assert "<html" in files["html"].read_text()
 
-
-def test_the_terminal_is_the_default(drifted):
+    # The terminal is the default.
     _, out, err = drifted.run("drift", expect=2)
     assert err == ""
     assert WEB in out
@@ -104,7 +103,7 @@ def test_a_file_that_cannot_be_written_is_an_error(drifted):
     assert good.exists()
 
 
-def test_a_file_is_replaced_whole_and_keeps_nothing_beside_it(drifted):
+def test_a_file_is_replaced_whole_and_a_device_or_a_link_written_through(drifted):
     folder = drifted.folder / "metrics"
     file = folder / "drift.prom"
     for words in ((f"prometheus={file}",), ("prometheus", "--out", str(file))):
@@ -112,8 +111,7 @@ def test_a_file_is_replaced_whole_and_keeps_nothing_beside_it(drifted):
         assert (code, out) == (2, "")
     assert [item.name for item in folder.iterdir()] == ["drift.prom"]
 
-
-def test_a_device_and_a_link_are_written_through(drifted):
+    # A device and a link are written through.
     link = drifted.folder / "link.md"
     link.symlink_to("target.md")
     _, _, err = drifted.run(

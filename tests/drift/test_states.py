@@ -102,6 +102,13 @@ def test_a_file_name_that_is_no_text(name, ground):
 def test_one_several_and_all(ground):
     for folder in ("a", "b/c"):
         ground.apply(ONE, folder)
+    ground.console.reset_log()
+    found = ground.drift(".", expect=0)
+    in_sync = {item["stack"] for item in found.findings if item["bucket"] == "in_sync"}
+    assert in_sync == {"a", "c"}
+    # States of one console share one search.
+    assert ground.console.request_counts() == {"specialty_search": 1}
+
     ground.console.change("specialties", "spc_linux", prompt="changed")
     for places, stacks in (
         (["a"], {"a"}),
@@ -113,16 +120,6 @@ def test_one_several_and_all(ground):
         found = ground.drift(*places, expect=2)
         drifted = {item["stack"] for item in found.findings if item["bucket"] == "changed"}
         assert drifted == stacks
-
-
-def test_several_states_of_one_console_share_one_search(ground):
-    for folder in ("a", "b", "c"):
-        ground.apply(ONE, folder)
-    ground.console.reset_log()
-    found = ground.drift(".", expect=0)
-    in_sync = {item["stack"] for item in found.findings if item["bucket"] == "in_sync"}
-    assert in_sync == {"a", "b", "c"}
-    assert ground.console.request_counts() == {"specialty_search": 1}
 
 
 def test_a_plugin_attached_by_another_stack_is_managed(ground, world):
@@ -163,14 +160,6 @@ def test_an_agent_whose_host_is_in_another_state(ground):
     assert found.bucket("opsconsole_agent.ops") == "archived"
     assert "opsconsole_host.web is gone" in found.of("opsconsole_agent.ops")["reason"]
     assert "plugin_list" not in ground.console.request_counts()
-
-
-def test_a_state_that_cannot_be_read_hides_no_other(ground):
-    ground.apply(ONE, "a")
-    (ground.folder / "b.tfstate").write_text('{"version": 9}')
-    found = ground.drift("a", "b.tfstate", expect=1)
-    assert found.bucket(LINUX) == "in_sync"
-    assert "b: its state was not read" in found.told
 
 
 def test_an_empty_state_file_is_an_error(ground):

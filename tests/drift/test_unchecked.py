@@ -80,7 +80,7 @@ def test_one_resource_is_forbidden(ground):
     assert ground.drift("--min-coverage", "50").code == 0
 
 
-def test_drift_that_was_seen_is_reported_beside_the_trouble(ground):
+def test_what_was_seen_is_reported_beside_the_trouble_and_no_more(ground):
     ground.console.change("hosts", ground.id_of(WEB), knowledge="changed")
     ground.console.fault(times=None, path="/plugins$", status=500)
     found = ground.drift(expect=1)
@@ -97,8 +97,8 @@ def test_trouble_that_outlasts_the_tries_of_some(ground):
     } == {WEB}
     assert found.drifted == set()
 
-
-def test_an_agent_of_an_unread_host_is_not_archived(ground):
+    # An agent of an unread host is not archived.
+    ground.console.clear_faults()
     ground.console.fault(times=None, path="/hosts/", status=500)
     found = ground.drift()
     assert found.bucket(WEB) == "unchecked"

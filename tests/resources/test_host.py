@@ -242,7 +242,7 @@ async def test_what_an_adopted_host_does_not_show_is_reported(steps_of, console)
 
 
 @pytest.mark.parametrize("profile", [BY_ADDRESS], indirect=True)
-async def test_rows_that_stand_for_one_host_are_refused_both(steps_of, console):
+async def test_rows_of_one_host_are_refused_and_an_id_that_the_run_holds_too(steps_of, console):
     there = console.create("hosts", name="old", public_ip="192.0.2.1")
     hosts = steps_of("host", on_existing_host="adopt")
     same = {"public_ip": "192.0.2.1"}
@@ -256,17 +256,14 @@ async def test_rows_that_stand_for_one_host_are_refused_both(steps_of, console):
     assert errors(other) == []
     assert console.row("hosts", there["id"])["name"] == "old"
 
-
-@pytest.mark.parametrize("profile", [BY_ADDRESS], indirect=True)
-async def test_an_id_that_this_run_holds_is_not_adopted(steps_of, console):
-    hosts = steps_of("host", on_existing_host="adopt")
+    # Nor is an id adopted that this run holds.
+    console.delete("hosts", there["id"])
     hosts.provider = hosts.open()
-    held = await hosts.create(name="a", public_ip="192.0.2.1")
-
-    second = await hosts.create(name="b", public_ip="192.0.2.1")
+    held = await hosts.create(name="a", **same)
+    second = await hosts.create(name="b", **same)
     deleted = await hosts.delete(held)
     console.create("hosts", **held.state | {"tenant_id": None})
-    third = await hosts.create(name="b", public_ip="192.0.2.1")
+    third = await hosts.create(name="b", **same)
     await hosts.provider.close()
 
     assert "an id that another host holds" in errors(second)[0]
@@ -311,21 +308,18 @@ async def test_an_adoption_says_what_it_changed(steps_of, console, declared, sai
     assert console.request_counts() == {"host_import": 1, "host_update": updates}
 
 
-async def test_an_adoption_whose_answer_is_lost_is_read(steps_of, console):
+async def test_an_adoption_whose_answer_is_lost_is_read_and_a_refused_one_says_so(
+    steps_of, console
+):
     there = console.create("hosts", name="old", knowledge="before")
+    hosts = steps_of("host", on_existing_host="adopt")
     console.fault(operation="host_update", skip=1, kind="reset_after")
-    adopted = await steps_of("host", on_existing_host="adopt").create(name="old", knowledge="after")
-
+    adopted = await hosts.create(name="old", knowledge="after")
     assert errors(adopted) == []
     assert (adopted.state["id"], adopted.state["knowledge"]) == (there["id"], "after")
 
-
-async def test_an_adoption_whose_update_is_refused_says_so(steps_of, console):
-    console.create("hosts", name="old", knowledge="before")
     console.fault(operation="host_update", skip=1, status=403, code="FORBIDDEN")
-
-    refused = await steps_of("host", on_existing_host="adopt").create(name="old", knowledge="after")
-
+    refused = await hosts.create(name="old", knowledge="other")
     assert refused.state is None
     assert errors(refused)[0].startswith('Cannot adopt the host "old"')
 
@@ -417,14 +411,6 @@ async def test_a_deleted_host_is_gone_whatever_else_the_answer_holds(
     assert hosts.provider.session.gone_hosts == {created.state["id"]}
     assert errors(deleted) == []
     assert deleted.rerouted == (("hst_2",) if isinstance(rerouted, list) else ())
-
-
-async def test_a_replacement_names_the_host(steps_of):
-    hosts = steps_of("host")
-    web = await hosts.create(name="web", external_id="one")
-    plan = await hosts.plan(web, hosts.config(name="web", external_id="two"))
-    [told] = plan.diagnostics
-    assert f'Replacing the host "web" ({web.state["id"]}) archives every agent' in told.summary
 
 
 def test_a_host_name_that_is_declared_twice(native):

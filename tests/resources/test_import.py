@@ -109,11 +109,7 @@ def test_import_blocks_that_generate_configuration(project, console, rows):
 
 MISSING: dict[str, tuple[str, dict[str, Any], str]] = {
     "opsconsole_host.x": ("hst_none", {"name": "a"}, "There is no host hst_none"),
-    "opsconsole_host.blank": (
-        " ",
-        {"name": "a"},
-        "The import id is emptyUse hst_….",
-    ),
+    "opsconsole_host.blank": (" ", {"name": "a"}, "The import id is emptyUse hst_…."),
     "opsconsole_agent.x": (
         "agt_none",
         {"host_id": "hst_1", "specialty_id": "spc_linux"},
