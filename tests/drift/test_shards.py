@@ -90,6 +90,11 @@ def test_a_merge_says_what_a_check_of_all_says(console):
     shown = {item["label"] for item in seen if item["bucket"] == "unmanaged"}
     assert shown & set(KEYS.values()), "a shard sees what another shard manages"
 
+    # A shard without a report is an error.
+    document = merged(*reports[:2], expect=1)
+    assert "1 of 3 shards have no report: 3" in document["diagnostics"][0]["summary"]
+    assert document["summary"]["drifted"] == 0
+
 
 def test_drift_of_one_shard_is_drift_of_all(console):
     [host] = [row for row in console.rows("hosts") if row["name"] == "beta"]
@@ -130,13 +135,6 @@ def test_merge_is_a_verb_where_it_comes_first(console):
     code, said = run("drift", "--", "merge")
     assert code == 0
     assert "resources in state checked" in said
-
-
-def test_a_shard_without_a_report_is_an_error_of_the_merge(console):
-    reports = shards(3, 0, COUNTED)
-    document = merged(*reports[:2], expect=1)
-    assert "1 of 3 shards have no report: 3" in document["diagnostics"][0]["summary"]
-    assert document["summary"]["drifted"] == 0
 
 
 def test_reports_that_do_not_belong_together_are_refused(console):

@@ -53,13 +53,19 @@ def test_import_blocks_of_one_object(native, held, moved, imported):
     assert native.addresses() == [f"{HOST}.a"] * held
 
 
-def test_two_declarations_that_adopt_one_specialty(native):
+def test_two_declarations_that_adopt_one_object(native):
     result = native.apply(
         {"opsconsole_specialty": {"a": {"key": "linux-server"}, "b": {"key": "linux-server"}}},
         expect=1,
     )
     assert "opsconsole_specialty.a and opsconsole_specialty.b are the same" in result.text
     assert not native.state_file.exists() or native.addresses() == []
+
+    rows = {"a": {"id": "blk_format"}}
+    native.apply({"opsconsole_blacklisted_command": rows})
+    result = native.run_plan({"opsconsole_blacklisted_command": rows | {"b": rows["a"]}}, expect=1)
+    assert "opsconsole_blacklisted_command.b" in result.text
+    assert "opsconsole_blacklisted_command.a" in result.text
 
 
 def test_a_specialty_whose_key_is_known_late_and_that_another_address_holds(native):
@@ -78,16 +84,6 @@ def test_a_specialty_whose_key_is_known_late_and_that_another_address_holds(nati
     first, second = ("a", "b") if held else ("b", "a")
     assert f"opsconsole_specialty.{first} holds the specialty spc_linux already" in result.text
     assert f"opsconsole_specialty.{second}" not in native.addresses()
-
-
-def test_a_declaration_that_adopts_what_state_holds(native):
-    native.apply({"opsconsole_blacklisted_command": {"a": {"id": "blk_format"}}})
-    native.write(
-        {"opsconsole_blacklisted_command": {"a": {"id": "blk_format"}, "b": {"id": "blk_format"}}}
-    )
-    result = native.run("plan", expect=1)
-    assert "opsconsole_blacklisted_command.b" in result.text
-    assert "opsconsole_blacklisted_command.a" in result.text
 
 
 def test_an_adopted_host_that_state_holds(native):
