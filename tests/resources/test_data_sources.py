@@ -164,3 +164,7 @@ async def test_a_match_in_the_shown_part_counts_where_it_is_the_only_one(one_run
     outcome = await one_run().read_data("opsconsole_specialty", config)
     assert [item.summary for item in outcome.diagnostics] == ([told] if told else [])
     assert (outcome.state or {}).get("id") == (None if told else "spc_linux")
+
+    whole = await one_run().read_data("opsconsole_specialties", {})
+    assert (whole.state["complete"], whole.failed) == (False, False)
+    assert whole.diagnostics[0].detail.startswith("The list of specialties may not be whole: ")

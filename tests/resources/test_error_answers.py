@@ -276,17 +276,31 @@ def test_an_error_that_names_an_object_in_state_says_its_address(native):
     assert f'"ops" ({agent_id})' in told
 
 
-async def test_refused_reads_after_one_that_was_accepted_are_those_of_these_hosts(
-    steps_of, console
+@pytest.mark.parametrize(
+    ("profile", "accepted", "last"),
+    [
+        ("default", True, Seen.PRESENT),
+        ("default", False, Seen.UNCHECKED),
+        ("extended", False, Seen.PRESENT),
+    ],
+    indirect=["profile"],
+)
+async def test_refused_reads_are_those_of_these_hosts_unless_no_empty_update_was_accepted(
+    steps_of, one_run, console, profile, accepted, last
 ):
     hosts = steps_of("host")
-    hosts.provider = hosts.open()
+    hosts.provider = one_run()
     made = await hosts.create_all(*(hosts.config(name=name) for name in "abc"))
-    console.fault(operation="host_update", status=400, times=2)
+    if not accepted:
+        hosts.provider = one_run()
+    console.fault(path="/hosts/hst_", status=400, times=2)
     read = [await hosts.read(each) for each in made]
-    await hosts.provider.close()
-    assert [each.seen for each in read] == [Seen.UNCHECKED, Seen.UNCHECKED, Seen.PRESENT]
-    assert not any("Hosts cannot be read" in item for each in read for item in warnings(each))
+    assert [each.seen for each in read] == [Seen.UNCHECKED, Seen.UNCHECKED, last]
+    refused = ["Hosts cannot be read" in item for item in warnings(read[1])]
+    assert refused == {"default": [not accepted], "extended": []}[profile]
+    assert errors(read[1])[:1] == [f'Cannot read the host "b" ({made[1].state["id"]})'] * (
+        profile == "extended"
+    )
 
 
 async def test_a_chunk_that_the_key_may_not_import_is_not_halved(steps_of, console):

@@ -41,13 +41,18 @@ async def test_an_error_that_nobody_waits_for_any_more_is_not_printed() -> None:
 async def test_nothing_is_sent_once_a_run_has_ended(steps_of, console):
     hosts = steps_of("host", max_retries=3)
     hosts.provider = hosts.open()
-    console.fault(method="POST", path="/hosts/batch$", delay=2)
+    session = hosts.provider.session
+    console.fault(path="/hosts/batch$|/search$|/plugins$", delay=2, times=None)
+    reads = [asyncio.create_task(read) for read in (session.specialties(), session.plugins("a"))]
     creating = asyncio.create_task(hosts.create(name="web"))
     while not console.traffic()["in_flight"]:  # noqa: ASYNC110  # no event of the console
         await asyncio.sleep(0.01)
 
     await hosts.provider.close()
     outcome = await creating
+    for read in reads:
+        with pytest.raises(asyncio.CancelledError):
+            await read
 
     assert outcome.state is None
     assert "run has ended" in outcome.diagnostics[0].text

@@ -11,7 +11,7 @@ from engines import ON_TERRAFORM
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import CreateRequest, DeleteRequest, Seen
 from opsconsole.values import UNKNOWN
-from outcomes import errors
+from outcomes import errors, warnings
 
 ADDRESS = "opsconsole_specialty.linux"
 
@@ -48,29 +48,6 @@ def test_a_delete_waits_for_the_hosts_of_released_agents(applied, console):
     assert ("specialty_delete", 409) in deletes(console)
     assert deletes(console)[-1] == ("specialty_delete", 200)
     assert held(engine) == {}
-
-
-@ON_TERRAFORM
-def test_delete_of_a_specialty_ends_with_its_timeout(applied, console):
-    engine = applied(declared(1, timeouts={"delete": "300ms"}), console)
-    agent_id = held(engine)["opsconsole_agent.a0"]["id"]
-    console.fault(method="DELETE", path="/hosts/", delay=2)
-
-    [error] = engine.destroy("-refresh=false", expect={1}).errors
-    assert 'carries the specialty "linux-server" (spc_linux)' in error["summary"]
-    assert agent_id in error["detail"]
-    assert "status 409" in error["detail"] and "request id req_" in error["detail"]
-    assert set(held(engine)) == {ADDRESS}
-    engine.destroy()
-
-
-def test_delete_of_a_specialty_does_not_wait_for_an_unmanaged_agent(applied, console):
-    console.create("agents", name="theirs", specialty_id="spc_linux", status="idle")
-    engine = applied(declared(0), console)
-    [error] = engine.destroy(expect={1}).errors
-    assert "outside this configuration" in error["detail"]
-    assert console.request_counts()["specialty_delete"] == 1
-    assert set(held(engine)) == {ADDRESS}
 
 
 @ON_TERRAFORM
@@ -184,51 +161,40 @@ async def test_an_update_answers_for_no_value_that_it_did_not_send(steps_of, con
     assert updated.state["description"] == "who may not"
 
 
-@pytest.mark.parametrize("end", ["stop", "host", "timeout"])
-async def test_what_ends_the_wait_of_a_delete(steps_of, one_run, end):
+@pytest.mark.parametrize("end", ["stop", "host", "abandoned", "timeout"])
+async def test_what_ends_the_wait_of_a_delete(steps_of, console, one_run, end):
     hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
-    web = await hosts.create(name="web")
+    web = await hosts.create(name="web", deletion_policy="abandon" if end == "abandoned" else None)
     agent = await agents.create(host_id=web.state["id"], specialty_id="spc_identity")
     timeouts = {"delete": "0m900ms"} if end == "timeout" else None
     policy = {"deletion_policy": "delete", "timeouts": timeouts}
     specialty = await specialties.create(key="identity", **policy)
     run = one_run()
+    for name, unlike in (("agt_other", {"specialty_id": "spc_linux"}), ("agt_gone", {})):
+        run.resources[AGENT].note_existing(agent.state | {"id": name} | unlike, "")
+    run.session.gone_agents.add("agt_gone")
     await run.resources[AGENT].delete(DeleteRequest(agent.state, agent.private))
+    if end == "abandoned":  # and the answer names no agent
+        console.fault(operation="specialty_delete", status=409, code="CONFLICT", times=None)
 
     waiting = asyncio.create_task(run.resources[SPECIALTY].delete(DeleteRequest(specialty.state)))
     await asyncio.sleep(0.2)
     assert not waiting.done()
     if end == "stop":
         run.stop()
-    if end == "host":
+    elif end != "timeout":
         await run.resources[HOST].delete(DeleteRequest(web.state))
     async with asyncio.timeout(60):  # the delete itself would wait for two minutes
         ended = await waiting
 
-    carried = ['An agent still carries the specialty "identity" (spc_identity)']
-    assert ended.state == (None if end == "host" else specialty.state)
-    assert errors(ended) == ([] if end == "host" else carried)
-
-
-async def test_a_delete_does_not_wait_for_a_host_that_is_abandoned(steps_of, console, one_run):
-    hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
-    web = await hosts.create(name="web", deletion_policy="abandon")
-    agent = await agents.create(host_id=web.state["id"], specialty_id="spc_identity")
-    specialty = await specialties.create(key="identity", deletion_policy="delete")
-    run = one_run()
-    for name, unlike in (("agt_other", {"specialty_id": "spc_linux"}), ("agt_gone", {})):
-        run.resources[AGENT].note_existing(agent.state | {"id": name} | unlike, "")
-    run.session.gone_agents.add("agt_gone")
-    await run.resources[AGENT].delete(DeleteRequest(agent.state, agent.private))
-    await run.resources[HOST].delete(DeleteRequest(web.state))
-
-    console.fault(operation="specialty_delete", status=409, code="CONFLICT")
-    async with asyncio.timeout(5):
-        refused = await run.resources[SPECIALTY].delete(DeleteRequest(specialty.state))
-
-    assert "still carries" in errors(refused)[0]
+    if end == "host":
+        assert (ended.state, ended.diagnostics) == (None, ())
+        return
+    assert ended.state == specialty.state
+    assert errors(ended) == ['An agent still carries the specialty "identity" (spc_identity)']
     known = f"Agents known here that carry it: {agent.state['id']}. Delete their hosts"
-    assert refused.diagnostics[0].detail.startswith(known)
+    assert ended.diagnostics[0].detail.startswith(known)
+    assert "status 409" in ended.diagnostics[0].text
 
 
 async def test_details_of_an_error_are_shown_and_the_agent_they_name_too(
@@ -246,17 +212,25 @@ async def test_details_of_an_error_are_shown_and_the_agent_they_name_too(
     assert '"more": null' in refused.diagnostics[0].text
     assert f'"carrier" ({agent.state["id"]})' in refused.diagnostics[0].text
 
-    # A run that has not met the agent.
+    # A run that has not met the agent does not wait for it.
+    console.reset_log()
     for named, said in ((details, f"The console names {agent.state['id']}. "), ({}, "No agent ")):
         specialties.provider = one_run()
         console.fault(operation="specialty_delete", status=409, code="CONFLICT", details=named)
         [told] = (await specialties.delete(kept)).diagnostics
-        assert told.detail.startswith(said)
+        assert told.detail.startswith(said) and "outside this configuration" in told.detail
+    assert console.request_counts()["specialty_delete"] == 2
 
 
 async def test_plans_of_specialties_name_them(steps_of, console):
     specialties = steps_of("specialty")
     adopted = await specialties.create(key="identity", deletion_policy="delete")
+    adopting = await specialties.plan(None, specialties.config(id="spc_linux"))
+    name = 'specialty "linux-server" (spc_linux)'
+    assert warnings(adopting) == [f"This takes the {name} under management; nothing is created"]
+    for unknown in ({"key": UNKNOWN}, {"id": UNKNOWN}):
+        late = await specialties.plan(None, specialties.config(**unknown))
+        assert (late.adopts, late.diagnostics) == (True, ())
     [told] = (await specialties.plan(adopted, None)).diagnostics
     assert told.summary.startswith('Once deleted, the specialty "identity"')
 
@@ -296,18 +270,12 @@ async def test_what_cannot_change_is_refused_only_where_it_is_known(steps_of):
         assert [item.path for item in plan.diagnostics] == [("name",)]
 
 
-def carried() -> dict[str, Any]:
-    return program(
-        specialty={"linux": {"key": "linux-server", "deletion_policy": "delete"}},
-        host={"web": {"name": "web", "depends_on": ["opsconsole_specialty.linux"]}},
-        agent={"a": agent_on("web", "a", specialty_id="${opsconsole_specialty.linux.id}")},
-    )
-
-
 @pytest.mark.parametrize("seen", [True, False])
 def test_a_lost_answer_to_the_deletion_of_a_specialty_ends_in_a_destroy(applied, console, seen):
     """A search settles it; where that fails too, the next destroy does."""
-    engine = applied(carried(), console, {"max_retries": 0})
+    carried = declared(1)
+    carried["resource"]["opsconsole_host"]["h0"]["depends_on"] = [ADDRESS]
+    engine = applied(carried, console, {"max_retries": 0})
     console.fault(kind="reset_after", operation="specialty_delete")
     if not seen:
         # The refresh and its plan search once.

@@ -114,15 +114,12 @@ def leave(
     at: str = "2026-01-01",
 ) -> None:
     """Leave creates of unknown outcome beside the state, sent at this time."""
-    calls = []
-    for address, planned in creates:
-        details = {
-            "planned": planned,
-            "dry_run_said": said,
-            "provider": PROVIDER,
-        }
-        calls.append(Intent(address, address, "create", details, at))
-    leave_calls(native.state_file, calls)
+    known = {"dry_run_said": said, "provider": PROVIDER}
+    intents = [
+        Intent(address, address, "create", known | {"planned": planned}, at)
+        for address, planned in creates
+    ]
+    leave_calls(native.state_file, intents)
 
 
 def left(native: Any) -> list[str]:
