@@ -359,8 +359,8 @@ async def test_a_host_that_moves_within_a_run_of_terraform_is_told_and_not_delet
         first, second = [await hosts.plan(it, None if it else config) for it in order]
         assert (warnings(first), warnings(second)) == ([], [seems])
     twins = [hosts.config(name=name) for name in (UNKNOWN, UNKNOWN, "twin", "twin")]
-    told = [warnings(await hosts.plan(None, twin)) for twin in twins]
-    assert told == [[], [], [], ['Two new hosts are named "twin"']]
+    told = [item for twin in twins for item in (await hosts.plan(None, twin)).diagnostics]
+    assert [item.summary for item in told] == ['Two new hosts are named "twin"']
     hosts.provider.session.plans_whole = True
     assert warnings(await hosts.plan(None, config)) == warnings(await hosts.plan(web, None)) == []
 
