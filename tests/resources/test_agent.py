@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from declarations import agent_on, attribute_at, foresee, held, program
-from engines import ON_TERRAFORM, Native
+from engines import ON_TERRAFORM
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
 from opsconsole.errors import NotFound
@@ -336,8 +336,7 @@ def test_the_full_set_of_plugins(applied, console):
     run = engine.plan_run(expect={1})
     [error] = run.errors
     assert error["address"] == "opsconsole_agent_plugin.plg_logs"
-    # The native engine points at no line of a program.
-    assert attribute_at(engine.folder, error) == ("" if isinstance(engine, Native) else "plugin_id")
+    assert attribute_at(engine.folder, error) == "plugin_id"
     assert "declares its full set of plugins without plg_logs" in error["summary"]
     assert len(run.warned("is declared twice")) == 1
 

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from declarations import attribute_at
-from engines import ON_TERRAFORM
 from opsconsole.emulator import Emulator
 from opsconsole.resources import DATA_SOURCES
 
@@ -52,7 +51,6 @@ def test_data_sources(applied, console):
     assert console.request_counts() == {"specialty_search": 1, "plugin_list": 1, "blacklist_get": 1}
 
 
-@ON_TERRAFORM
 def test_data_sources_without_a_match_are_errors(project, console):
     declared = {
         "data": {

@@ -82,7 +82,6 @@ def hosts(version: str) -> dict[str, Any]:
     return {name: {"name": name, **changed} for name in REFUSALS} | {"base": {"name": "base"}}
 
 
-@ON_TERRAFORM
 def test_refused_writes_are_errors_at_their_attributes(applied, console):
     base = {"name": "base", "main_engine": "engine-a", "specialty_id": "spc_linux"}
     agent = base | {"host_id": "${opsconsole_host.base.id}"}

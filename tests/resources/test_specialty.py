@@ -102,7 +102,6 @@ def test_adopted_specialty_stays_on_the_console_unless_its_deletion_is_declared(
     assert deletes(console) == []
 
 
-@ON_TERRAFORM
 def test_specialty_that_cannot_be_adopted_is_refused(project, console):
     console.create("specialties", id="spc_twice", key="linux-server")
     engine = project(
