@@ -209,8 +209,7 @@ def test_an_empty_place_beside_a_filled_local_state_is_refused(
 ) -> None:
     app.write("only", app.folder / where, resource=HOST)
     app.run("apply", "-auto-approve")
-    place = make_place(kind)
-    app.write("only", place, resource=HOST)
+    app.write("only", make_place(kind), resource=HOST)
     for words in (["plan"], ["apply", "-auto-approve"]):
         told = app.run(*words, expect=1)
         assert f"a state with 1 object is in {app.folder / where}" in told

@@ -217,8 +217,7 @@ def test_no_cycle(stack, synth, pair) -> None:
 
 def test_a_specialty_that_refers_elsewhere_is_no_cycle(stack, synth) -> None:
     host = Host(stack, "host", name="host")
-    far = Host(stack, "far", name="far")
-    specialty = Specialty(stack, "specialty", key=far.name)
+    specialty = Specialty(stack, "specialty", key=Host(stack, "far", name="far").name)
     Agent(stack, "agent", host_id=host.id, specialty_id=specialty.id)
     assert _dependencies(synth(stack)) == {"host": ["opsconsole_specialty.specialty"], "far": []}
 

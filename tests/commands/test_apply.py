@@ -30,8 +30,7 @@ def test_plan_apply_and_destroy_of_a_fleet(native, fleet):
     assert re.search(r'first = "hst_', applied.out)
     assert len(native.console.rows("hosts")) == 3
 
-    again = native.run("plan", "-detailed-exitcode")
-    assert "No changes." in again.out
+    assert "No changes." in native.run("plan", "-detailed-exitcode").out
 
     destroyed = native.run("destroy", "-auto-approve")
     assert "Destroy complete! Resources: 10 destroyed." in destroyed.out
@@ -78,15 +77,13 @@ def test_options_take_one_dash_or_two(native, dashes, tmp_path):
 )
 def test_apply_asks(native, answer, words, code, said):
     native.write({"opsconsole_host": {"a": {"name": "a"}}})
-    result = native.run("apply", *words, answer=answer, expect=code)
-    assert said in result.text
+    assert said in native.run("apply", *words, answer=answer, expect=code).text
     assert len(native.console.rows("hosts")) == (1 if code == 0 else 0)
 
 
 def test_apply_as_json_is_a_stream_of_messages(native, fleet):
     native.write(fleet(2), output={"n": {"value": "${length(opsconsole_host.web)}"}})
-    refused = native.run("apply", "--json", expect=1)
-    assert "--auto-approve" in refused.err
+    assert "--auto-approve" in native.run("apply", "--json", expect=1).err
     result = native.run("apply", "--json", "-auto-approve")
     assert result.messages[0]["type"] == "version"
     summaries = result.of_type("change_summary")
@@ -195,8 +192,7 @@ def test_a_defect_ends_the_run_and_what_was_done_is_saved(native, fleet, monkeyp
         raise OverflowError("anything")
 
     monkeypatch.setattr(AgentLifecycle, "create", defect)
-    refused = native.apply(fleet(2), expect=1)
-    assert "OverflowError" in refused.text
+    assert "OverflowError" in native.apply(fleet(2), expect=1).text
     hosts = {row["id"] for row in native.console.rows("hosts")}
     assert {native.attributes(f"opsconsole_host.web[{number}]")["id"] for number in (0, 1)} == hosts
     assert not [path for path in native.folder.iterdir() if "lock" in path.name]

@@ -17,8 +17,7 @@ def import_hosts(native: Any, rows: Any, *words: str, expect: int = 0) -> Run:
 
 
 def test_rows_of_a_json_file_get_a_verdict_each(native):
-    result = import_hosts(native, ROWS, expect=1)
-    lines = result.out.splitlines()
+    lines = import_hosts(native, ROWS, expect=1).out.splitlines()
     assert lines[0].split() == ["row", "name", "verdict", "id", "error"]
     assert [line.split()[:3] for line in lines[1:4]] == [
         ["1", "one", "created"],
@@ -201,5 +200,4 @@ def test_rows_of_a_lost_answer_that_a_dry_run_settles_are_counted(native):
     native.settings["max_retries"] = 0
     native.write()
     native.console.fault(kind="reset_after", operation="host_import", skip=1)
-    result = import_hosts(native, ROWS[:1])
-    assert "Import: 1 created." in result.out
+    assert "Import: 1 created." in import_hosts(native, ROWS[:1]).out

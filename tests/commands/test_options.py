@@ -44,8 +44,7 @@ def test_the_empty_device_is_an_empty_file(native):
 )
 def test_wrong_command_line_is_one_error(native, words):
     native.write(HOST)
-    refused = native.run(*words, expect=1)
-    assert refused.err.count("Error:") == 1
+    assert native.run(*words, expect=1).err.count("Error:") == 1
 
 
 def test_durations_are_read(native, tmp_path):

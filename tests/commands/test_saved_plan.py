@@ -22,15 +22,12 @@ def content(native: Any, name: str) -> str:
 
 
 def test_a_saved_plan_is_applied_as_it_is(native):
-    saved = native.run_plan(HOST, "-out=p", "-input=false")
-    assert 'opsconsole apply "p"' in saved.err
+    assert 'opsconsole apply "p"' in native.run_plan(HOST, "-out=p", "-input=false").err
     native.write(with_knowledge("two"))
     assert "not 0000" in native.run("apply", "p", "-checksum=0000", expect=1).err
-    shown = native.run("show", "p")
-    assert '+ knowledge                        = "one"' in shown.out
+    assert '+ knowledge                        = "one"' in native.run("show", "p").out
     assert json.loads(native.run("show", "-json", "p").out)["errored"] is False
-    result = native.run("apply", "p", "-input=false")
-    assert "Apply complete! Resources: 1 added" in result.out
+    assert "Apply complete! Resources: 1 added" in native.run("apply", "p", "-input=false").out
     assert native.console.rows("hosts")[0]["knowledge"] == "one"
 
 
@@ -118,8 +115,7 @@ def test_secret_variables_of_a_saved_plan_are_given_again(native, facts):
     variable = {"key": {"type": "string", **facts}, "name": {"type": "string"}}
     native.run_plan(resource, "-out=p", f"-var=key={key}", "-var=name=box", variable=variable)
     assert key not in content(native, "p")
-    missing = native.run("apply", "p", expect=1)
-    assert 'variable "key" is not set' in missing.err
+    assert 'variable "key" is not set' in native.run("apply", "p", expect=1).err
     other = native.run("apply", "p", f"-var=key={key}", "-var=name=other", expect=1)
     assert "holds the value of this variable already" in other.err
     native.run("apply", "p", f"-var=key={key}")
@@ -153,8 +149,7 @@ def test_the_guard_holds_when_it_is_applied(native, fleet):
 )
 def test_options_of_the_plan_are_refused_with_a_saved_plan(native, word):
     native.run_plan(HOST, "-out=p")
-    refused = native.run("apply", word, "p", expect=1)
-    assert "cannot be given with a saved plan" in refused.err
+    assert "cannot be given with a saved plan" in native.run("apply", word, "p", expect=1).err
 
 
 @pytest.mark.parametrize(

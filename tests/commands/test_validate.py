@@ -57,8 +57,7 @@ def test_names_that_are_near_are_named(native):
 
 
 def test_a_folder_without_a_program(native):
-    found = report(native, 1)["diagnostics"]
-    assert found[0]["summary"].startswith("There is no program in")
+    assert report(native, 1)["diagnostics"][0]["summary"].startswith("There is no program in")
 
 
 def test_what_an_app_printed_is_the_detail(native):

@@ -107,8 +107,7 @@ def test_an_unmanaged_object_of_any_id_is_declared_nowhere(ground, world):
     agent_id = ground.id_of("opsconsole_agent.ops[0]")
     ground.console.create("plugins", id='plg_"odd"[0]', name="Odd", enabled=True)
     ground.console.create("attachments", agent_id=agent_id, plugin_id='plg_"odd"[0]')
-    found = ground.drift(expect=2)
-    assert found.drifted == {f'{agent_id}/plg_"odd"[0]'}
+    assert ground.drift(expect=2).drifted == {f'{agent_id}/plg_"odd"[0]'}
 
 
 @pytest.mark.parametrize(

@@ -131,8 +131,7 @@ def test_a_plugin_attached_by_another_stack_is_managed(ground, world):
     more = {"more": {"agent_id": agent_id, "plugin_id": "plg_logs"}}
     ground.apply({"resource": {"opsconsole_agent_plugin": more}}, "more")
     assert ground.drift(".").code == 0
-    alone = ground.drift("fleet", expect=2)
-    assert alone.drifted == {f"{agent_id}/plg_logs"}
+    assert ground.drift("fleet", expect=2).drifted == {f"{agent_id}/plg_logs"}
 
 
 def test_states_of_one_console_under_other_settings_are_reported_together(ground, world):
@@ -201,8 +200,7 @@ def test_a_state_that_is_emptied_and_written_again_is_waited_for(ground):
 
 def test_a_program_without_a_state_is_an_error(ground):
     ground.write(ONE)
-    found = ground.drift(expect=1)
-    assert "there is no state" in found.told
+    assert "there is no state" in ground.drift(expect=1).told
     # Asked what is not applied yet, that is all of it.
     pending = ground.drift("--program", expect=0)
     assert pending.bucket(LINUX) == "pending"

@@ -127,8 +127,7 @@ def test_text_has_a_section_for_each_bucket_and_the_verdict_last(report: DriftRe
     assert "accepted: port moved for the audit, ticket 12" in text
     assert "Drift. 8 resources drifted." in text.partition("╵")[2]
     assert "\x1b" not in text
-    painted = FORMATS["terminal"](report, colour=True)
-    assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == text
+    assert re.sub(r"\x1b\[[0-9;]*m", "", FORMATS["terminal"](report, colour=True)) == text
 
 
 def test_several_stacks_are_distinguished(report: DriftReport) -> None:

@@ -94,15 +94,12 @@ def test_drift_outputs_and_warnings_have_their_sections(plan: Plan) -> None:
 )
 def test_an_empty_plan_says_so(plan: Plan, mode: str, words: str) -> None:
     still = tuple(change for change in plan.changes if not change.acts)
-    text = plan_text.render(Plan(still, mode=mode))
-    assert text.strip() == words
+    assert plan_text.render(Plan(still, mode=mode)).strip() == words
 
 
 def test_drift_alone_is_said_to_touch_state_only(plan: Plan) -> None:
-    text = plan_text.render(Plan((), drift=plan.drift))
-    assert "only updates state" in text
-    only = plan_text.render(Plan((), drift=plan.drift, mode="refresh-only"))
-    assert "No changes" not in only
+    assert "only updates state" in plan_text.render(Plan((), drift=plan.drift))
+    assert "No changes" not in plan_text.render(Plan((), drift=plan.drift, mode="refresh-only"))
 
 
 def test_a_failed_plan_does_not_look_like_one_that_can_be_applied(plan: Plan, failure: Any) -> None:

@@ -19,8 +19,7 @@ def test_no_more_is_deleted_than_the_setting_allows(applied, console):
     replaced = {name: {"name": name, "external_id": "new"} for name in NAMES[:2]}
 
     engine.write(program(host=replaced | {"c": hosts["c"]} | kept))
-    run = engine.plan_run(expect={1})
-    told = run.errors[-1]
+    told = engine.plan_run(expect={1}).errors[-1]
     assert "than max_deletions allows: 1" in told["summary"]
     assert '"a"' in told["detail"] and '"b"' in told["detail"]
     engine.write(program(host=hosts | kept))

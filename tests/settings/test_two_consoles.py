@@ -37,8 +37,7 @@ def test_what_is_deleted_on_one_is_not_kept_by_the_same_ids_on_the_other(native)
         write(native, both, base_url=other.base_url)
         native.run("apply", "-auto-approve")
         write(native, staying, base_url=other.base_url)
-        planned = native.run("plan", expect=None).out
-        assert f"archived by the deletion of {HOST}.a" in planned
+        assert f"archived by the deletion of {HOST}.a" in native.run("plan", expect=None).out
         native.run("apply", "-auto-approve")
         assert native.addresses() == [f"{AGENT}.b", f"{HOST}.b"]
         assert [row["status"] for row in other.rows("agents")] != ["archived"]
@@ -68,8 +67,7 @@ def test_a_deletion_that_was_cut_off_is_settled_on_its_own_console(native):
         leave_calls(native.state_file, [call])
         native.console.delete("hosts", "hst_a")
         write(native, {HOST: {"b": hosts["b"]}}, base_url=other.base_url)
-        told = native.run("plan", "-detailed-exitcode")
-        assert "did not learn the outcome" in told.out
+        assert "did not learn the outcome" in native.run("plan", "-detailed-exitcode").out
         assert native.addresses() == [f"{HOST}.b"]
 
 

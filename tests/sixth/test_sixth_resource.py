@@ -139,8 +139,7 @@ def test_what_its_host_took_along_is_found_after_the_host(
 def test_terraform(
     schedules: Schedules, terraform: Any, console_of: Callable[[str], Emulator]
 ) -> None:
-    console = console_of("strict")
-    engine = terraform({"resource": program()}, console)
+    engine = terraform({"resource": program()}, console_of("strict"))
     engine.apply()
     [(schedule_id, row)] = schedules.rows.items()
     assert engine.plan().code == 0

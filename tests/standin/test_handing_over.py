@@ -92,8 +92,7 @@ def test_what_opentofu_alone_finds_or_encrypts_goes_to_it(elsewhere) -> None:
 
 
 def test_an_unknown_verb_goes_to_terraform(elsewhere) -> None:
-    engine = elsewhere(HOST)
-    run = engine.run("-chdir=.", "console", "-x", expect={7})
+    run = elsewhere(HOST).run("-chdir=.", "console", "-x", expect={7})
     assert run.out == "called: -chdir=. console -x\n"
     assert "because of the verb `console`" in run.err
 
@@ -101,8 +100,7 @@ def test_an_unknown_verb_goes_to_terraform(elsewhere) -> None:
 def test_a_directory_without_plugins_is_reported(elsewhere) -> None:
     engine = elsewhere(HOST | {"terraform": {"backend": {"local": {"path": "s"}}}})
     engine.init()
-    run = engine.run("console", expect={7})
-    assert "initialised without plugins" in run.err
+    assert "initialised without plugins" in engine.run("console", expect={7}).err
 
 
 def test_a_plan_file_goes_to_the_engine_that_made_it(elsewhere, console_of) -> None:

@@ -54,8 +54,7 @@ def test_the_directory_must_be_initialised_for_the_backend(standin, console_of) 
 
 
 def test_a_changed_backend_takes_the_state_along(standin, console_of) -> None:
-    console = console_of("strict")
-    engine = standin(local("one"), console)
+    engine = standin(local("one"), console_of("strict"))
     engine.apply()
     engine.write(local("two"))
     assert answered(engine, "yes\n", "init", "-migrate-state").returncode == 0

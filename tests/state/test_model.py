@@ -112,8 +112,7 @@ def test_a_state_in_another_layout_is_laid_out_as_terraform_does(top, resource, 
 def test_numbers_stay_as_they_were_written():
     text = text_of(FOREIGN).replace(b"1e+30", b"1E+030").replace(b"1.1\n", b"1.100\n")
     assert State.parse(text).to_bytes() == text
-    compact = b"".join(line.strip() for line in text.splitlines())
-    assert State.parse(compact).to_bytes() == text
+    assert State.parse(b"".join(line.strip() for line in text.splitlines())).to_bytes() == text
 
 
 def test_new_state_is_written_as_terraform_writes_it(host):
@@ -286,8 +285,7 @@ def test_changes_applied_twice_are_as_good_as_once(host):
 
 
 def test_digest_speaks_of_content_alone(host):
-    state = State.parse(go_text(FOREIGN))
-    before = state.digest()
+    before = State.parse(go_text(FOREIGN)).digest()
     other = State.parse(go_text({**FOREIGN, "serial": 9, "lineage": "x", "terraform_version": "2"}))
     assert other.terraform_version == "2"
     assert other.digest() == before

@@ -39,8 +39,7 @@ class Story:
         return self
 
     def write(self) -> bytes:
-        serial = self.state.raise_serial()
-        self.records.append(Writing(serial, self.state.digest()))
+        self.records.append(Writing(self.state.raise_serial(), self.state.digest()))
         return self.state.to_bytes()
 
 
@@ -97,8 +96,7 @@ def test_a_mixture_that_reads_well_is_not_believed(story):
     mixed = json.loads(copy)
     mixed["resources"] = [*mixed["resources"][:1], *json.loads(story.before)["resources"][:1]]
     mixed["resources"][1]["name"] = "zzz"
-    torn = (json.dumps(mixed, indent=2) + "\n").encode()
-    assert outcome(story.records, torn, copy) == DONE
+    assert outcome(story.records, (json.dumps(mixed, indent=2) + "\n").encode(), copy) == DONE
 
 
 def test_a_cut_state_without_its_copy_is_an_error(story):

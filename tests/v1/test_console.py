@@ -202,8 +202,7 @@ async def test_a_list_that_changes_while_it_is_read_is_read_again(server, connec
         answer(body=listed("a", "b", has_more=True, total_count=3, next=2)),
         answer(body=listed(has_more=False, total_count=2)),
     ]
-    whole = answer(body=listed("b", "c", has_more=False, total_count=2))
-    server.will(*shifting * again, whole)
+    server.will(*shifting * again, answer(body=listed("b", "c", has_more=False, total_count=2)))
     found = await console.list_all("specialty_search")
     assert [entry["id"] for entry in found.entries] == (["b", "c"] if again == 1 else ["a", "b"])
     assert found.complete is (again == 1)
