@@ -1,14 +1,11 @@
 """`plan`: what it shows in which form, what it reads, and what it says of mistakes."""
 
-import os
 import re
-import sys
 from typing import Any
 
 import pytest
 
 from declarations import host_with_agent, hosts
-from terminals import Session
 
 
 def test_plan_as_json_is_terraforms(native, fleet):
@@ -171,11 +168,7 @@ def test_plan_in_a_pipe_is_whole_unless_compact(words, short, many):
 
 @pytest.mark.parametrize(("words", "short"), [(["-refresh=false"], True), (["-full"], False)])
 def test_plan_on_a_small_terminal_is_compact_unless_full(words, short, many):
-    command = [sys.executable, "-m", "opsconsole.cli.main", "plan", *words]
-    session = Session(command, many.folder, {**os.environ, **many.console.environment})
-    session.wait_for("Checksum of this plan")
-    session.process.wait(timeout=240)
-    said = session.text
+    said = many.run_on_terminal("plan", "-no-color", *words)
     assert (COUNT in said, ATTRIBUTE in said) == (short, not short)
     assert "web[0] … web[29]" in said or not short
 

@@ -19,6 +19,7 @@ from commands import run_command
 from declarations import agent_on, attributes_in
 from engines import Run
 from opsconsole.emulator import Emulator
+from terminals import Session
 
 
 @dataclass
@@ -70,6 +71,15 @@ class Native:
                 **options,
             },
         )
+
+    def run_on_terminal(self, *words: str, expect: int = 0) -> str:
+        """Run a command on a terminal of its own; return what it wrote there, with its colours."""
+        command = [sys.executable, "-m", "opsconsole.cli.main", *words]
+        environment = os.environ | self.console.environment
+        environment.pop("NO_COLOR", None)
+        session = Session(command, self.folder, environment)
+        assert session.finish() == expect, session.text
+        return session.raw.decode()
 
     def plan(self, *words: str) -> dict[str, Any]:
         """Plan, and return the plan in Terraform's JSON."""
