@@ -28,7 +28,7 @@ from opsconsole.language import jsii_environment
 from opsconsole.language.synthesis import packaged_node
 from sampling import EVERYTHING, SEED, sample
 
-pytest_plugins = ("behaviour", "drift_ground", "lifecycle_steps", "native_project")
+pytest_plugins = ("behaviour", "lifecycle_steps", "native_project")
 """Modules of `tests/support` with fixtures."""
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -216,10 +216,10 @@ def test_the_file_is_read_if_and_only_if_it_follows_the_schema(document):
         assert _follows_the_schema(document)
 
 
-def test_on_the_command_line(ground, world):
-    ground.apply(world())
-    ground.console.change("hosts", ground.id_of(WEB), tags=["by:inventory"])
-    assert ground.drift().code == 2
+def test_on_the_command_line(native, world):
+    native.apply(**world())
+    native.console.change("hosts", native.id_of(WEB), tags=["by:inventory"])
+    assert native.drift().code == 2
     soon = datetime.now(UTC).date() + timedelta(days=30)
     entries: list[dict[str, Any]] = [
         {
@@ -230,9 +230,9 @@ def test_on_the_command_line(ground, world):
         },
         {"address": "opsconsole_host.gone", "reason": "never seen"},
     ]
-    file = ground.folder / BASELINE_FILE
+    file = native.folder / BASELINE_FILE
     file.write_text(yaml.safe_dump({"version": 1, "accept": entries}))
-    found = ground.drift(expect=0)
+    found = native.drift(expect=0)
     assert found.of(WEB)["accepted"] == "tagged by the inventory"
     assert found.bucket(WEB) == "changed"
     assert found.document["baseline"] == [
@@ -240,29 +240,28 @@ def test_on_the_command_line(ground, world):
     ]
 
     # Plans leave it alone: the drift is planned away.
-    _, out, _ = ground.run("plan", "-detailed-exitcode", "-no-color", expect=2)
-    assert "1 to change" in out
+    assert "1 to change" in native.run("plan", "-detailed-exitcode", expect=2).out
 
     entries[0]["expires"] = date(2026, 1, 1)
-    elsewhere = ground.folder / "accepted.yml"
+    elsewhere = native.folder / "accepted.yml"
     elsewhere.write_text(yaml.safe_dump({"version": 1, "accept": entries[:1]}))
-    found = ground.drift("--baseline", str(elsewhere), expect=2)
+    found = native.drift("--baseline", str(elsewhere), expect=2)
     assert found.document["baseline"][0]["problem"] == "expired on 2026-01-01"
 
-    _, _, err = ground.run("drift", "--baseline", "nowhere.yml", expect=1)
-    assert "nowhere.yml cannot be read" in err
+    refused = native.run("drift", "--baseline", "nowhere.yml", expect=1).err
+    assert "nowhere.yml cannot be read" in refused
 
 
 @pytest.mark.parametrize("fault", [{"status": 403}, {"status": 401}])
-def test_an_accepted_plugin_is_not_called_unused_unseen(fault, ground, world):
-    ground.apply(world())
-    agent_id = ground.id_of("opsconsole_agent.ops[0]")
-    ground.call("POST", f"/api/v1/agents/{agent_id}/plugins", {"plugin_id": "plg_logs"})
+def test_an_accepted_plugin_is_not_called_unused_unseen(fault, native, world):
+    native.apply(**world())
+    agent_id = native.id_of("opsconsole_agent.ops[0]")
+    native.console.create("attachments", agent_id=agent_id, plugin_id="plg_logs")
     entry = f"{{address: {agent_id}/plg_logs, reason: kept}}"
-    (ground.folder / BASELINE_FILE).write_text(f"version: 1\naccept: [{entry}]\n")
-    assert ground.drift().code == 0
-    ground.console.fault(path=f"/agents/{agent_id}/plugins", times=None, **fault)
-    assert ground.drift().document["baseline"] == []
+    (native.folder / BASELINE_FILE).write_text(f"version: 1\naccept: [{entry}]\n")
+    assert native.drift().code == 0
+    native.console.fault(path=f"/agents/{agent_id}/plugins", times=None, **fault)
+    assert native.drift().document["baseline"] == []
 
 
 @pytest.mark.parametrize(
