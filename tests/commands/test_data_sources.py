@@ -54,38 +54,24 @@ def test_a_move_changes_nothing(native):
     assert native.actions() == {}
 
 
-def test_what_needs_a_late_read_waits_for_it(native):
+@pytest.mark.parametrize("found", [True, False])
+def test_what_needs_a_late_read_waits_for_it_or_is_skipped(native, found):
     key = {"x": {"key": "${opsconsole_host.a.knowledge}"}}
-    native.apply(
-        {
-            "opsconsole_host": {
-                "a": {"name": "a", "knowledge": "linux-server"},
-                "b": {"name": "b", "knowledge": "${data.opsconsole_specialty.x.id}"},
-            }
-        },
-        data={"opsconsole_specialty": key},
-    )
+    hosts = {
+        "a": {"name": "a", "knowledge": "linux-server" if found else "no such key"},
+        "b": {"name": "b", "knowledge": "${data.opsconsole_specialty.x.id}"},
+    }
+    data = {"opsconsole_specialty": key}
+    said = native.apply({"opsconsole_host": hosts}, expect=0 if found else 1, data=data).text
+    if not found:
+        assert "opsconsole_host.b: Skipped, because data.opsconsole_specialty.x failed" in said
+        assert native.addresses() == ["opsconsole_host.a"]
+        return
     assert native.attributes("opsconsole_host.b")["knowledge"] == "spc_linux"
     [b] = [item for item in native.state["resources"] if item["name"] == "b"]
     needs = ["data.opsconsole_specialty.x", "opsconsole_host.a"]
     assert b["instances"][0]["dependencies"] == needs
     native.run("plan", "-detailed-exitcode")
-
-
-def test_what_needs_a_read_that_fails_is_skipped(native):
-    key = {"x": {"key": "${opsconsole_host.a.knowledge}"}}
-    result = native.apply(
-        {
-            "opsconsole_host": {
-                "a": {"name": "a", "knowledge": "no such key"},
-                "b": {"name": "b", "knowledge": "${data.opsconsole_specialty.x.id}"},
-            }
-        },
-        expect=1,
-        data={"opsconsole_specialty": key},
-    )
-    assert "opsconsole_host.b: Skipped, because data.opsconsole_specialty.x failed" in result.text
-    assert native.addresses() == ["opsconsole_host.a"]
 
 
 def test_what_was_read_is_in_the_prior_state_of_a_plan(native):

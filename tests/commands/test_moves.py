@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from declarations import hosts
+from declarations import host_with_agent, hosts
 
 A, B, C = "opsconsole_host.a", "opsconsole_host.b", "opsconsole_host.c"
 
@@ -188,19 +188,13 @@ def test_a_name_that_is_declared_twice_and_a_plan_without_a_request_are_told(nat
     assert "are named" not in native.run_plan({"opsconsole_host": orgs}, "-force").text
 
 
-@pytest.mark.parametrize("profile", ["extended"])
-def test_an_agent_moves_before_its_old_host_is_deleted(native_on, profile):
+def test_an_agent_moves_before_its_old_host_is_deleted(native_on):
     """The deletion would archive it, so the new host is refused: nothing is lost."""
-    native = native_on(profile)
-
-    def moved(name: str) -> dict[str, Any]:
-        agent = {"name": "ops", "host_id": f"${{opsconsole_host.{name}.id}}"}
-        return {
-            "opsconsole_host": {name: {"name": "jump"}},
-            "opsconsole_agent": {"ops": agent | {"specialty_id": "spc_linux"}},
-        }
-
-    native.apply(moved("old"))
-    native.apply(moved("new"), "-force", expect=1)
+    native = native_on("extended")
+    resources = host_with_agent()
+    native.apply(resources)
+    resources["opsconsole_host"] = {"new": resources["opsconsole_host"]["web"]}
+    resources["opsconsole_agent"]["a"]["host_id"] = "${opsconsole_host.new.id}"
+    native.apply(resources, "-force", expect=1)
     assert [row["status"] for row in native.console.rows("agents")] == ["idle"]
     assert len(native.console.rows("hosts")) == 1

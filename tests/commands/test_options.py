@@ -53,12 +53,6 @@ def test_durations_are_read(native, tmp_path):
         assert native.run("plan", f"-lock-timeout={text}").code == 0
 
 
-def test_a_folder_without_a_state(native):
-    said = native.run("drift", expect=1).err
-    assert f"There is no state file (*.tfstate) in {native.folder} or below it." in said
-    assert "Apply the program first" in said
-
-
 def as_another_user(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a command as a user who does not own the folder, where this process may."""
     # That user may not read this Python either: what the command needs is imported before.

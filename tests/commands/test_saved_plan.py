@@ -152,22 +152,29 @@ def test_options_of_the_plan_are_refused_with_a_saved_plan(native, word):
     assert "cannot be given with a saved plan" in native.run("apply", word, "p", expect=1).err
 
 
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        (None, "Cannot read the plan"),
-        (b"PK\x03\x04", "is not a plan of this release"),
-        (b"opsconsole plan 2\nxxxx", "is damaged"),
-    ],
-)
-def test_file_that_is_no_plan_is_refused(native, data, said):
-    native.write(HOST)
-    if data is not None:
-        (native.folder / "p").write_bytes(data)
+def refuse(native: Any, said: str) -> None:
+    """Check that the plan `p` is neither applied nor shown, each time with this one error."""
     for command in ("apply", "show"):
         refused = native.run(command, "p", expect=1)
         assert said in refused.err
         assert refused.err.count("Error:") == 1
+
+
+def test_file_that_is_no_plan_is_refused(native):
+    native.write(HOST)
+    refuse(native, "Cannot read the plan")
+    packed = zlib.compressobj(9)
+    begin, again = (
+        packed.compress(b" " * 2**20) + packed.flush(zlib.Z_FULL_FLUSH) for _ in range(2)
+    )
+    for data, said in (
+        (b"PK\x03\x04", "is not a plan of this release"),
+        (b"opsconsole plan 2\nxxxx", "is damaged"),
+        # It grows when it is unpacked.
+        (b"opsconsole plan 2\n" + begin + 599 * again, "is damaged"),
+    ):
+        (native.folder / "p").write_bytes(data)
+        refuse(native, said)
 
 
 def test_a_plan_that_cannot_be_written_or_has_errors_is_not_saved(native):
@@ -199,21 +206,8 @@ def test_a_plan_of_another_shape_is_damaged(native, path, value):
     holder[path[-1]] = value
     packed = zlib.compress(json.dumps(plan).encode())
     (native.folder / "p").write_bytes(b"opsconsole plan 2\n" + packed)
-    for command in ("apply", "show"):
-        refused = native.run(command, "p", expect=1)
-        assert "is damaged" in refused.err
-        assert refused.err.count("Error:") == 1
+    refuse(native, "is damaged")
     assert not (native.folder.parent / "outside.tf.json").exists()
-
-
-def test_a_plan_that_grows_when_unpacked_is_damaged(native):
-    native.write(HOST)
-    packed = zlib.compressobj(9)
-    begin, again = (
-        packed.compress(b" " * 2**20) + packed.flush(zlib.Z_FULL_FLUSH) for _ in range(2)
-    )
-    (native.folder / "p").write_bytes(b"opsconsole plan 2\n" + begin + 599 * again)
-    assert "is damaged" in native.run("show", "p", expect=1).err
 
 
 def test_the_time_of_the_plan_is_that_when_it_is_applied(native):
@@ -260,11 +254,8 @@ def test_settings_and_rules_may_follow_the_workspace(native):
     native.run("hosts", "import", "hosts.json", "--dry-run")
 
 
-ONE_HOST = {"opsconsole_host": {"a": {"name": "a"}}}
-
-
 def test_a_plan_is_not_written_over_another_file(native):
-    native.write(ONE_HOST)
+    native.write(HOST)
     program = native.folder / "main.py"
     program.write_text("print('mine')\n")
     native.console.reset_log()
@@ -278,7 +269,7 @@ def test_a_plan_is_not_written_over_another_file(native):
 
 
 def test_a_plan_is_written_over_a_plan(native):
-    native.write(ONE_HOST)
+    native.write(HOST)
     (native.folder / "empty").touch()
     with zipfile.ZipFile(native.folder / "terraforms", "w") as archive:
         archive.writestr("tfplan", "")

@@ -217,6 +217,8 @@ def test_nothing_to_check_is_an_error(native):
         ran = native.run("drift", *words, expect=1)
         assert ran.out == ""
         assert "no state" in ran.err
+    assert f"There is no state file (*.tfstate) in {native.folder} or below it." in ran.err
+    assert "Apply the program first" in ran.err
 
 
 def test_settings_of_the_environment_serve_bare_states_and_imports(native_on, monkeypatch):
