@@ -67,7 +67,6 @@ def test_a_held_lock_is_released_by_its_id(place: Place, app: Any) -> None:
     assert "is not that of the lock" in app.run("force-unlock", "-force", "12", expect=1)
     app.run("force-unlock", "-force", lock_id)
     app.run("apply", "-auto-approve")
-    gone.close()
 
 
 @on("http", "pg")
@@ -137,9 +136,7 @@ def test_settings_come_from_outside(app: Any, make_place: Make, tmp_path: Path) 
     file.write_text(f'# where\nconn_str = "{place.block["conn_str"]}"\n')
     schema = f"-backend-config=schema_name={place.block['schema_name']}"
     app.run("apply", "-auto-approve", f"-backend-config={file}", schema)
-    storage = place.storage()
-    assert storage.read()
-    storage.close()
+    assert place.storage().read()
     assert "neither NAME=VALUE nor a file" in app.run("plan", "-backend-config=nowhere", expect=1)
 
 

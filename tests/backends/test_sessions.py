@@ -21,11 +21,7 @@ def host(number: int) -> InstanceObject:
 
 
 def stored(place: Place) -> State:
-    storage = place.storage()
-    try:
-        return State.parse(storage.read())
-    finally:
-        storage.close()
+    return State.parse(place.storage().read())
 
 
 @on("http", "pg")
@@ -57,9 +53,7 @@ async def test_what_a_lost_machine_did_is_found_from_another(place: Place, tmp_p
         assert [call.id for call in session.open_intents] == [late]
         assert session.folded == 0
         session.mark_settled([late])
-    storage = place.storage()
-    assert storage.read_with_journal()[1] == b""
-    storage.close()
+    assert place.storage().read_with_journal()[1] == b""
     gone.state.put("opsconsole_host.b", host(2))
     with pytest.raises(UserError):
         gone.close()

@@ -168,9 +168,7 @@ def test_workspaces_are_the_same_for_both(
     engine = terraform_at(place, one="x")
     engine.run("workspace", "new", "blue")
     engine.apply()
-    storage = place.storage()
-    assert storage.workspaces() == ["default", "blue"]
-    storage.close()
+    assert place.storage().workspaces() == ["default", "blue"]
     monkeypatch.setenv("TF_WORKSPACE", "blue")
     with place.session(tmp_path / "native") as session:
         assert "terraform_data.one" in session.state

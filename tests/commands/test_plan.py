@@ -199,8 +199,7 @@ def test_what_would_be_adopted_is_no_error(native):
     native.console.create("hosts", id="hst_there", name="there")
     native.settings["on_existing_host"] = "adopt"
     native.write({"opsconsole_host": {"there": {"name": "there", "knowledge": "k"}}})
-    result = native.run("plan", "--preflight")
-    assert "(dry run: exists already, would be adopted)" in result.out
+    assert "(dry run: exists already, would be adopted)" in native.run("plan", "--preflight").out
     assert native.console.row("hosts", "hst_there").get("knowledge") is None
 
 

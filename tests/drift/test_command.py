@@ -133,8 +133,7 @@ def test_min_coverage(native_on, world):
     assert native.drift("--min-coverage", "62.6%").code == 1
     native.console.change("specialties", "spc_linux", prompt="changed")
     assert native.drift("--min-coverage", "50").code == 2
-    found = native.drift(expect=1)
-    assert found.drifted == {"opsconsole_specialty.linux"}
+    assert native.drift(expect=1).drifted == {"opsconsole_specialty.linux"}
 
 
 def test_colour_only_on_a_terminal(drifted):

@@ -108,8 +108,7 @@ def test_without_credentials_that_count_it_is_401(make: Make, key: Any, headers:
 )
 def test_a_session_cookie_stands_in_for_the_key(make: Make, profile: str, name: str) -> None:
     headers = ((b"cookie", f"theme=dark; {name}=session-key_main".encode()),)
-    ask = make(profile)
-    assert ask("GET", "/api/v1/specialties/search", key=None, headers=headers)[0] == 200
+    assert make(profile)("GET", "/api/v1/specialties/search", key=None, headers=headers)[0] == 200
 
 
 @pytest.mark.parametrize("status", ["revoked", "expired"])

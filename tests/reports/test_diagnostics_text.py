@@ -25,8 +25,7 @@ def test_no_line_is_longer_than_the_terminal_is_wide_and_no_word_is_cut() -> Non
 
 def test_what_is_indented_stays_so() -> None:
     lines = terminal.render_diagnostics([TOLD], width=40).splitlines()
-    at = lines.index("│   opsconsole_host.web: private_ip,")
-    assert lines[at + 1] == "│   public_ip, tags"
+    assert lines[lines.index("│   opsconsole_host.web: private_ip,") + 1] == "│   public_ip, tags"
 
 
 @pytest.mark.parametrize("width", [0, 1, 20])

@@ -80,8 +80,7 @@ def test_a_lost_creation_is_not_what_another_provider_of_its_console_holds(nativ
     details = {"verb": "create", "planned": agent, "provider": f"{PROVIDER}.other"}
     leave_calls(native.state_file, [Intent("1", f"{AGENT}.b", "create", details, "2026-01-01")])
     write(native, {AGENT: {"a": agent, "b": elsewhere(**agent)}})
-    told = native.run("plan").out
-    assert f"{AGENT}.b was not created by the run that was interrupted" in told
+    assert f"{AGENT}.b was not created by the run that was interrupted" in native.run("plan").out
     assert native.addresses() == [f"{AGENT}.a"]
 
 

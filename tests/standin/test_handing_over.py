@@ -139,8 +139,7 @@ def test_an_imported_resource_with_a_mistake_is_not_to_be_generated(elsewhere) -
 
 def test_without_terraform_there_is_one_error(standin) -> None:
     engine = standin(AWS, init=False)
-    run = engine.run("plan", expect={1})
-    assert "neither terraform nor tofu is on PATH" in run.err
+    assert "neither terraform nor tofu is on PATH" in engine.run("plan", expect={1}).err
     run = engine.run("plan", OPSCONSOLE_TERRAFORM_FALLBACK="/nowhere", expect={1})
     assert "OPSCONSOLE_TERRAFORM_FALLBACK names /nowhere, which is not on PATH" in run.err
 
