@@ -14,14 +14,7 @@ HOST = "opsconsole_host"
 def creations(names: Sequence[str]) -> Plan:
     return Plan(
         changes=tuple(
-            Change(
-                address=f"{HOST}.{name}",
-                type_name=HOST,
-                action=Action.CREATE,
-                before=None,
-                after={"name": name},
-            )
-            for name in names
+            Change(f"{HOST}.{name}", HOST, Action.CREATE, None, {"name": name}) for name in names
         )
     )
 
