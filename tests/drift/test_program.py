@@ -127,17 +127,19 @@ def stacks(native: Any) -> Any:
     return native
 
 
-def test_every_stack_of_an_app_is_checked(stacks):
+def test_every_stack_of_an_app_is_checked_or_one_and_the_app_runs_only_where_asked(stacks):
     found = stacks.drift(expect=0)
     assert {item["stack"] for item in found.findings} == {"north", "south"}
     assert {item["construct_path"] for item in found.findings} == {"north/web", "south/web"}
     assert {item["location"] for item in found.findings} == {"main.py:5"}
-
-
-def test_one_stack_of_an_app(stacks):
     found = stacks.drift("--stack", "south")
     assert [item["stack"] for item in found.findings] == ["south"]
-    assert 'There is no stack "sooth"' in stacks.run("drift", "--stack", "sooth", expect=1).err
+    for words, said in (
+        (["--stack", "sooth"], 'There is no stack "sooth"'),
+        (["--program"], "The app failed"),
+        (["--program", "nowhere"], "There is no directory nowhere"),
+    ):
+        assert said in stacks.run("drift", *words, expect=1).err
 
 
 def test_a_state_finds_its_stack(stacks):
@@ -150,9 +152,3 @@ def test_a_state_finds_its_stack(stacks):
     other.write_bytes((stacks.folder / "terraform.south.tfstate").read_bytes())
     found = stacks.drift("other.tfstate", "--program", expect=0)
     assert "1 state belongs to no stack of the program" in found.told
-
-
-def test_an_app_is_run_only_where_its_program_is_asked_for(stacks):
-    assert "The app failed" in stacks.run("drift", "--program", expect=1).err
-    refused = stacks.run("drift", "--program", "nowhere", expect=1).err
-    assert "There is no directory nowhere" in refused

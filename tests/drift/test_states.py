@@ -100,30 +100,25 @@ def test_a_file_name_that_is_no_text(name, native):
     assert (native.folder / "report").read_text("utf-8")
 
 
-def test_one_several_and_all(native):
-    for folder in ("a", "b/c"):
+def test_one_several_and_all_share_one_search(native):
+    for folder in ("a", "b/c", "d"):
         native.at(folder).apply(ONE)
+    native.console.reset_log()
+    found = native.drift(".", expect=0)
+    in_sync = {item["stack"] for item in found.findings if item["bucket"] == "in_sync"}
+    assert in_sync == {"a", "c", "d"}
+    assert native.console.request_counts() == {"specialty_search": 1}
     native.console.change("specialties", "spc_linux", prompt="changed")
     for places, stacks in (
         (["a"], {"a"}),
         (["a/terraform.tfstate"], {"a"}),
         (["a", "b/c/terraform.tfstate"], {"a", "c"}),
-        (["."], {"a", "c"}),
-        ([], {"a", "c"}),
+        (["."], {"a", "c", "d"}),
+        ([], {"a", "c", "d"}),
     ):
         found = native.drift(*places, expect=2)
         drifted = {item["stack"] for item in found.findings if item["bucket"] == "changed"}
         assert drifted == stacks
-
-
-def test_several_states_of_one_console_share_one_search(native):
-    for folder in ("a", "b", "c"):
-        native.at(folder).apply(ONE)
-    native.console.reset_log()
-    found = native.drift(".", expect=0)
-    in_sync = {item["stack"] for item in found.findings if item["bucket"] == "in_sync"}
-    assert in_sync == {"a", "b", "c"}
-    assert native.console.request_counts() == {"specialty_search": 1}
 
 
 def test_a_plugin_attached_by_another_stack_is_managed(native, world):
