@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from declarations import hosts
+from declarations import host_with_agent, hosts
 
 
 def write(native: Any, type_name: str, wanted: str, **config: Any) -> None:
@@ -45,22 +45,16 @@ def test_an_id_may_come_from_a_data_source(native, block):
 
 
 def test_an_id_may_come_from_what_state_holds(native):
-    host = native.console.create("hosts", id="hst_there", name="a")
-    agent = {"host_id": "${opsconsole_host.h.id}", "specialty_id": "spc_linux"}
-    hosts = {"opsconsole_host": {"h": {"name": "a"}}}
-    native.apply(hosts, **{"import": [{"to": "opsconsole_host.h", "id": host["id"]}]})
-    native.apply({**hosts, "opsconsole_agent": {"x": agent}})
-    plugin = {"agent_id": "${opsconsole_agent.x.id}", "plugin_id": "plg_disk"}
-    native.apply(
-        {**hosts, "opsconsole_agent": {"x": agent}, "opsconsole_agent_plugin": {"p": plugin}}
-    )
+    native.console.create("hosts", id="hst_there", name="web")
+    attached = {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}
+    whole = host_with_agent() | {"opsconsole_agent_plugin": {"p": attached}}
+    host = {"opsconsole_host": whole["opsconsole_host"]}
+    native.apply(host, **{"import": [{"to": "opsconsole_host.web", "id": "hst_there"}]})
+    native.apply(whole)
     native.run("state", "rm", "opsconsole_agent_plugin.p")
-    block = {"to": "opsconsole_agent_plugin.p", "id": "${opsconsole_agent.x.id}/plg_disk"}
-    native.write(
-        {**hosts, "opsconsole_agent": {"x": agent}, "opsconsole_agent_plugin": {"p": plugin}},
-        **{"import": [block]},
-    )
-    assert "1 to import, 0 to add, 0 to change" in native.run("plan").out
+    block = {"to": "opsconsole_agent_plugin.p", "id": "${opsconsole_agent.a.id}/plg_disk"}
+    planned = native.run_plan(whole, **{"import": [block]}).out
+    assert "1 to import, 0 to add, 0 to change" in planned
 
 
 def test_import_id_of_a_failed_data_source_is_no_further_error(native):

@@ -254,7 +254,7 @@ def test_settings_and_rules_may_follow_the_workspace(native):
     native.run("hosts", "import", "hosts.json", "--dry-run")
 
 
-def test_a_plan_is_not_written_over_another_file(native):
+def test_a_plan_is_written_over_a_plan_and_over_no_other_file(native):
     native.write(HOST)
     program = native.folder / "main.py"
     program.write_text("print('mine')\n")
@@ -267,9 +267,6 @@ def test_a_plan_is_not_written_over_another_file(native):
     assert program.read_text() == "print('mine')\n"
     assert native.console.traffic()["total"] == 0
 
-
-def test_a_plan_is_written_over_a_plan(native):
-    native.write(HOST)
     (native.folder / "empty").touch()
     with zipfile.ZipFile(native.folder / "terraforms", "w") as archive:
         archive.writestr("tfplan", "")
