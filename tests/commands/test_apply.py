@@ -86,7 +86,7 @@ def test_apply_asks(native, answer, words, code, said):
 def test_apply_as_json_is_a_stream_of_messages(native, fleet):
     native.write(fleet(2), output={"n": {"value": "${length(opsconsole_host.web)}"}})
     refused = native.run("apply", "--json", expect=1)
-    assert "--auto-approve" in refused.err
+    assert "--auto-approve" in refused.messages[1]["diagnostic"]["detail"]
     result = native.run("apply", "--json", "-auto-approve")
     assert result.messages[0]["type"] == "version"
     summaries = result.of_type("change_summary")
