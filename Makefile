@@ -5,7 +5,7 @@ BIN := .venv/bin
 EVERYTHING := OPSCONSOLE_TEST_EVERYTHING=1 $(BIN)/pytest --timeout=900 -n 2
 TESTS ?= tests
 
-.PHONY: help setup test lint types imports pytest coverage format demo bench simulate backends parity faults meetings profiles fuzz mutants generate lock newest wheel release clean
+.PHONY: help setup test lint types imports pytest coverage format demo bench simulate digests backends parity faults meetings profiles fuzz mutants generate lock newest wheel release clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -14,8 +14,8 @@ setup: ## Make .venv with everything in it; about a second when nothing changed
 	@PYTHON="$(PYTHON)" scripts/python -I scripts/setup.py
 
 test: setup ## Run every check and the whole test suite
-	@$(MAKE) --no-print-directory --jobs=3 lint types imports
-	@$(MAKE) --no-print-directory pytest
+	@$(MAKE) --no-print-directory --jobs=2 lint imports
+	@$(MAKE) --no-print-directory --jobs=2 types pytest
 
 lint: setup ## Check style and format
 	@$(BIN)/ruff check .
@@ -43,8 +43,11 @@ demo: setup ## Show the whole way on an emulated console: plan, deploy, drift, r
 bench: setup ## Print the table of measurements
 	@$(BIN)/python -m benchmarks
 
-simulate: setup ## Let seeded worlds live: SEED=0 WORLDS=1000, or HOURS=… in place of WORLDS
-	@$(BIN)/python tests/support/run_worlds.py --seed $(or $(SEED),0) --worlds $(or $(WORLDS),1000) $(if $(HOURS),--hours $(HOURS))
+simulate: setup ## Let seeded worlds live: SEED=0 WORLDS=1000, or HOURS=… in place of WORLDS; LOGS=directory
+	@$(BIN)/python tests/support/run_worlds.py --seed $(or $(SEED),0) --worlds $(or $(WORLDS),1000) $(if $(HOURS),--hours $(HOURS)) $(if $(LOGS),--logs $(LOGS))
+
+digests: setup ## Write the digests of the worlds of make test again, after a change of what they show
+	@$(BIN)/python tests/support/run_worlds.py --worlds 300 --digests tests/simulation/digests.txt
 
 backends: setup ## Test every promise of a remote state on every backend and kind of lock
 	@$(EVERYTHING) tests/backends

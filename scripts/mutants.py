@@ -24,6 +24,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any, TextIO
@@ -43,10 +44,11 @@ _ELSEWHERE = (
     *("state/test_places.py", "commands/test_interrupt.py", "language/test_synthesis.py"),
     "simulation/test_process.py",
 )
+_WORLDS = "tests/simulation/test_worlds.py::test_no_rule_is_broken_and_no_log_changes"
 FEWER = (
     *("-m", "not (cdktf or cdktn or real_client or parity or engine_terraform)"),
     *(f"--ignore=tests/{name}" for name in _ELSEWHERE),
-    *(f"--deselect=tests/simulation/test_worlds.py::test_no_rule_is_broken[{n}" for n in (1, 2, 3)),
+    *(f"--deselect={_WORLDS}[{n}" for n in (1, 2, 3)),
 )
 """Left out: tests of other processes, behaviour on Terraform, and all worlds but 70."""
 SURVIVORS = ROOT / "scripts" / "survivors.txt"
@@ -54,6 +56,8 @@ SURVIVORS = ROOT / "scripts" / "survivors.txt"
 PROCESSES = 2
 _LONGEST = 600
 """The most seconds of one fault, after which it counts as caught."""
+UNPLANTED = 100
+"""The exit code of a child whose fault cannot be planted in functions that exist already."""
 SURVIVING = (
     *(pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED),
     *(pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR),
@@ -75,15 +79,19 @@ class Mutant:
         """What tells it from others, whatever line it stands in."""
         return f"{self.path} {self.mutation.function}: {self.mutation.words}"
 
-    def plant(self) -> None:
+    def plant(self, functions: list[FunctionType]) -> None:
         """Give the functions of the module in this process the code with the fault."""
         tree = ast.parse(self.text)
         list(mutations(tree))[self.number].make()
         changed = compile(tree, self.path, "exec", dont_inherit=True)
         codes = {(code.co_qualname, code.co_firstlineno): code for code in nested(changed)}
-        for function in functions_of(self.path):
+        for function in functions:
             code = function.__code__
-            function.__code__ = codes[code.co_qualname, code.co_firstlineno]
+            other = codes[code.co_qualname, code.co_firstlineno]
+            if other.co_freevars != code.co_freevars:
+                # A name of an enclosing function is used no more: Python refuses such a change.
+                os._exit(UNPLANTED)
+            function.__code__ = other
 
 
 def nested(code: CodeType) -> Iterator[CodeType]:
@@ -94,12 +102,13 @@ def nested(code: CodeType) -> Iterator[CodeType]:
             yield from nested(constant)
 
 
-def functions_of(path: str = "") -> Iterator[FunctionType]:
-    """Return the functions that a module, or every module of the product, has defined."""
-    place = str(PRODUCT / path)
+def functions_of_product() -> dict[Path, list[FunctionType]]:
+    """Return the functions that each module of the product has defined, by its file."""
+    functions = defaultdict(list)
     for function in gc.get_objects():
-        if isinstance(function, FunctionType) and function.__code__.co_filename.startswith(place):
-            yield function
+        if isinstance(function, FunctionType):
+            functions[Path(function.__code__.co_filename)].append(function)
+    return {path: each for path, each in functions.items() if path.is_relative_to(PRODUCT)}
 
 
 def choose(room: str, seed: str, count: int) -> list[Mutant]:
@@ -144,6 +153,9 @@ class Planter:
             for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
                 importlib.import_module(module.name)
         sys.setprofile(None)
+        functions = functions_of_product()
+        # A collection would copy the memory that a child shares with this process.
+        gc.freeze()
         modules = list(dict.fromkeys(item.path for item in session.items))
         for part in range(PROCESSES):
             place = Path(tempfile.gettempdir()) / f"notes-{part}.json"
@@ -152,7 +164,7 @@ class Planter:
                 session.items[:] = [item for item in session.items if item.path in chosen]
                 self._functions = {
                     id(code): name_of(function.__code__)
-                    for function in functions_of()
+                    for function in chain(*functions.values())
                     for code in nested(function.__code__)
                 }
                 session.config.add_cleanup(partial(self._write, place))
@@ -164,9 +176,9 @@ class Planter:
             for function in self._notes.get(item.nodeid, (0, []))[1]:
                 tests[function].append(item)
         for mutant in [*self.mutants]:
-            function = f"{PRODUCT / mutant.path}:{mutant.mutation.function}"
-            reaching = tests[function]
-            if not reaching and function in self._imported:
+            name = f"{PRODUCT / mutant.path}:{mutant.mutation.function}"
+            reaching = tests[name]
+            if not reaching and name in self._imported:
                 self.mutants.remove(mutant)
             elif self._fork(partial(self._judge, mutant, len(reaching), time.monotonic())):
                 seconds = defaultdict(list)
@@ -180,11 +192,14 @@ class Planter:
                 limit.daemon = True
                 limit.start()
                 session.config.option.maxfail = 1
-                mutant.plant()
+                mutant.plant(functions[PRODUCT / mutant.path])
                 return None
         return self._wait(0)
 
     def _judge(self, mutant: Mutant, tests: int, since: float, code: int) -> None:
+        if code == UNPLANTED:
+            self.mutants.remove(mutant)
+            return
         survives = code in SURVIVING
         self.survivors += [mutant] * survives
         line = getattr(mutant.mutation.node, "lineno", 0)

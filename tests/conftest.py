@@ -33,7 +33,7 @@ pytest_plugins = ("behaviour", "lifecycle_steps", "native_project")
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = Path(sys.executable)
-CLIENTS = 8
+CLIENTS = 10
 """One in so many of the tests marked `real_client` runs."""
 SECONDS = 300
 """A test of a real program that takes longer hangs; for others `timeout` of pyproject says so."""

@@ -302,6 +302,7 @@ class ResourceDefinition(_Attributed):
         gone: Why a read may find an object gone.
         owner: The attribute that refers to the owner, whose deletion deletes this resource too. The
             owner is read first. Empty if there is no owner.
+        owner_deletion: What the deletion of the owner does to it: `delete` or `archive`.
         recognised_by: The attribute by which a console may recognise an existing object in a
             creation; empty if there is none.
         rules: Yields the problems of a declaration beyond the bounds of its attributes.
@@ -318,6 +319,7 @@ class ResourceDefinition(_Attributed):
     ways: Mapping[str, tuple[Way, ...]]
     gone: str
     owner: str = ""
+    owner_deletion: str = "delete"
     reported_as: tuple[str, ...] = ()
     recognised_by: str = ""
     rules: Callable[[Attributes], Iterable[Diagnostic]] = lambda config: ()

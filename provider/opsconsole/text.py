@@ -61,9 +61,9 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {stem}s"
 
 
-def join_words(words: Sequence[str]) -> str:
-    """Return `a`, `a and b`, or `a, b and c`."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+def join_words(words: Sequence[str], last: str = "and") -> str:
+    """Return `a`, `a and b`, or `a, b and c`, with `last` before the last word."""
+    return f" {last} ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def short_type(type_name: str) -> str:

@@ -83,7 +83,8 @@ def test_apply_asks(native, answer, words, code, said):
 
 def test_apply_as_json_is_a_stream_of_messages(native, fleet):
     native.write(fleet(2), output={"n": {"value": "${length(opsconsole_host.web)}"}})
-    assert "--auto-approve" in native.run("apply", "--json", expect=1).err
+    refused = native.run("apply", "--json", expect=1)
+    assert "--auto-approve" in refused.messages[1]["diagnostic"]["detail"]
     result = native.run("apply", "--json", "-auto-approve")
     assert result.messages[0]["type"] == "version"
     summaries = result.of_type("change_summary")
@@ -142,17 +143,24 @@ def test_a_failed_host_fails_alone(native):
 def test_a_value_that_comes_out_wrong_fails_alone(native):
     late = '${opsconsole_host.a.id == "" ? "x" : null}'
     rest = {"b": {"name": late}, "c": {"name": "c", "knowledge": "${opsconsole_host.a.id}"}}
-    applied = native.apply({"opsconsole_host": {"a": {"name": "a"}, **rest}}, expect=1)
+    jumps = '${count.index == 0 ? ["hst_no"] : []}'
+    half = {"count": 2, "name": "h${count.index}", "jump_host_ids": jumps}
+    rest |= {"half": half, "d": {"name": late.replace(".a.", ".half[1].")}}
+    data = {"opsconsole_agent_plugins": {"e": {"agent_id": late}}}
+    resources = {"opsconsole_host": {"a": {"name": "a"}, **rest}}
+    applied = native.apply(resources, expect=1, data=data)
     assert "Apply incomplete" in applied.text
-    assert {row["name"] for row in native.console.rows("hosts")} == {"a", "c"}
-    assert "Failed: opsconsole_host.b" in applied.text
+    assert {row["name"] for row in native.console.rows("hosts")} == {"a", "c", "h1"}
+    for failed in ("data.opsconsole_agent_plugins.e", "opsconsole_host.b"):
+        assert f"✗ {failed}\n" in applied.text
+    assert "opsconsole_host.d (waited for opsconsole_host.half[0])" in applied.text
 
 
 def test_an_error_is_a_message_too_where_messages_are_asked_for(native):
     native.write({"opsconsole_host": {"a": {"nam": "a"}}})
     result = native.run("apply", "--json", "-auto-approve", expect=1)
-    [told] = result.of_type("diagnostic")
-    assert told["diagnostic"]["severity"] == "error"
+    version, told = result.messages
+    assert (version["type"], told["diagnostic"]["severity"]) == ("version", "error")
     assert "nam" in told["diagnostic"]["summary"]
     assert result.err == ""
 

@@ -274,6 +274,10 @@ def test_coverage_is_counted_in_attributes_too(name: str, text: str) -> None:
     seen = replace(HOSTILE, bucket=Bucket.IN_SYNC, differences=(), reason="")
     report = DriftReport((replace(seen, unobserved=("mac", "knowledge")),), "2026-03-01T02:00:00Z")
     ratio = 1 - 2 / sum(not attribute.volatile for attribute in HOST.answer_fields)
+    # An agent whose plugins alone are shown is unchecked; so is what was not read at all.
+    partly = replace(report.findings[0], bucket=Bucket.UNCHECKED)
+    mixed = DriftReport((partly, replace(partly, unobserved=())), "")
+    assert mixed.attribute_coverage() == pytest.approx(50 * ratio)
     # Prometheus gets every digit.
     cut = int(1000 * ratio) / 1000
     assert text.format(part=100 * ratio, cut=cut) in FORMATS[name](report)

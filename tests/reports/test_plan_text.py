@@ -9,7 +9,7 @@ import pytest
 
 from opsconsole.diagnostics import warning
 from opsconsole.reconcile.plan import Action, Change, Counts, OutputChange, Plan
-from opsconsole.reports import plan_text, terminal
+from opsconsole.reports import labels, plan_text, terminal
 from opsconsole.state import StateOutput
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -18,7 +18,11 @@ COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 def test_summary_line_counts_as_terraform_does(plan: Plan) -> None:
     text = plan_text.render(plan)
     assert "Plan: 1 to import, 6 to add, 4 to change, 6 to destroy." in text
-    assert "3 of them go with a host, without a call. 1 to leave management." in text
+    assert "3 of them go with their host, without a call. 1 to leave management." in text
+    along = [replace(item, cascade="opsconsole_agent.a") for item in plan.changes if item.cascade]
+    assert labels.plan_summary(Counts(), along[:1]).endswith(
+        "1 of them goes with its agent, without a call."
+    )
 
 
 def test_nothing_is_painted_unless_asked_and_colour_changes_no_letter(plan: Plan) -> None:

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from declarations import ORGS, agent_on, attribute_at, held, program, value
+from declarations import ORGS, agent_on, attribute_at, held, program, value, value_of_kind
 from engines import ON_TERRAFORM
 from opsconsole.definition import Attribute, ChangeRule, Kind
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
-from opsconsole.lifecycle.answers import PrivateState
+from opsconsole.errors import UnexpectedAnswer
+from opsconsole.lifecycle.answers import PrivateState, values_shown
 from opsconsole.lifecycle.interface import Seen
 from opsconsole.resources import HOST, RESOURCES
 
@@ -315,6 +316,15 @@ async def test_an_org_that_the_console_does_not_keep_is_told_once(steps_of, cons
 NAMES = sorted(
     {item.name for definition in RESOURCES.values() for item in definition.answer_fields}
 )
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_an_answer_may_show_a_value_of_any_kind(kind: Kind) -> None:
+    attribute = Attribute("a", "", kind, attributes=(Attribute("b", ""),) * kind.is_nested)
+    shown = {"a": value_of_kind(attribute, 0)}
+    assert values_shown([attribute], shown) == shown
+    with pytest.raises(UnexpectedAnswer):
+        values_shown([attribute], {"a": [1]})
 
 
 @given(st.frozensets(st.sampled_from(NAMES)), st.booleans(), st.none() | st.just({"mac": "02:00"}))

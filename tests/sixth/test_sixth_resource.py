@@ -68,7 +68,7 @@ def test_the_native_engine(schedules: Schedules, native: Any) -> None:
     out = native.run("destroy", "-auto-approve").text
     # Its host takes it along: no call is made.
     assert schedules.rows == {schedule_id: row}
-    assert "archived by the deletion of opsconsole_host.web" in out
+    assert "deleted by the deletion of opsconsole_host.web" in out
 
 
 def test_its_list_is_adopted_and_may_be_narrowed(

@@ -82,6 +82,13 @@ def test_files_of_another_syntax_go_to_their_engine(elsewhere, name) -> None:
     assert f"because of {name}" in engine.run("plan", expect={7}).err
 
 
+def test_a_value_for_terraform_goes_there_with_messages_too(elsewhere) -> None:
+    engine = elsewhere(_host(name='${tonumber("1p5")}'))
+    engine.init()
+    for words in ("plan", "plan -json", "apply -json -auto-approve"):
+        assert engine.run(*words.split(), expect={7}).out.endswith(f"called: {words}\n")
+
+
 def test_what_opentofu_alone_finds_or_encrypts_goes_to_it(elsewhere) -> None:
     where = {"terraform": {"backend": {"local": {"path": "${var.where}"}}}}
     engine = elsewhere(HOST | where | {"variable": {"where": {"default": "x"}}})

@@ -174,8 +174,9 @@ def test_the_state_of_another_program_is_read_through_terraform(
 ):
     with session() as opened:
         opened.state.set_output("o", StateOutput("x", "string"))
-    # `state pull` refuses the one, and the other would be another program's folder.
+    # `state pull` refuses the first; the others are another program's backend and folder.
     monkeypatch.setenv("TF_CLI_ARGS", "-lock=false")
+    monkeypatch.setenv("TF_CLI_ARGS_init", "-backend-config=path=other.tfstate")
     monkeypatch.setenv("TF_DATA_DIR", str(state_path.parent / "data"))
     name, state = read_borrowed(
         "local", {"path": str(state_path), "workspace_dir": None}, "default"

@@ -60,6 +60,8 @@ def value_of_kind(attribute: Attribute, variant: int) -> Any:
             return variant == 0
         case Kind.STRING_SET | Kind.STRING_LIST:
             return [f"{name}-{letter}{variant}" for letter in "ab"]
+        case Kind.STRING_MAP:
+            return {name: f"{name} {variant}"}
         case Kind.OBJECT:
             return {item.name: value(item, variant) for item in attribute.attributes}
         case Kind.OBJECT_LIST:

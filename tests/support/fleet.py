@@ -214,5 +214,4 @@ def deleted(item: Item, reason: str = "delete_because_no_resource_config") -> Ch
 
 
 def with_host(item: Item, owner: Item) -> Change:
-    note = f"archived by the deletion of {owner.address}"
-    return replace(deleted(item), cascade=owner.address, notes=(note,))
+    return replace(deleted(item), cascade=owner.address)

@@ -8,6 +8,7 @@ import hashlib
 import itertools
 import sys
 import time
+from pathlib import Path
 
 from simulation import BrokenRule, live, shrink
 
@@ -18,9 +19,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--worlds", type=int, default=1000, help="how many")
     parser.add_argument("--hours", type=float, help="for how long, in place of --worlds")
+    parser.add_argument("--logs", type=Path, help="write the log of each world to this directory")
+    parser.add_argument("--digests", type=Path, help="write a digest of each log to this file")
     arguments = parser.parse_args()
     ends = None if arguments.hours is None else time.monotonic() + 3600 * arguments.hours
-    digest = hashlib.sha256()
+    digests: dict[int, str] = {}
     lived = requests = runs = points = 0
     for seed in itertools.count(arguments.seed):
         if lived >= arguments.worlds if ends is None else time.monotonic() > ends:
@@ -35,10 +38,16 @@ def main() -> int:
         lived += 1
         requests, runs = requests + world.requests, runs + world.runs
         points += world.points
-        digest.update(world.digest().encode())
+        digests[seed] = world.digest()
+        if arguments.logs:
+            arguments.logs.mkdir(parents=True, exist_ok=True)
+            (arguments.logs / f"{seed}.txt").write_text("\n".join(world.log))
+    if arguments.digests:
+        arguments.digests.write_text("".join(f"{each} {digests[each]}\n" for each in digests))
+    whole = hashlib.sha256("".join(digests.values()).encode()).hexdigest()[:16]
     print(
         f"{lived:,} worlds held: {runs:,} commands, {requests:,} requests, {points:,} points; "
-        f"digest of their logs {digest.hexdigest()[:16]}"
+        f"digest of their logs {whole}"
     )
     return 0
 

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import errno
 import gc
+import getpass
 import hashlib
 import io
 import itertools
@@ -23,6 +24,7 @@ import re
 import secrets
 import shutil
 import signal
+import socket
 import tempfile
 import time
 import uuid
@@ -67,6 +69,7 @@ FOLDERS = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
 # The first use in a process tries the folder with a file, which would be points of one world.
 tempfile.gettempdir()
 
+_ALL_TASKS = asyncio.all_tasks
 _PARSER_OF = cache(opsconsole.cli.main.build_parser)
 """Making parsers would be a fifth of the time."""
 
@@ -257,6 +260,11 @@ class NumberedTask(asyncio.Task[Any]):
         return self._number
 
 
+def _sorted_tasks(loop: asyncio.AbstractEventLoop) -> list[asyncio.Task[Any]]:
+    """Return the tasks of a loop; a set that grew in another world has another order."""
+    return sorted(_ALL_TASKS(loop), key=hash)
+
+
 class WorldLoop(VirtualLoop):
     """The loop of one process of a world."""
 
@@ -274,11 +282,12 @@ class WorldLoop(VirtualLoop):
     def close(self) -> None:
         """End every task first: a dead process must not wake up in another's time."""
         for _ in range(50):
-            tasks = asyncio.all_tasks(self)
+            tasks = _sorted_tasks(self)
             if self.is_closed() or not tasks:
                 break
-            for task in tasks - self.world.served:
-                task.cancel()
+            for task in tasks:
+                if task not in self.world.served:
+                    task.cancel()
             with contextlib.suppress(Killed, RuntimeError):
                 self.run_until_complete(asyncio.wait(tasks))
         if self.world.process is not None and self.world.process.loop is self:
@@ -333,7 +342,7 @@ class World:
         self.process: Process | None = None
         self.disk = Disk(lambda: self.process)
         self.served: set[asyncio.Future[Any]] = set()
-        self.log: list[tuple[Any, ...]] = []
+        self.log: list[str] = []
         self.story: list[str] = []
         self.requests = self.runs = self.points = 0
         self.task_numbers = itertools.count()
@@ -386,12 +395,15 @@ class World:
             # The garbage collector of a command may do as it likes; this process lives longer.
             patch.setattr(gc, "freeze", lambda: None)
             patch.setattr(signal, "signal", lambda *_: None)
+            patch.setattr(getpass, "getuser", lambda: "user")
+            patch.setattr(socket, "gethostname", lambda: "machine")
             # The usual room takes a memory file system a third of a world's time.
             patch.setattr(journal, "_ROOM_AHEAD", 1 << 17)
             patch.setattr(journal, "_MIN_ROOM", 1 << 16)
             patch.setattr(opsconsole.cli.main, "build_parser", _PARSER_OF)
             patch.setattr(uvloop, "new_event_loop", lambda: WorldLoop(self))
             patch.setattr(asyncio.events, "new_event_loop", lambda: WorldLoop(self))
+            patch.setattr(asyncio.tasks, "all_tasks", _sorted_tasks)
             patch.setattr(transport, "open_connections", lambda *_: Line(self))
             patch.setattr(opening, "native_backend", self._open_place)
             for name in [name for name in os.environ if name.startswith(("OPSCONSOLE_", "TF_"))]:
@@ -474,7 +486,14 @@ class World:
         text = output.getvalue()
         self.runs += 1
         self.points += process.points
-        self.log.append((round(self.clock.now, 6), words, code, process.points))
+        said = output.getvalue()
+        # The seed does not choose the names of folders.
+        for folder in (self.folder, self.working_folder):
+            said = said.replace(str(folder), "FOLDER").replace(folder.name, "NAME")
+        state = self.folder / "terraform.tfstate"
+        stored = _digest(state.read_bytes()) if state.exists() else "no file"
+        called = f"{words}: {code}, {process.points} points, state {stored}"
+        self.log.append(f"{self.clock.now:.6f} {called}\n{said}")
         at = f" (killed at point {dies_at}, {process.died_at})" if process.dead else ""
         name = "opsconsole" if program is main else "terraform"
         self.story.append(f"{self.clock.now:9.1f} s  {name} {' '.join(words)}: {code}{at}")
@@ -573,8 +592,7 @@ class World:
         """Judge one request at the moment when it leaves."""
         self.requests += 1
         self._deliver_late_requests()
-        digest = hashlib.blake2s(content, digest_size=6).hexdigest()
-        self.log.append((round(self.clock.now, 6), method, target, digest))
+        self.log.append(f"{self.clock.now:.6f} {method} {target} {_digest(content)}")
         during = self._during.pop(self.requests, lambda: None)
         try:
             self._judge(process, method, target, content)
@@ -987,7 +1005,11 @@ class World:
 
     def digest(self) -> str:
         """Return a digest of all that happened."""
-        return hashlib.sha256(repr(self.log).encode()).hexdigest()
+        return _digest("\n".join(self.log).encode())
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2s(content, digest_size=6).hexdigest()
 
 
 def _index(instance: dict[str, Any]) -> str:

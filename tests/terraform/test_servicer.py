@@ -88,7 +88,7 @@ async def test_a_wrong_setting_is_one_diagnostic_at_that_setting(client):
 async def test_journals_of_the_native_engine(start, connect, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     journal = tmp_path / "terraform.tfstate.opsconsole-journal"
-    async with start() as plugin, connect(plugin) as client:
+    async with start(env={"TF_LOG": "info"}) as plugin, connect(plugin) as client:
         journal.write_text("")
         [found] = (await client.configure()).diagnostics
         assert found.severity == ERROR
@@ -96,6 +96,10 @@ async def test_journals_of_the_native_engine(start, connect, tmp_path, monkeypat
         assert "opsconsole state fold" in found.detail
         response = await client.call("ImportResourceState", type_name=HOST, id="hst_1")
         assert shown(response) == "The provider is not configured: "
+        journal.unlink()
+        await client.configure()
+        client.channel.close()
+        assert (await plugin.stderr()).count("configured under Terraform") == 1
 
 
 async def calls_that_need_a_configuration(client: Any, wire: Any) -> list[Any]:

@@ -166,6 +166,7 @@ def test_values_are_brought_into_one_form():
         ("https://c.example.com//", "https://c.example.com"),
         ("https://c.example.com/console/", "https://c.example.com/console"),
         ("HTTPS://C.Example.COM:8443/A", "https://c.example.com:8443/A"),
+        ("https://c.example.com:443", "https://c.example.com"),
         ("http://localhost:8080", "http://localhost:8080"),
         ("http://127.1.2.3", "http://127.1.2.3"),
         ("http://[::1]:8080/x", "http://[::1]:8080/x"),

@@ -24,6 +24,7 @@ from opsconsole.resources import (
 )
 from opsconsole.resources.host.file_import import FileImport, ReportedRow, Rows
 from opsconsole.resources.lifecycles import ConfiguredProvider
+from opsconsole.text import join_words
 from opsconsole.values import Attributes
 
 _PREFIX: Final = re.compile(r"(\w+_)…|(\w+=)[A-Z]+")
@@ -111,7 +112,8 @@ async def list_ids(provider: ConfiguredProvider) -> tuple[list[ObjectId], list[s
     named = {name for name, endpoint in endpoints.items() if console.has(endpoint)}
     if not named:
         raise UserError(
-            "No documented operation lists hosts, agents or blacklisted commands.",
+            "No documented operation lists "
+            f"{join_words([RESOURCES[name].plural for name in endpoints], 'or')}.",
             "Give ids, or a file of hosts with --inventory. If this console has operations that "
             f"list them ({', '.join(filter(None, endpoints.values()))}), name these: export "
             """OPSCONSOLE_EXTRA_ENDPOINTS='{"host_list": "GET /path"}'.""",

@@ -21,7 +21,7 @@ from opsconsole.cli.standard_streams import columns, use_colour, write_or_stderr
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, has_error
-from opsconsole.errors import TRY_LATER, OpsconsoleError, ProblemKind, Stopped, UserError
+from opsconsole.errors import TRY_LATER, ProblemKind, UserError
 from opsconsole.reconcile.apply import Applier
 from opsconsole.reconcile.executor import ApplyResult
 from opsconsole.reconcile.plan import Plan, checksum
@@ -37,23 +37,17 @@ _FIXED = ("target", "replace", "refresh_only", "destroy", "preflight", "stack", 
 
 def run(args: argparse.Namespace) -> int:
     """Carry out a plan; return the exit code."""
-    if args.json and not args.auto_approve and args.planfile is None:
-        raise UserError(
-            "With --json, no question can be asked.", "Add --auto-approve, or apply a saved plan."
-        )
     apply = _apply_program if args.planfile is None else _apply_saved
-    if not args.json:
+    if not args.json or opening.stands_in(args):
         return apply(args)
-    try:
-        return apply(args)
-    except Stopped:
-        raise
-    except OpsconsoleError as problem:
-        events.emit_error(problem)
-        return TRY_LATER if problem.is_temporary else FAILED
+    return events.run_with_messages(lambda: apply(args))
 
 
 def _apply_program(args: argparse.Namespace) -> int:
+    if args.json and not args.auto_approve:
+        raise UserError(
+            "With --json, no question can be asked.", "Add --auto-approve, or apply a saved plan."
+        )
     program = opening.open_checked(args)
     variables = opening.variables_of(args, program)
     backend = opening.open_backend(args, program, args.command)
@@ -131,8 +125,6 @@ class ApplyUI:
     def __init__(self, args: argparse.Namespace, *, destroying: bool) -> None:
         self.args = args
         self.operation = "destroy" if destroying else "apply"
-        if args.json:
-            events.emit_version()
 
     def show_plan(self, plan: Plan, title: str) -> Plan:
         """Show a plan; return the plan, with the guard's objection if there is one."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
+from opsconsole.cli.table import FAILED
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, diagnostics_of
-from opsconsole.errors import OpsconsoleError
+from opsconsole.errors import TRY_LATER, OpsconsoleError, Stopped
 from opsconsole.reconcile.plan import Plan
 from opsconsole.reports import messages
 from opsconsole.reports.messages import Message
@@ -17,20 +19,26 @@ def emit(message: Message) -> None:
     sys.stdout.write(messages.line(message))
 
 
-def emit_version() -> None:
-    """Write the version message, which is the first message."""
+def run_with_messages(run: Callable[[], int]) -> int:
+    """Write the version message, then return the exit code of `run`; its error becomes messages.
+
+    Raises:
+        Stopped: The run was told to stop.
+    """
     emit(messages.version(utc_now()))
+    try:
+        return run()
+    except Stopped:
+        raise
+    except OpsconsoleError as problem:
+        for item in diagnostics_of(problem):
+            emit_diagnostic(item)
+        return TRY_LATER if problem.is_temporary else FAILED
 
 
 def emit_diagnostic(item: Diagnostic) -> None:
     """Write a diagnostic."""
     emit(messages.diagnostic(item, utc_now()))
-
-
-def emit_error(problem: OpsconsoleError) -> None:
-    """Write why a command failed."""
-    for item in diagnostics_of(problem):
-        emit_diagnostic(item)
 
 
 def emit_plan(plan: Plan) -> None:

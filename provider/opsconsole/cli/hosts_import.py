@@ -171,10 +171,10 @@ def _csv(path: Path, text: str, on_error: str | None, parameter: str | None) -> 
     if not cells:
         raise UserError(f"{path} holds no rows.")
     columns = [item.strip().lower() for item in cells.pop(0)]
-    fields = [attribute.name for attribute in HOST.answer_fields]
+    fields = [attribute.name for attribute in HOST if attribute.creatable]
     unknown = [name for name in columns if name not in fields]
     if unknown or "name" not in columns:
-        wrong = f"not fields of a host: {', '.join(map(repr, unknown))}"
+        wrong = f"an import does not set {', '.join(map(repr, unknown))}"
         raise UserError(
             f"{path}:1: {wrong if unknown else 'there is no column name'}.",
             f"The first line names the columns, separated by commas: name, and of "

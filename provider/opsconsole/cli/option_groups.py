@@ -9,6 +9,9 @@ from typing import Final
 from opsconsole import drift
 from opsconsole.cli.options import Group, Option, Options, read_format_and_file, read_notification
 from opsconsole.reports.formats import FORMATS, NOTIFICATIONS
+from opsconsole.resources import RESOURCES
+from opsconsole.text import join_words
+from opsconsole.v1.operations import reads_whole
 
 DEFAULT_SHARE: Final = 30.0
 """Per cent of existing resources that a plan may delete or replace without being forced."""
@@ -124,6 +127,7 @@ APPLY: Options = (
 
 _KINDS = ", ".join(drift.unmanaged_kinds())
 _COUNTED = ",".join(drift.COUNTED)
+_REQUIRED = join_words([item.plural for item in RESOURCES.values() if reads_whole(item)])
 DRIFT_PROGRAM = Group(
     "program",
     Option(
@@ -139,8 +143,7 @@ DRIFT_CHECK = Group(
     "--read-only  send only GET requests; hosts are then read only by host_get",
     f"--baseline FILE  accepted drift (default: {drift.BASELINE_FILE}, where it exists)",
     Option(
-        "--min-coverage PERCENT  how much of hosts, attachments, specialties and blacklisted "
-        "commands must have been checked (default 100)",
+        f"--min-coverage PERCENT  how much of {_REQUIRED} must have been checked (default 100)",
         default=100.0,
     ),
     Option(

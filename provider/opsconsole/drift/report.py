@@ -68,7 +68,8 @@ class Finding:
         construct_path: The path of the construct that declares it, if the program is known.
         location: `FILE:LINE` of its declaration, if the metadata has it.
         values: The state's values, for graphs and pages.
-        unobserved: Attributes that this check could not see.
+        unobserved: Attributes that this check could not see. Empty for an unchecked resource if it
+            saw none.
         counted: Whether it counts if its bucket is drift; false for unmanaged objects that are only
             shown.
         console: For UNMANAGED in a sharded check: its console, as in `Managed`.
@@ -302,7 +303,8 @@ class DriftReport:
                 continue
             count = _attributes_of(finding.type_name)
             total += count
-            if finding.bucket is not Bucket.UNCHECKED:
+            # An unchecked resource without a list of unseen attributes was not seen at all.
+            if finding.bucket is not Bucket.UNCHECKED or finding.unobserved:
                 seen += count - len(finding.unobserved)
         return 100.0 * seen / total if total else 100.0
 

@@ -55,7 +55,7 @@ async def read_inventory(
                 if endpoint
                 else f"No operation lists {definition.plural}: leave them out of --count-unmanaged."
             )
-            diagnostics.append(error(f"Unmanaged objects of {type_name} cannot be counted", why))
+            diagnostics.append(error(f"Unmanaged {definition.plural} cannot be counted", why))
             continue
         try:
             listed = session.specialties() if searched else session.console.list_all(endpoint)
@@ -111,11 +111,10 @@ def report_incomplete_lists(
         if listing.complete:
             continue
         shown = f"The list shows {len(listing.entries)}."
-        why = explain_gap(type_name, listing)[1]
+        kind = RESOURCES[type_name].plural
+        why = explain_gap(kind, listing)[1]
         # An operator asked for this list: "nothing unmanaged" would be a false claim.
-        yield error(
-            f"Not every {type_name} may have been seen: some may be unmanaged", f"{shown} {why}"
-        )
+        yield error(f"Not all {kind} may have been seen: some may be unmanaged", f"{shown} {why}")
     partial = [item for item in session.listed_plugins().values() if not item.complete]
     if partial and AGENT_PLUGIN.type_name in counted:
         which = "An agent may have" if len(partial) == 1 else f"{len(partial):,} agents may have"

@@ -48,16 +48,22 @@ def _check_type(attribute: Attribute, value: Any) -> Value:
     elif kind is Kind.BOOLEAN:
         if isinstance(value, bool):
             return value
-    elif kind is Kind.INTEGER:
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
+    elif kind in (Kind.INTEGER, Kind.NUMBER):
         # JSON has one type of number: 80.0 is an integer, too.
         if isinstance(value, float) and value.is_integer():
             return int(value)
+        accepted = int if kind is Kind.INTEGER else (int, float)
+        if isinstance(value, accepted) and not isinstance(value, bool):
+            return value
     elif kind in (Kind.STRING_SET, Kind.STRING_LIST):
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             texts = [compose(item) for item in value]
             return normalise_set(texts) if kind is Kind.STRING_SET else texts
+    elif kind is Kind.STRING_MAP:
+        if isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
+            return {compose(name): compose(item) for name, item in value.items()}
+    elif kind is Kind.OBJECT:
+        return _object(attribute, value)
     elif kind is Kind.OBJECT_LIST and isinstance(value, list):
         return [_object(attribute, entry) for entry in value]
     raise UnexpectedAnswer(

@@ -196,15 +196,14 @@ class Cascade:
 def note_cascades(
     changes: Sequence[Change], cascade: Cascade, known: Mapping[str, PriorInstance]
 ) -> list[Change]:
-    """Return the changes with their cascades; a deletion with the owner costs no call."""
+    """Return the changes, each with the owner that takes it along; this costs no call."""
     found = []
     for change in changes:
         owner = ""
         if change.action in _REMOVING and change.address in known:
             owner = cascade.owner_of(known[change.address])
         if owner:
-            note = f"archived by the deletion of {owner}"
-            change = replace(change, cascade=owner, notes=(*change.notes, note))
+            change = replace(change, cascade=owner)
         found.append(change)
     return found
 
@@ -212,9 +211,9 @@ def note_cascades(
 def refuse_taking_along(
     changes: Iterable[Change], cascade: Cascade, known: Iterable[PriorInstance]
 ) -> list[Diagnostic]:
-    """Return an error for each owner whose deletion would archive a kept instance."""
+    """Return an error for each owner whose deletion would take a kept instance along."""
     by_address = {change.address: change for change in changes}
-    staying: dict[str, list[str]] = {}
+    staying: dict[tuple[str, str], list[str]] = {}
     for item in known if cascade.going else ():
         owner = cascade.owner_of(item)
         change = by_address.get(item.address)
@@ -222,16 +221,17 @@ def refuse_taking_along(
             change.action in (*_REMOVING, Action.FORGET) or moves_away(change)
         )
         if owner and not leaves:
-            staying.setdefault(owner, []).append(item.address)
+            verb = RESOURCES[item.type_name].owner_deletion
+            staying.setdefault((owner, verb), []).append(item.address)
     return [
         error(
-            f"{owner} cannot be deleted: the deletion would archive resources that the plan keeps",
-            f"The console would also archive {', '.join(sorted(names))}. Remove these too, "
+            f"{owner} cannot be deleted: the deletion would {verb} resources that the plan keeps",
+            f"The console would also {verb} {', '.join(sorted(names))}. Remove these too, "
             f"give them another {RESOURCES[instance_of(owner).type].title}, or name them in "
             f"-target too. If it is replaced, refer to it as {owner}.id, so that they move to its "
             "replacement.",
         ).about(owner)
-        for owner, names in staying.items()
+        for (owner, verb), names in staying.items()
     ]
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from opsconsole.diagnostics import Diagnostic, has_error
+from opsconsole.errors import UserError
 from opsconsole.lifecycle.interface import BULK_CREATES_AT_A_TIME, Outcome
 from opsconsole.reconcile.order import Order, Schedule, Step, StepKind, dropped_objects, object_of
 from opsconsole.reconcile.plan import Action, Counts
@@ -130,9 +131,18 @@ class Failures:
             # If a resource has several instances, a failed one stops only the steps that need its
             # values. Their declaration still holds an unknown value.
             alone = dependency in self._instances
-            if cause and (alone or holds_unknown(config_of(step))):
+            if cause and (alone or _lacks_values(step, config_of)):
                 return cause
         return ""
+
+
+def _lacks_values(step: Step, config_of: Callable[[Step], Attributes]) -> bool:
+    """Return whether the declaration of a step cannot be evaluated in full."""
+    try:
+        return holds_unknown(config_of(step))
+    except UserError:
+        # The value of the failed resource may be the reason. The next plan shows it otherwise.
+        return True
 
 
 class Executor:

@@ -66,8 +66,7 @@ class Change:
         sensitive_paths: The sensitive paths to record in state.
         construct_path: Path of the construct that declares it, from the program's metadata.
         provider: Key of the provider configuration that it belongs to.
-        notes: One-line remarks shown under it: `archived by the deletion of …`, an orphan or a
-            409 in the making.
+        notes: One-line remarks shown under it, such as what a dry run said of it.
         depends_on: Configuration addresses of the resources that it depends on.
         released: Configuration addresses of former dependencies.
     """

@@ -202,7 +202,11 @@ class StepWorker:
         await self.session.flush()
 
     async def _read(self, step: Step) -> Outcome:
-        change, config = step.change, self.config_of(step)
+        change = step.change
+        try:
+            config = self.config_of(step)
+        except UserError as problem:
+            return Outcome(None, diagnostics=diagnostics_of(problem))
         unknown = unknown_names(config)
         if unknown:
             return Outcome(None, diagnostics=(_refuse_unknown(change, unknown),))

@@ -15,7 +15,7 @@ from opsconsole.errors import UserError
 from opsconsole.reconcile.plan import Action, Change, Counts, Plan
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import Address, instance_and_key, instance_of
-from opsconsole.text import plural, printable, scalar
+from opsconsole.text import join_words, plural, printable, scalar
 
 _SYMBOLS = {
     Action.NO_OP: "",
@@ -77,13 +77,23 @@ def heading(change: Change) -> Heading:
     if instance_and_key(change.address)[1]:
         remarks.append("left over from a replacement of this instance that was interrupted")
     if change.cascade and change.action is not Action.NO_OP:
-        remarks.append(f"archived by the deletion of {printable(change.cascade)}, without a call")
+        remarks.append(f"{printable(cascade_note(change))}, without a call")
     if change.construct_path:
         remarks.append(f"construct {printable(change.construct_path)}")
-    known = " ".join(remarks)
-    # A note of the engine may repeat what a remark says.
-    remarks += [note for note in map(printable, change.notes) if note not in known]
+    remarks += map(printable, change.notes)
     return Heading(verb, stress, tuple(remarks))
+
+
+def cascade_note(change: Change) -> str:
+    """Say what the deletion of its owner does to an instance; empty if its owner stays."""
+    if not change.cascade:
+        return ""
+    return f"{cascade_effect(change.type_name)} by the deletion of {change.cascade}"
+
+
+def cascade_effect(*types: str) -> str:
+    """Return the words for what the deletion of their owner does to resources of these types."""
+    return " or ".join(dict.fromkeys(f"{RESOURCES[name].owner_deletion}d" for name in types))
 
 
 def _verb(change: Change) -> tuple[str, str]:
@@ -98,7 +108,8 @@ def _verb(change: Change) -> tuple[str, str]:
             "replace_by_triggers": ("will be replaced, as replace_triggered_by asks", ""),
         }.get(change.reason, ("must be replaced", "replaced"))
     if change.action is Action.DELETE and change.cascade:
-        return "will be archived", "archived"
+        effect = cascade_effect(change.type_name)
+        return f"will be {effect}", effect
     return {
         Action.CREATE: ("will be created", ""),
         Action.ADOPT: ("will be adopted: it is on the console already", ""),
@@ -167,10 +178,12 @@ def count_sentence(counts: Counts) -> str:
 def plan_summary(counts: Counts, changes: Sequence[Change] = ()) -> str:
     """Return the summary line, with further sentences for changes that Terraform does not count."""
     sentences = [count_sentence(counts)]
-    cascaded = sum(change.action is Action.DELETE and bool(change.cascade) for change in changes)
-    if cascaded:
+    owners = [item.cascade for item in changes if item.action is Action.DELETE and item.cascade]
+    if owners:
+        kinds = dict.fromkeys(RESOURCES[parse_address(owner).type].title for owner in owners)
+        go = "goes with its" if len(owners) == 1 else "go with their"
         sentences.append(
-            f"{cascaded} of them {'goes' if cascaded == 1 else 'go'} with a host, without a call."
+            f"{len(owners)} of them {go} {join_words([*kinds], 'or')}, without a call."
         )
     if counts.forget:
         sentences.append(f"{counts.forget} to leave management.")

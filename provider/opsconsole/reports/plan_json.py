@@ -38,7 +38,7 @@ from opsconsole.reports.json_values import (
     type_of,
     without_empty,
 )
-from opsconsole.reports.labels import kinds_of, parse_address, sensitive_of
+from opsconsole.reports.labels import cascade_note, kinds_of, parse_address, sensitive_of
 from opsconsole.state import instance_and_key
 from opsconsole.text import natural_order
 from opsconsole.values import UNKNOWN, Attributes, holds_unknown
@@ -133,7 +133,7 @@ def resource_change(change: Change) -> dict[str, Any]:
     extra = {
         "construct_path": change.construct_path,
         "cascade": change.cascade,
-        "notes": list(change.notes),
+        "notes": [*filter(None, (cascade_note(change), *change.notes))],
     }
     return _instance_json(change) | without_empty(
         {

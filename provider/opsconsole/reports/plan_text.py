@@ -11,6 +11,7 @@ from opsconsole.reconcile.plan import Action, Change, Drift, OutputChange, Plan
 from opsconsole.reports import terminal
 from opsconsole.reports.labels import (
     LEGEND,
+    cascade_effect,
     describe_no_changes,
     describe_no_requests,
     heading,
@@ -165,9 +166,9 @@ def _brief(
         yield from wrap_lines(f"      {', '.join(_runs(map(_name, group)))}", _WIDTH)
         for note in notes:
             yield f"      ({printable(note)})"
-        along = sum(len(cascades.get(change.address, ())) for change in group)
+        along = [item.type_name for change in group for item in cascades.get(change.address, ())]
         if along:
-            yield f"      ({along:,} archived with them, without a call)"
+            yield f"      ({len(along):,} {cascade_effect(*along)} with them, without a call)"
         yield ""
 
 
@@ -243,7 +244,8 @@ def _paint(line: Line, pen: Pen) -> str:
 
 def _cascade_text(host: Change, cascaded: Sequence[Change], pen: Pen) -> Iterator[str]:
     yield ""
-    yield f"    # archived by the deletion of {printable(host.address)}, without a call:"
+    effect = cascade_effect(*(change.type_name for change in cascaded))
+    yield f"    # {effect} by the deletion of {printable(host.address)}, without a call:"
     for change in cascaded:
         values = change.before or {}
         label = values.get(label_attribute(change.type_name))
@@ -253,9 +255,7 @@ def _cascade_text(host: Change, cascaded: Sequence[Change], pen: Pen) -> Iterato
             name = f" {SENSITIVE}"
         yield f"      {pen.sign('-')} {printable(change.address)}{name}"
         for note in change.notes:
-            # The line above the group says this for the whole group.
-            if "archived by the deletion of" not in note:
-                yield f"        ({printable(note)})"
+            yield f"        ({printable(note)})"
 
 
 _KEPT = "the console keeps other values than were declared"

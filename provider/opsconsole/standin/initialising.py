@@ -9,7 +9,7 @@ from pathlib import Path
 
 from opsconsole import resources
 from opsconsole.clock import utc_now
-from opsconsole.errors import OpsconsoleError, UserError
+from opsconsole.errors import UserError
 from opsconsole.journal_files import WORKSPACES_FOLDER
 from opsconsole.language import load_directory, read_backend_options
 from opsconsole.standin.command_line import Arguments
@@ -54,22 +54,14 @@ or empty."""
 
 def run(verb: Verb, given: Arguments) -> int:
     if not given.on("json"):
-        _prepare(Path.cwd(), given, _print)
-        return 0
+        return _prepare(Path.cwd(), given, _print)
     from opsconsole.cli import events
     from opsconsole.reports import messages
 
-    events.emit_version()
-    try:
-        _prepare(
-            Path.cwd(),
-            given,
-            lambda text, code: events.emit(messages.init_output(text, code, utc_now())),
-        )
-    except OpsconsoleError as problem:
-        events.emit_error(problem)
-        return 1
-    return 0
+    def say(text: str, code: str) -> None:
+        events.emit(messages.init_output(text, code, utc_now()))
+
+    return events.run_with_messages(lambda: _prepare(Path.cwd(), given, say))
 
 
 def _print(text: str, code: str) -> None:
@@ -77,11 +69,12 @@ def _print(text: str, code: str) -> None:
     sys.stdout.flush()
 
 
-def _prepare(directory: Path, given: Arguments, say: Say) -> None:
+def _prepare(directory: Path, given: Arguments, say: Say) -> int:
+    """Note the backend; return the exit code."""
     engine = engine_of(directory).name
     if not any(directory.glob("*.tf.json")):
         say(f"{engine} initialized in an empty directory!", "output_init_empty_message")
-        return
+        return 0
     program = load_directory(directory, resources)
     if given.on("backend", True):
         say("Initializing the backend...", "initializing_backend_message")
@@ -91,6 +84,7 @@ def _prepare(directory: Path, given: Arguments, say: Say) -> None:
     say("- the native engine needs none", "provider_already_installed_message")
     # Clients look for these words.
     say(f"\n{engine} has been successfully initialized!", "output_init_success_message")
+    return 0
 
 
 def _with_options(

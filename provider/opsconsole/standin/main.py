@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from opsconsole.cli.standard_streams import OutputStream, open_descriptors, text_stream
-from opsconsole.errors import TRY_LATER, OpsconsoleError, UserError
+from opsconsole.errors import TRY_LATER, UserError
 from opsconsole.standin.command_line import FALSE, Arguments, Invocation, read_call, read_flags
 from opsconsole.standin.verbs import VERBS, Verb
 
@@ -80,10 +80,18 @@ def _run(words: list[str]) -> int:
     if wrong is not None:
         raise wrong
     if verb.command:
-        with _judged_by_real_engine(call, directory):
-            os.chdir(directory)
-            _check_operands(call.verb, verb, given)
-            return _run_engine(verb, given)
+
+        def run() -> int:
+            with _judged_by_real_engine(call, directory):
+                os.chdir(directory)
+                _check_operands(call.verb, verb, given)
+                return _run_engine(verb, given)
+
+        if not given.on("json") or verb.command[0] not in ("plan", "apply", "destroy"):
+            return run()
+        from opsconsole.cli.events import run_with_messages
+
+        return run_with_messages(run)
     os.chdir(directory)
     _check_operands(call.verb, verb, given)
     module, _, function = verb.run.partition(":")
@@ -127,25 +135,14 @@ def _run_engine(verb: Verb, given: Arguments) -> int:
     saved = getattr(args, "planfile", None)
     if saved is None and any(here.glob("*.tf.json")):
         args.dir = here
-    as_messages = verb.command == ("plan",) and args.json
-    if as_messages:
-        from opsconsole.cli import events
+    if verb.needs_backend and args.dir is not None and saved is None and args.state is None:
+        from opsconsole import resources
+        from opsconsole.language import load_directory
+        from opsconsole.standin.recorded_backend import check_initialised
 
-        events.emit_version()
-    try:
-        if verb.needs_backend and args.dir is not None and saved is None and args.state is None:
-            from opsconsole import resources
-            from opsconsole.language import load_directory
-            from opsconsole.standin.recorded_backend import check_initialised
-
-            check_initialised(load_directory(here, resources))
-        code: int = args.run(args)
-        return code
-    except OpsconsoleError as problem:
-        if not as_messages:
-            raise
-        events.emit_error(problem)
-        return 1
+        check_initialised(load_directory(here, resources))
+    code: int = args.run(args)
+    return code
 
 
 def _read_arguments(call: Invocation, verb: Verb | None) -> tuple[Arguments, UserError | None]:

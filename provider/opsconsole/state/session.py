@@ -388,7 +388,7 @@ class StateSession:
                 problem.message += f" {self._to_user_error(error).message}"
 
     def _open_journal(self) -> Journal:
-        """Create the journal at the first change, so that a run without changes leaves no file."""
+        """Return the journal. A run without changes creates none, and so leaves no file."""
         if self._journal is None:
             copy_to = self._backend if self._backend.keeps_journal else None
             self._journal = Journal.create(self._backend.journal, copy_to)

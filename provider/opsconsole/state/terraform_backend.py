@@ -203,11 +203,11 @@ def read_borrowed(kind: str, config: Mapping[str, Any], workspace: str) -> tuple
         program = {"terraform": {"backend": {kind: block}}}
         (Path(folder) / "main.tf.json").write_text(json.dumps(program))
         environment = {**os.environ, "TF_WORKSPACE": workspace, "TF_IN_AUTOMATION": "1"}
-        # `state pull` refuses arguments that other commands accept.
-        environment["TF_CLI_ARGS"] = ""
-        # The variable may name the data folder of another program, where `init` would replace the
-        # note of that program's backend.
-        environment.pop("TF_DATA_DIR", None)
+        # These variables are for another program: its backend would be read, or the note of its
+        # backend replaced.
+        for name in os.environ:
+            if name.startswith(("TF_CLI_ARGS", "TF_DATA_DIR")):
+                del environment[name]
         for words in (["init", "-input=false", "-no-color"], ["state", "pull"]):
             done = subprocess.run(
                 [binary, *words], capture_output=True, cwd=folder, env=environment

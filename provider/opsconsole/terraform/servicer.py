@@ -277,7 +277,8 @@ class Servicer:
         """Take the provider's settings, completed from the environment."""
         config = self.codec("provider").decode(request.config) or PROVIDER.empty()
         found = await self.configure(config)
-        log.info("configured under Terraform %s", request.terraform_version)
+        if self._provider is not None:
+            log.info("configured under Terraform %s", request.terraform_version)
         return pb.ConfigureProvider.Response(diagnostics=self.render(found, "provider"))
 
     async def validate_resource_config(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _SETTING = "base_url"
 _EXAMPLE = "It looks like https://console.example.com."
 _API_PREFIX = "/api/v1"
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 _BASE_PATH = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*")
 
 MAX_REDIRECTS = 5
@@ -39,10 +40,10 @@ def is_loopback(host: str) -> bool:
 
 
 def base_address(text: str | None, *, allow_http: bool) -> str:
-    """Return the base address without a trailing slash; a path before it is kept.
+    """Return the one spelling of the base address, without a trailing slash and a default port.
 
-    All paths of the document are relative to it (What the service does 5). https is required,
-    except on loopback, unless `allow_http`.
+    Its path is kept. All paths of the document are relative to it (What the service does 5). https
+    is required, except on loopback, unless `allow_http`.
 
     Raises:
         ConfigurationError: it is missing, malformed, or http where https is required.
@@ -112,7 +113,9 @@ def _authority(parts: SplitResult, host: str, shown: str) -> str:
     if not ascii_host or (":" not in host and not re.fullmatch(r"[a-z0-9._\-]+", ascii_host)):
         _wrong(f"{shown} names no possible host.", _EXAMPLE)
     bracketed = f"[{host}]" if ":" in host else ascii_host
-    return bracketed if parts.port is None else f"{bracketed}:{parts.port}"
+    # Two spellings of one console must be equal.
+    default = _DEFAULT_PORTS[parts.scheme]
+    return bracketed if parts.port in (None, default) else f"{bracketed}:{parts.port}"
 
 
 def _check_path(shown: str, path: str) -> None:
@@ -141,7 +144,7 @@ def proxy_for(base_url: str, environ: Mapping[str, str]) -> str | None:
     """
     target = urlsplit(base_url)
     host = target.hostname or ""
-    port = target.port or (443 if target.scheme == "https" else 80)
+    port = target.port or _DEFAULT_PORTS[target.scheme]
     exceptions = _variable(environ, "NO_PROXY")[1].lower().split(",")
     # Go's programs, Terraform among them, use no proxy to loopback either.
     if is_loopback(host) or any(_matches(host, port, entry.strip()) for entry in exceptions):
@@ -242,7 +245,7 @@ def _target(url: str, location: str) -> SplitResult | None:
 
 def _origin(parts: SplitResult) -> str:
     host = parts.hostname or ""
-    port = parts.port or (443 if parts.scheme == "https" else 80)
+    port = parts.port or _DEFAULT_PORTS[parts.scheme]
     return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 

@@ -67,6 +67,7 @@ AGENT = ResourceDefinition(
     },
     gone="deleted, archived, or not visible to this key (404)",
     owner="host_id",
+    owner_deletion="archive",
     look=Look(("([", "])"), "oval", "#dcfce7"),
     attributes=(
         read_only("id", "The console's id of the agent."),

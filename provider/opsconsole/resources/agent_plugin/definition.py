@@ -42,6 +42,7 @@ AGENT_PLUGIN = ResourceDefinition(
     },
     gone="detached, or not visible to this key: the agent's list of plugins does not show it",
     owner="agent_id",
+    owner_deletion="archive",
     look=Look(("[/", "/]"), "parallelogram", "#f3e8ff"),
     attributes=(
         read_only("id", "`AGENT_ID/PLUGIN_ID`.", local=True),

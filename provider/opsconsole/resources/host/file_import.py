@@ -67,7 +67,7 @@ class CsvRows:
     The document does not show the column layout: a first line of field names is sent.
 
     Attributes:
-        columns: Fields of a host, `name` among them.
+        columns: Fields that an import sets, `name` among them.
         cells: The rows, each with a cell for every column.
         on_error: `stop`, `continue` or None: the console chooses.
         on_error_parameter: The query parameter that takes it, which the document does not name.
