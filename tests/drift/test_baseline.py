@@ -1,12 +1,10 @@
 """The baseline of accepted drift: what it accepts, what it reports of itself, what it refuses."""
 
-import json
 import re
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 from hypothesis import given
@@ -17,9 +15,9 @@ from opsconsole.drift import BASELINE_FILE
 from opsconsole.drift.baseline import Baseline, BaselineFile, Entry, fits, read_baseline
 from opsconsole.drift.report import Bucket, Difference, Finding
 from opsconsole.errors import UserError
+from published_schemas import follows_schema
 
 ROOT = Path(__file__).resolve().parents[2]
-SCHEMA = json.loads((ROOT / "docs/schemas/drift-baseline-1.schema.json").read_text())
 TODAY = date(2026, 3, 10)
 WEB = "opsconsole_host.web[0]"
 
@@ -131,10 +129,6 @@ def test_what_is_beside_state_may_be_unseen() -> None:
     assert [item.entry for item in problems] == [str(host), "fl*: opsconsole_host.old, missing"]
 
 
-def _as_json(text: str) -> Any:
-    return json.loads(json.dumps(yaml.safe_load(text), default=str))
-
-
 BAD_FILES = [
     ("- a\n", "the whole of it: should be an object"),
     ("null\n", "the whole of it: should be an object"),
@@ -189,18 +183,13 @@ MISLEADING = [
 """What would mislead or grow is refused before it is compared with the schema."""
 
 
-def _follows_the_schema(document: Any) -> bool:
-    checks = jsonschema.Draft202012Validator.FORMAT_CHECKER
-    return jsonschema.Draft202012Validator(SCHEMA, format_checker=checks).is_valid(document)
-
-
 @pytest.mark.parametrize(("text", "said"), [*BAD, *MISLEADING])
 def test_a_wrong_file_is_one_clear_error(text, said, tmp_path):
     file = tmp_path / BASELINE_FILE
     file.write_text(text)
     with pytest.raises(UserError, match=re.escape(said)):
         read_baseline(file)
-    assert (text, said) in MISLEADING or not _follows_the_schema(_as_json(text))
+    assert (text, said) in MISLEADING or not follows_schema(yaml.safe_load(text), "drift-baseline")
 
 
 TEXTS = st.one_of(
@@ -225,9 +214,9 @@ def test_the_file_is_read_if_and_only_if_it_follows_the_schema(document):
     try:
         BaselineFile.model_validate(document)
     except ValidationError:
-        assert not _follows_the_schema(document)
+        assert not follows_schema(document, "drift-baseline")
     else:
-        assert _follows_the_schema(document)
+        assert follows_schema(document, "drift-baseline")
 
 
 def test_on_the_command_line(native, world):
