@@ -14,11 +14,10 @@ from typing import Any
 import pytest
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import LocalBackend
 from opsconsole.state.lock import Locking
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
-from opsconsole.state.opening import backend_for, open_state, read_state
+from opsconsole.state.opening import backend_for, open_state, read_foreign, read_state
 from opsconsole.state.session import StateSession
 from opsconsole.state.terraform_backend import TerraformBackend
 from postgres_server import running_postgres
@@ -177,5 +176,13 @@ def test_without_terraform_a_remote_backend_is_one_error(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="no terraform or tofu is installed"):
         backend_for(tmp_path, {"consul": {}}, "plan")
-    assert isinstance(backend_for(tmp_path, None, "plan"), LocalBackend)
-    assert isinstance(backend_for(tmp_path, {"local": [{"path": "x"}]}, "plan"), LocalBackend)
+    with pytest.raises(UserError, match="no terraform or tofu is installed"):
+        read_foreign(tmp_path, "consul", {}, "default")
+    assert read_foreign(tmp_path, "local", {"path": "x"}, "default")[0] == str(tmp_path / "x")
+    for block, name in ((None, "terraform.tfstate"), ({"local": [{"path": "x"}]}, "x")):
+        assert backend_for(tmp_path, block, "plan").name == str(tmp_path / name)
+    (tmp_path / "tofu").symlink_to("/bin/true")
+    found = backend_for(tmp_path, {"consul": []}, "plan")
+    assert isinstance(found, TerraformBackend)
+    assert found.name == f"the consul backend of {tmp_path}"
+    assert found.journal == tmp_path / "consul.default.opsconsole-journal"
