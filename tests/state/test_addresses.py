@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import string
 
 import pytest
@@ -23,6 +24,8 @@ KEYS = st.none() | st.integers(0, 10**9) | st.text(st.characters(exclude_categor
         ("opsconsole_host.web[0]", Address("opsconsole_host", "web", 0)),
         ('opsconsole_host.web["a.b"]', Address("opsconsole_host", "web", "a.b")),
         ('x.y["$${a} %%{b} $c \\"q\\" \\\\ \\n"]', Address("x", "y", '${a} %{b} $c "q" \\ \n')),
+        (f"x.y[{'1' * 18}]", Address("x", "y", int("1" * 18))),
+        ('x.y["\\ud7ff\\ue000\\U0010ffff"]', Address("x", "y", "\ud7ff\ue000\U0010ffff")),
         ("data.opsconsole_specialty.s", Address("opsconsole_specialty", "s", mode="data")),
         (
             'module.a["x.y"].module.b[1].data.x.y[2]',
@@ -46,12 +49,17 @@ def test_a_resource_is_its_instances_without_the_key():
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "place"),
     [
-        *("", "web", "a.b.c", "a.b[", "a.b[x]", 'a.b["x]', "a.b[-1]", "module.a", 'a.b["\\x"]'),
-        'a.b["\\U00110000"]',
+        *(("", 1), ("web", 4), ("a.b.c", 4), ("a.b[", 4), ("a.b[x]", 4), ('a.b["x]', 4)),
+        *(("a.b[-1]", 4), ("module.a", 9), ('a.b["\\x"]', 10), ('a.b["\\U00110000"]', 18)),
+        *(('a.b["\\ud800"]', 14), ('a.b["\\uDFFF"]', 14), (f"a.b[{'1' * 19}]", 25)),
     ],
 )
-def test_what_is_no_address_is_refused(text):
-    with pytest.raises(UserError, match="not a resource address"):
+def test_what_is_no_address_is_refused(text, place):
+    with pytest.raises(
+        UserError, match=re.escape(f"{text!r} is not a resource address (")
+    ) as caught:
         Address.parse(text)
+    assert caught.value.message.endswith(f" (character {place}).")
+    assert caught.value.remedy.startswith("Write it as Terraform does, such as ")

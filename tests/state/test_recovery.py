@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
+import msgspec
 import pytest
 
 from opsconsole.errors import UserError
@@ -118,6 +119,13 @@ def test_a_state_that_is_gone_is_an_error(story):
         after(story.change().records, b"")
 
 
+def test_a_first_run_keeps_the_lineage_that_it_chose_unless_the_state_has_one(story):
+    story.change().records[0] = Base("run", "chosen", 0, State.new().digest(), True)
+    assert outcome(story.records, b"") == DONE
+    assert after(story.records, b"").lineage == "chosen"
+    assert after(story.records, State.new("stored").to_bytes()).lineage == "stored"
+
+
 def test_a_foreign_lineage_is_an_error(story):
     other = State.parse(story.before)
     other.lineage = "other"
@@ -193,6 +201,24 @@ def test_two_journals_are_one_where_a_run_wrote_both(story):
         found = recover(here, stored, story.before, b"", "s", keeps_journal=keeps_journal)
         assert found.intents == names
     assert recover([other, b], [], story.before, b"", "s", keeps_journal=True).intents == []
+
+
+def test_the_journal_of_this_machine_is_older_than_the_stored_one(story, host):
+    other = Base("other", "lineage", 1, story.state.digest(), False)
+    story.state.put(A, host(1, name="new"))
+    stored = [*story.records, Changes((story.pending.pop(),))]
+    story.state.put(C, host(3))
+    local = [other, Changes((story.pending.pop(),))]
+    found = recover(local, stored, story.before, b"", "s", run="third")
+    assert ([change.address for change in found.changes], found.count) == ([A, C], 2)
+    assert found.state.digest() == story.state.digest()
+    assert found.records == [
+        msgspec.structs.replace(other, run="third"),
+        Changes((*found.changes,)),
+    ]
+    local[0] = msgspec.structs.replace(other, lineage="foreign")
+    with pytest.raises(UserError, match="belongs to another state: lineage foreign, not lineage"):
+        recover(local, stored, story.before, b"", "s")
 
 
 def test_a_journal_without_its_first_record_is_refused_and_names_some(story):
