@@ -110,11 +110,6 @@ def test_a_group_that_was_torn_in_its_middle_is_left_out():
     assert decode_lines(first + torn + third + fourth, "j") == ([changed("a")], len(first))
 
 
-def test_records_of_a_newer_version_are_refused():
-    with pytest.raises(UserError, match="newer opsconsole"):
-        decode_lines(frame_line(b'["novel",1]', 0), "j")
-
-
 def test_an_intent_is_open_until_something_tells_its_outcome():
     records: list[Record] = [
         intent("a"),
@@ -331,5 +326,5 @@ def test_a_journal_that_cannot_be_opened_leaves_nothing(tmp_path, monkeypatch, a
     ],
 )
 def test_a_record_of_another_shape_is_one_error(text):
-    with pytest.raises(UserError, match="cannot be read at byte 0"):
+    with pytest.raises(UserError, match=r"cannot be read at byte 0: .*If a newer opsconsole wrote"):
         decode_lines(frame_line(text.encode(), 0), "j")

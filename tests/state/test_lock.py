@@ -55,6 +55,7 @@ def test_two_sessions_exclude_each_other_and_name_the_holder(session, state_path
             UserError, match=r"locked by .+@.+, opsconsole destroy, since 20.+\(ID "
         ):
             session(operation="plan")
+        assert session(lock=False).state.empty
         note = info_file(state_path)
         assert note.name == ".terraform.tfstate.lock.info"
         assert note.stat().st_mode & 0o777 == 0o600
@@ -63,6 +64,7 @@ def test_two_sessions_exclude_each_other_and_name_the_holder(session, state_path
     assert list(found) == names
     assert found["Operation"] == "opsconsole destroy"
     assert found["Path"] == str(state_path)
+    assert found["Who"] == f"{getpass.getuser()}@{socket.gethostname()}"
     assert not note.exists()
     session(operation="plan").close()
 
@@ -104,10 +106,6 @@ def test_a_forced_unlock_of_a_file_is_refused_and_names_the_holder(state_path, h
     assert ("ada@engine" in str(refused.value)) is held
 
 
-def test_a_lock_names_user_and_machine():
-    assert LockInfo.own("apply", "s").who == f"{getpass.getuser()}@{socket.gethostname()}"
-
-
 def test_waiting_ends_with_the_time(session, python):
     holder = python(HOLD)
     assert holder.stdout is not None
@@ -119,11 +117,6 @@ def test_waiting_ends_with_the_time(session, python):
         session(timeout=0.3, on_wait=told.append)
     assert len(told) == 1, "it has waited"
     holder.communicate("go\n", timeout=PATIENCE)
-
-
-def test_without_a_lock_nobody_is_asked(session, state_path):
-    with session(), session(lock=False) as other:
-        assert other.state.empty
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'"x"'])

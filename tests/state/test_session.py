@@ -208,8 +208,8 @@ def test_when_a_write_is_due(changes, since, cost, due):
 @pytest.mark.parametrize(
     ("embeds_journal", "stored"),
     [
-        (True, " | write | | write | write | write | write"),
-        (False, " | store | | store store write | store store write | store | store store"),
+        (True, "write | write | write | write | write"),
+        (False, "store | store store write | store store write | store | store store"),
     ],
 )
 async def test_what_a_shared_place_stores_before_calls_and_when(
@@ -224,13 +224,10 @@ async def test_what_a_shared_place_stores_before_calls_and_when(
 
     clock.time, place = 100.0, Place(point=store)
     opened = open_state(InMemory(place, RunOptions(tmp_path), embeds_journal=embeds_journal))
-    opened.begin()
-    asked.append("|")
     calls = [opened.intend(WEB, "POST /api/v1/agents", {}) for _ in range(4)]
     clock.time += 2
-    for _ in range(2):
-        await opened.flush()
-        asked.append("|")
+    await opened.flush()
+    asked.append("|")
     # Four calls in two and a half seconds, where a write takes half a second.
     assert opened.calls_at_once == 3 * embeds_journal
     opened.state.put(WEB, host(1))

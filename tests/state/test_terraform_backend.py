@@ -138,7 +138,7 @@ def test_native_runs_in_one_directory_exclude_each_other(place):
 
 def test_a_lock_of_the_backend_is_respected(place, host):
     place.declare(
-        terraform={"backend": {"pg": backend_block(place)}},
+        terraform=json.loads((place.directory / "main.tf.json").read_text())["terraform"],
         resource={
             "terraform_data": {"slow": {"provisioner": {"local-exec": {"command": "sleep 6"}}}}
         },
@@ -157,10 +157,6 @@ def test_a_lock_of_the_backend_is_respected(place, host):
     with opened(place) as again:
         assert again.folded == 1
     assert len(stored(place)) == 2
-
-
-def backend_block(place: Any) -> Any:
-    return json.loads((place.directory / "main.tf.json").read_text())["terraform"]["backend"]["pg"]
 
 
 def test_a_directory_that_is_not_initialised_says_so(terraform, tmp_path, monkeypatch):
