@@ -60,8 +60,7 @@ def test_two_sessions_exclude_each_other_and_name_the_holder(session, state_path
         assert note.name == ".terraform.tfstate.lock.info"
         assert note.stat().st_mode & 0o777 == 0o600
         found = json.loads(note.read_bytes())
-    names = ["ID", "Operation", "Who", "Version", "Created", "Path", "Info"]
-    assert list(found) == names
+    assert list(found) == ["ID", "Operation", "Who", "Version", "Created", "Path", "Info"]
     assert found["Operation"] == "opsconsole destroy"
     assert found["Path"] == str(state_path)
     assert found["Who"] == f"{getpass.getuser()}@{socket.gethostname()}"

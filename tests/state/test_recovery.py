@@ -199,9 +199,8 @@ def test_two_journals_are_one_where_a_run_wrote_both(story, host):
         assert (found.intents, [change.address for change in found.changes]) == (names, places)
         assert (found.count, C in found.state) == (len(places), C in places)
     assert recover([other, b], [], story.before, b"", "s", keeps_journal=True).intents == []
-    foreign = Base("other", "foreign", 1, "", False)
     with pytest.raises(UserError, match="belongs to another state: lineage foreign, not lineage"):
-        recover([foreign, made], stored, story.before, b"", "s")
+        recover([Base("other", "foreign", 1, "", False), made], stored, story.before, b"", "s")
 
 
 def test_a_journal_without_its_first_record_is_refused_and_names_some(story):
