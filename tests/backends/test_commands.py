@@ -204,15 +204,16 @@ ELSEWHERE: dict[str, dict[str, Any]] = {
 def test_an_empty_place_beside_a_filled_local_state_is_refused(
     kind: str, where: str, app: Any, make_place: Make
 ) -> None:
+    here = app.folder / "cdktf.out/stacks/only"
     app.write("only", app.folder / where, resource=HOST)
     app.run("apply", "-auto-approve")
     app.write("only", make_place(kind), resource=HOST)
     for words in (["plan"], ["apply", "-auto-approve"]):
         told = app.run(*words, expect=1)
         assert f"a state with 1 object is in {app.folder / where}" in told
-        assert "init -migrate-state" in told
+        first = f"copy it to {here / 'terraform.tfstate'}, then " if where == OF_CDKTF else ""
+        assert f"To go on with it, {first}run `opsconsole-terraform init -migrate-state`" in told
     assert len(app.console.rows("hosts")) == 1
-    here = app.folder / "cdktf.out/stacks/only"
     if where == OF_CDKTF:
         shutil.copy(app.folder / where, here / "terraform.tfstate")
     with pytest.MonkeyPatch.context() as patch:
