@@ -99,6 +99,7 @@ def test_what_was_read_is_in_the_prior_state_of_a_plan(native):
 def test_data_sources_that_are_gone_leave_state(native):
     host = {"opsconsole_host": {"a": {"name": "a"}}}
     native.apply(host, data={"opsconsole_specialties": {"all": {}}})
+    native.apply(host, "-target=opsconsole_host.a")
     assert "data.opsconsole_specialties.all" in native.addresses()
     native.apply(host)
     assert native.addresses() == ["opsconsole_host.a"]

@@ -1,8 +1,10 @@
 """What a run refuses, forces or orders, so that nothing is taken away unasked."""
 
+from typing import Any
+
 import pytest
 
-from declarations import host_with_agent
+from declarations import host_with_agent, hosts
 
 
 def test_prevent_destroy_refuses_a_replacement_and_a_removal(native):
@@ -178,6 +180,21 @@ def test_a_specialty_goes_after_an_agent_that_carries_it_by_a_literal_id(native_
 
     writes = [item["operation"] for item in native.console.requests() if item["method"] != "GET"]
     assert writes == ["agent_delete", "specialty_delete"]
+
+
+def test_steps_that_wait_for_each_other_are_refused_with_a_way_out(native):
+    def write(key: str, jumps: list[str], **y: Any) -> None:
+        x = {"for_each": {key: 1}, "jump_host_ids": jumps}
+        native.write(hosts(x=x, y=y))
+
+    write("old", ["${opsconsole_host.y.id}"], external_id="one")
+    native.run("apply", "-auto-approve")
+    write("new", [], external_id="two", jump_host_ids=['${opsconsole_host.x["new"].id}'])
+    refused = native.run("plan", expect=1).err
+    assert refused.startswith("Error: The steps of this plan form a cycle: each waits for another.")
+    native.run("apply", "-auto-approve", "-target=opsconsole_host.x")
+    native.run("apply", "-auto-approve", "-force")
+    assert native.actions() == {}
 
 
 def test_a_specialty_that_refers_to_a_host_is_deleted_before_it(native_on):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from consoles import call_api
 from declarations import agent_on, foresee, held, program
 from engines import ON_TERRAFORM, Terraform
 from left_calls import PROVIDER, calls_left, leave_calls
@@ -179,6 +180,43 @@ def test_refused_dry_run_settles_no_lost_create(native):
     refused = native.run("plan", expect=1)
     assert "may have created opsconsole_host.a" in refused.err
     assert left(native) == ["opsconsole_host.a"]
+    row = native.console.create("hosts", name="a")
+    native.run("import", "opsconsole_host.a", row["id"])
+    assert left(native) == []
+
+
+def test_deletions_and_updates_of_an_interrupted_run_are_settled_by_reads(native, fleet):
+    native.apply(fleet(4))
+    rows = {row["name"]: row["id"] for row in native.console.rows("hosts")}
+    for number, verb in enumerate(("delete", "delete", "delete", "update")):
+        details = {"verb": verb, "id": rows[f"web-{number}"], "provider": PROVIDER}
+        call = Intent(f"{number}", f"opsconsole_host.web[{number}]", verb, details, "2026-01-01")
+        leave_calls(native.state_file, [call])
+    call_api(native.console, "DELETE", f"/api/v1/hosts/{rows['web-0']}")
+    native.console.fault(path=rows["web-2"], status=403, times=None)
+    words = ("apply", "--json", "-auto-approve", "-target=opsconsole_specialty.linux")
+    told = {item["summary"]: item["detail"] for item in native.run(*words).warnings}
+    unread = told.pop("It is not known whether the interrupted run deleted 1 resource")
+    assert unread.startswith("They cannot be read (the console does not allow this key the call")
+    assert unread.endswith("), so they stay in state:\n  opsconsole_host.web[2]")
+    assert told == {
+        "The interrupted run deleted 1 resource and did not learn the outcome": "The console does "
+        "not have them any more: they left the state, and 2 that went with them.\n"
+        "  opsconsole_host.web[0]",
+        "The interrupted run has not deleted 1 resource so far": "Their deletion was sent or about "
+        "to be; the console still has them:\n  opsconsole_host.web[1]",
+        "The interrupted run did not learn the outcome of 1 update": "Reading these resources "
+        "shows what was changed:\n  opsconsole_host.web[3]",
+    }
+    assert (len(native.addresses()), left(native)) == (10, ["opsconsole_host.web[2]"])
+    native.console.clear_faults()
+    native.console.change(
+        "agents", native.attributes("opsconsole_agent.a[2]")["id"], status="archived"
+    )
+    along, remaining = native.run(*words).warnings
+    assert along["summary"] == "2 resources left the state with what the interrupted run deleted"
+    assert remaining["detail"].endswith(":\n  opsconsole_host.web[2]")
+    assert (len(native.addresses()), left(native)) == (8, [])
 
 
 def test_no_run_is_complete_while_an_outcome_is_unknown(native):
