@@ -10,7 +10,7 @@ import pytest
 
 from commands import write_stacks
 from consoles import call_api
-from declarations import agent_on, host_with_agent
+from declarations import agent_on, host_with_agent, hosts
 from opsconsole.resources.agent.lifecycle import AgentLifecycle
 
 
@@ -156,6 +156,23 @@ def test_a_value_that_comes_out_wrong_fails_alone(native):
     for failed in ("data.opsconsole_agent_plugins.e", "opsconsole_host.b"):
         assert f"✗ {failed}\n" in applied.text
     assert "opsconsole_host.d (waited for opsconsole_host.half[0])" in applied.text
+
+
+def test_a_replacement_that_shows_only_while_applying_is_refused(native):
+    def write(names: list[str], **b: Any) -> None:
+        a = {"count": 2, "name": f"${{{json.dumps(names)}[count.index]}}"}
+        native.write(hosts(a=a, b=b))
+
+    write(["old", "one"], external_id="new")
+    native.run("apply", "-auto-approve")
+    native.console.fault(operation="host_update", holds='"new"', status=400)
+    later = "${opsconsole_host.a[1].updated_at}"
+    write(["new", "two"], external_id="${opsconsole_host.a[0].name}", knowledge=later)
+    result = native.run("apply", "-auto-approve", expect=1)
+    assert "✗ opsconsole_host.a[0]\n  ✗ opsconsole_host.b\n" in result.out
+    assert "opsconsole_host.b must be replaced after all\n│\n│   at external_id\n" in result.out
+    assert "external_id became known only now. Its new value replaces the object" in result.out
+    assert [row["name"] for row in native.console.rows("hosts")] == ["old", "two", "b"]
 
 
 def test_an_error_is_a_message_too_where_messages_are_asked_for(native):

@@ -131,10 +131,22 @@ def left(native: Any) -> list[str]:
 
 
 def test_lost_host_without_proof_is_kept_tainted(native):
-    native.write(HOSTS)
+    needs = {"agent_id": "${opsconsole_host.a.id}"}
+    native.write(
+        {**HOSTS, "opsconsole_agent": {"x": agent_on("a")}},
+        data={"opsconsole_agent_plugins": {"d": needs}},
+    )
     leave(native, [("opsconsole_host.a", {"name": "a"})], "created")
     result = native.run("apply", "-auto-approve", expect=1)
     assert "It is not known whether opsconsole_host.a was created" in result.out
+    for needy, name in (
+        ("opsconsole_agent.x", "host"),
+        ("data.opsconsole_agent_plugins.d", "agent"),
+    ):
+        assert f"{needy} needs values that are not known\n│\n│   at {name}_id\n" in result.out
+        assert (
+            f"{name}_id refers to a resource that was not applied, or whose outcome" in result.out
+        )
     assert [row["name"] for row in native.console.rows("hosts")] == ["b"]
     native.run("plan", "-refresh-only", "-detailed-exitcode", expect=2)
     refreshed = native.run("apply", "-refresh-only", "-auto-approve", expect=1)
