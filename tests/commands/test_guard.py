@@ -22,8 +22,7 @@ def test_prevent_destroy_refuses_a_replacement_and_a_removal(native):
 
 
 @pytest.mark.parametrize("policy", ["archive_with_host", "prevent"])
-def test_a_requested_replacement_of_an_agent_is_reported_at_plan_time(native_on, policy):
-    native = native_on("default")
+def test_a_requested_replacement_of_an_agent_is_reported_at_plan_time(native, policy):
     native.apply(host_with_agent(deletion_policy=policy))
 
     prevented = policy == "prevent"
@@ -218,7 +217,7 @@ def test_a_plan_that_takes_much_away_is_forced(native, fleet, count, forced):
     assert len(native.console.rows("hosts")) == count - 5
 
 
-def test_hosts_that_are_gone_need_force_too(native, fleet):
+def test_hosts_that_are_gone_need_force_too_and_a_destruction_none(native, fleet):
     native.apply(fleet(10, agents=False))
     for row in native.console.rows("hosts")[:4]:
         native.console.delete("hosts", row["id"])
@@ -227,9 +226,5 @@ def test_hosts_that_are_gone_need_force_too(native, fleet):
         assert "4 are gone from the console" in refused.out
     native.run("apply", "-auto-approve", "--force")
     assert len(native.console.rows("hosts")) == 10
-
-
-def test_what_was_asked_to_be_destroyed_needs_no_force(native, fleet):
-    native.apply(fleet(10, agents=False))
     native.run("destroy", "-auto-approve")
     assert native.console.rows("hosts") == []

@@ -190,10 +190,9 @@ def test_a_name_that_is_declared_twice_and_a_plan_without_a_request_are_told(nat
     assert "are named" not in native.run_plan({"opsconsole_host": orgs}, "-force").text
 
 
-@pytest.mark.parametrize("profile", ["extended"])
-def test_an_agent_moves_before_its_old_host_is_deleted(native_on, profile):
+def test_an_agent_moves_before_its_old_host_is_deleted(native_on):
     """The deletion would archive it, so the new host is refused: nothing is lost."""
-    native = native_on(profile)
+    native = native_on("extended")
 
     def moved(name: str) -> dict[str, Any]:
         agent = {"name": "ops", "host_id": f"${{opsconsole_host.{name}.id}}"}

@@ -275,11 +275,8 @@ def test_settings_and_rules_may_follow_the_workspace(native):
     native.run("hosts", "import", "hosts.json", "--dry-run")
 
 
-ONE_HOST = {"opsconsole_host": {"a": {"name": "a"}}}
-
-
 def test_a_plan_is_not_written_over_another_file(native):
-    native.write(ONE_HOST)
+    native.write(HOST)
     program = native.folder / "main.py"
     program.write_text("print('mine')\n")
     native.console.reset_log()
@@ -293,7 +290,7 @@ def test_a_plan_is_not_written_over_another_file(native):
 
 
 def test_a_plan_is_written_over_a_plan(native):
-    native.write(ONE_HOST)
+    native.write(HOST)
     (native.folder / "empty").touch()
     with zipfile.ZipFile(native.folder / "terraforms", "w") as archive:
         archive.writestr("tfplan", "")

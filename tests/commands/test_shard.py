@@ -75,15 +75,10 @@ def test_a_saved_plan_of_each_stack_is_applied(console):
         (["--json"], "-json is for one stack"),
         (["-out=all.plan"], "Write {stack} where the stack's name belongs"),
         (["--markdown=plan.md"], "Write {stack} where the stack's name belongs"),
+        (["--shard=3/2"], "Write K/N with K from 1 to N"),
     ],
 )
-def test_what_is_of_one_stack_is_refused(words, part, console):
+def test_what_is_of_one_stack_or_no_shard_is_refused(words, part, console):
     code, said = run("--shard=1/2", *words)
     assert code == 1
     assert part in said
-
-
-def test_a_shard_that_there_is_not_is_refused(console):
-    code, said = run("--shard=3/2")
-    assert code == 1
-    assert "Write K/N with K from 1 to N" in said
