@@ -27,7 +27,7 @@ def test_plan_apply_and_destroy_of_a_fleet(native, fleet):
     assert re.search(
         r"opsconsole_host\.web\[2\]: Creation complete after \ds \[id=hst_", applied.out
     )
-    assert re.search(r'first = "hst_', applied.out)
+    assert re.search(r'\nThe run ended in [\d.]+ s\.\n\nOutputs:\n\nfirst = "hst_', applied.out)
     assert len(native.console.rows("hosts")) == 3
 
     again = native.run("plan", "-detailed-exitcode")
@@ -119,6 +119,12 @@ def test_calls_are_counted(native, fleet, hosts, chunk):
 def test_parallelism_bounds_what_is_in_flight(native, fleet):
     native.apply(fleet(12, agents=False), "-parallelism=2")
     assert native.console.traffic()["most_in_flight"] <= 2
+    native.settings["import_chunk_size"] = 3
+    native.console.fault(operation="host_import", delay=0.1, times=None)
+    native.apply(fleet(32, agents=False))
+    sent = [item for item in native.console.requests() if item["operation"] == "host_import"][8:]
+    beside = (sum(o["started"] <= i["started"] < o["ended"] for o in sent) for i in sent)
+    assert max(beside) <= 2, "so many imports are in flight, whatever the parallelism"
     assert "1 or more" in native.run("plan", "-parallelism=0", expect=1).err
 
 

@@ -28,6 +28,7 @@ def test_what_is_read_of_a_resource_that_changes_is_read_after_it(native):
     native.run("apply", "-auto-approve")
     assert len(native.state["outputs"]["now"]["value"]) == 2
     native.run("plan", "-detailed-exitcode")
+    assert native.plan("-refresh-only")["output_changes"]["now"]["actions"] == ["no-op"]
 
 
 @pytest.mark.parametrize("count", [1, 0])

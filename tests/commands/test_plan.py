@@ -78,13 +78,13 @@ def test_a_plan_is_written_as_a_page_and_as_markdown(native, fleet):
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("opsconsole_host.web", "-replace='opsconsole_host.web[0]'"),
-        ("opsconsole_host.web[7]", "-replace='opsconsole_host.web[0]'"),
+        ("opsconsole_host.web", "declares:\n│   -replace='opsconsole_host.web[0]'\n"),
+        ("opsconsole_host.web[12]", "-replace='opsconsole_host.web[9]'\n│   and 2 more\n"),
         ("opsconsole_host.other", "The program declares no such instance"),
     ],
 )
 def test_a_replacement_of_nothing_is_reported(native, fleet, address, said):
-    native.apply(fleet(2, agents=False))
+    native.apply(fleet(12, agents=False))
     result = native.run("plan", f"-replace={address}", "-detailed-exitcode")
     assert f"-replace={address} replaces nothing" in result.text
     assert said in result.text

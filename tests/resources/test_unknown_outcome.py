@@ -113,6 +113,7 @@ def leave(
     creates: Sequence[tuple[str, dict[str, Any]]],
     said: str = "",
     at: str = "2026-01-01",
+    **more: Any,
 ) -> None:
     """Leave creates of unknown outcome beside the state, sent at this time."""
     calls = []
@@ -121,6 +122,7 @@ def leave(
             "planned": planned,
             "dry_run_said": said,
             "provider": PROVIDER,
+            **more,
         }
         calls.append(Intent(address, address, "create", details, at))
     leave_calls(native.state_file, calls)
@@ -159,30 +161,33 @@ def test_lost_host_without_proof_is_kept_tainted(native):
 
 def test_where_agents_can_be_listed_the_list_says_which_were_created(native_on):
     native = native_on("extended")
-    native.apply({"opsconsole_host": {"b": {"name": "b"}}})
-    host_id = native.attributes("opsconsole_host.b")["id"]
+    host_id = native.console.create("hosts", name="b")["id"]
     bound = {"host_id": host_id, "specialty_id": "spc_linux"}
-    names = ("came", "never", "twins")
+    native.apply({"opsconsole_agent": {"again": {"name": "again", **bound}}})
+    names = ("again", "came", "never", "twins")
     native.write(
         {
-            "opsconsole_host": {"b": {"name": "b"}},
             "opsconsole_agent": {name: {"name": name, **bound} for name in names},
         }
     )
-    for name, agent_id in (("came", "agt_1"), ("twins", "agt_2"), ("twins", "agt_3")):
+    old = native.attributes("opsconsole_agent.again")["id"]
+    leave(native, [("opsconsole_agent.again", {"name": "again", **bound})], instead_of=old)
+    for name, agent_id in (
+        ("again", "agt_0"),
+        ("came", "agt_1"),
+        ("twins", "agt_2"),
+        ("twins", "agt_3"),
+    ):
         native.console.create("agents", id=agent_id, name=name, **bound)
-    leave(native, [(f"opsconsole_agent.{name}", {"name": name, **bound}) for name in names])
+    leave(native, [(f"opsconsole_agent.{name}", {"name": name, **bound}) for name in names[1:]])
     told = native.run("apply", "-auto-approve", expect=1).out
     assert "opsconsole_agent.came was created by the run that was interrupted" in told
     assert "opsconsole_agent.never was not created by the run that was interrupted" in told
     assert "It is not known whether opsconsole_agent.twins was created" in told
     assert native.attributes("opsconsole_agent.came")["id"] == "agt_1"
-    assert sorted(row["name"] for row in native.console.rows("agents")) == [
-        "came",
-        "never",
-        "twins",
-        "twins",
-    ]
+    assert native.attributes("opsconsole_agent.again")["id"] == "agt_0"
+    names = sorted(row["name"] for row in native.console.rows("agents"))
+    assert names == ["again", "came", "never", "twins", "twins"]
 
 
 def test_refused_dry_run_settles_no_lost_create(native):
@@ -285,6 +290,8 @@ def test_lost_create_is_retried_after_900_seconds(native):
     private["sent_at"] -= 100_000
     item["instances"][0]["private"] = base64.b64encode(json.dumps(private).encode()).decode()
     native.state_file.write_text(json.dumps(state))
+    native.console.fault(operation="host_import", status=403)
+    native.run("plan", "-detailed-exitcode", expect=2)
     created = native.run("apply", "-auto-approve")
     assert "was not created by an earlier run" in created.out
     assert "A dry run of the same row shows" in created.out
