@@ -171,7 +171,9 @@ def test_a_specialty_goes_after_an_agent_that_carries_it_by_a_literal_id(native_
     resources = host_with_agent(specialty_id="spc_linux")
     linux = {"key": "linux-server", "deletion_policy": "delete"}
     native.apply(resources | {"opsconsole_specialty": {"linux": linux}})
-    assert "agents still carry it" in native.run_plan(resources, expect=1).out
+    refused = native.run_plan(resources, expect=1).out
+    assert "opsconsole_agent.a would still carry the specialty spc_linux, and the" in refused
+    assert "Delete their hosts in the same run, give them another specialty, or set" in refused
     native.console.reset_log()
     native.console.fault(operation="agent_delete", delay=0.3)
 

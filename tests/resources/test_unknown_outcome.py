@@ -261,10 +261,9 @@ def test_no_run_is_complete_while_an_outcome_is_unknown(native):
 
 def test_agent_sent_just_now_is_unknown_though_no_list_shows_it(native_on):
     native = native_on("extended")
-    native.apply({"opsconsole_host": {"b": {"name": "b"}}})
-    host_id = native.attributes("opsconsole_host.b")["id"]
+    host_id = native.console.create("hosts", name="b")["id"]
     late = {"name": "late", "host_id": host_id, "specialty_id": "spc_linux"}
-    native.write({"opsconsole_host": {"b": {"name": "b"}}, "opsconsole_agent": {"late": late}})
+    native.write({"opsconsole_agent": {"late": late}})
     leave(native, [("opsconsole_agent.late", late)], at=timestamp(utc_now()))
     told = native.run("apply", "-auto-approve", expect=1).out
     assert "It is not known whether opsconsole_agent.late was created" in told
