@@ -78,6 +78,15 @@ def test_an_agent_moves_away_before_its_host_of_the_same_block_is_deleted(native
     assert writes == ["agent_update", "host_delete"]
 
 
+def test_a_reference_ends_before_what_it_referred_to_is_deleted(native):
+    native.apply(hosts(old={}, web={"knowledge": "${opsconsole_host.old.id}"}))
+    native.console.reset_log()
+    native.console.fault(operation="host_update", holds="none", delay=0.3)
+    native.apply(hosts(web={"knowledge": "none"}), "-force")
+    update, deletion = (item for item in native.console.requests() if item["body"] != {})
+    assert update["ended"] <= deletion["started"]
+
+
 def test_an_agent_follows_its_replaced_host_whatever_it_ignores(native):
     native.apply(host_with_agent(lifecycle={"ignore_changes": ["host_id"]}))
 
