@@ -117,8 +117,11 @@ def test_calls_are_counted(native, fleet, hosts, chunk):
 
 
 def test_parallelism_bounds_what_is_in_flight(native, fleet):
-    native.apply(fleet(12, agents=False), "-parallelism=2")
-    assert native.console.traffic()["most_in_flight"] <= 2
+    sync, synced = os.fdatasync, []
+    native.monkeypatch.setattr(os, "fdatasync", lambda file: synced.append(file) or sync(file))
+    native.apply(fleet(12, agents=False), "-parallelism=1")
+    assert native.console.traffic()["most_in_flight"] == 1
+    assert len(synced) < 12, "what is read back is written for many hosts at once"
     native.settings["import_chunk_size"] = 3
     native.console.fault(operation="host_import", delay=0.1, times=None)
     native.apply(fleet(32, agents=False))
@@ -165,17 +168,20 @@ def test_a_value_that_comes_out_wrong_fails_alone(native):
 
 
 def test_a_replacement_that_shows_only_while_applying_is_refused(native):
-    def write(names: list[str], **b: Any) -> None:
+    def write(names: list[str], described: str | None = None, **b: Any) -> None:
         a = {"count": 2, "name": f"${{{json.dumps(names)}[count.index]}}"}
-        native.write(hosts(a=a, b=b))
+        linux = {"linux": {"key": "linux-server", "description": described}}
+        native.write({**hosts(a=a, b=b), "opsconsole_specialty": linux})
 
     write(["old", "one"], external_id="new")
     native.run("apply", "-auto-approve")
     native.console.fault(operation="host_update", holds='"new"', status=400)
     later = "${opsconsole_host.a[1].updated_at}"
-    write(["new", "two"], external_id="${opsconsole_host.a[0].name}", knowledge=later)
+    write(["new", "two"], later, external_id="${opsconsole_host.a[0].name}", knowledge=later)
     result = native.run("apply", "-auto-approve", expect=1)
-    assert "✗ opsconsole_host.a[0]\n  ✗ opsconsole_host.b\n" in result.out
+    failed = ("opsconsole_host.a[0]", "opsconsole_host.b", "opsconsole_specialty.linux")
+    assert "".join(f"  ✗ {address}\n" for address in failed) in result.out
+    assert "The description of the specialty" in result.out
     assert "opsconsole_host.b must be replaced after all\n│\n│   at external_id\n" in result.out
     assert "external_id became known only now. Its new value replaces the object" in result.out
     assert [row["name"] for row in native.console.rows("hosts")] == ["old", "two", "b"]
