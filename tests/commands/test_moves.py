@@ -43,12 +43,13 @@ def test_a_block_that_names_the_resource_keeps_the_first_instance(native):
     assert native.actions() == {f"{A}[0]": ["create"]}
 
 
+@pytest.mark.parametrize("words", [(), ("-refresh-only",)])
 @pytest.mark.parametrize("pairs", [((A, B), (B, C)), ((B, C), (A, B))])
-def test_a_chain_is_followed_whatever_its_order(native, pairs):
+def test_a_chain_is_followed_whatever_its_order(native, pairs, words):
     begin(native, a={})
     native.write(hosts(c={"name": "a"}), moved=moved(*pairs))
     assert native.actions() == {}
-    native.run("apply", "-auto-approve")
+    native.run("apply", "-auto-approve", *words)
     assert native.addresses() == [C]
 
 
@@ -92,13 +93,6 @@ def test_a_target_must_not_leave_out_what_moves(native):
     assert f"-target='{A}' -target='{B}'" in refused.text
     native.run("apply", "-auto-approve", f"-target={A}", f"-target={B}")
     assert native.addresses() == [B, C]
-
-
-def test_a_move_is_kept_by_a_refresh(native):
-    begin(native, a={})
-    native.write(hosts(b={"name": "a"}), moved=moved((A, B)))
-    native.run("apply", "-refresh-only", "-auto-approve")
-    assert native.addresses() == [B]
 
 
 def test_what_was_moved_is_let_go_of(native):
