@@ -65,6 +65,8 @@ def test_an_agent_moves_away_before_its_host_of_the_same_block_is_deleted(native
     resources = host_with_agent(host_id='${opsconsole_host.web["b"].id}')
     web = {"for_each": '${toset(["a", "b"])}', "name": "${each.key}"}
     resources["opsconsole_host"]["web"] = web
+    plugin = {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}
+    resources["opsconsole_agent_plugin"] = {"p": plugin}
     native.apply(resources)
     web["for_each"] = '${toset(["a"])}'
     resources["opsconsole_agent"]["a"]["host_id"] = '${opsconsole_host.web["a"].id}'
@@ -96,9 +98,13 @@ def test_an_agent_follows_its_replaced_host_whatever_it_ignores(native):
     assert set(planned) == {"opsconsole_host.web", "opsconsole_agent.a"}
 
 
-def test_nothing_is_archived_with_a_host_that_is_only_forgotten(native):
-    native.apply(host_with_agent())
-    native.write(removed=[{"from": "opsconsole_host.web", "lifecycle": {"destroy": False}}])
+@pytest.mark.parametrize("policy", ["delete", "abandon"])
+def test_nothing_is_archived_with_a_host_that_is_only_forgotten(native, policy):
+    resources = host_with_agent()
+    resources["opsconsole_host"]["web"]["deletion_policy"] = policy
+    native.apply(resources)
+    block = {"from": "opsconsole_host.web", "lifecycle": {"destroy": False}}
+    native.write(removed=[block] if policy == "delete" else [])
 
     result = native.run("plan")
 
@@ -183,6 +189,10 @@ def test_a_specialty_goes_after_an_agent_that_carries_it_by_a_literal_id(native_
     refused = native.run_plan(resources, expect=1).out
     assert "opsconsole_agent.a would still carry the specialty spc_linux, and the" in refused
     assert "Delete their hosts in the same run, give them another specialty, or set" in refused
+    native.run_plan(host_with_agent(specialty_id="spc_windows"))
+    native.apply(resources | {"opsconsole_specialty": {"linux": {"key": "linux-server"}}})
+    assert "stays on the console" in native.run_plan(resources).out
+    native.apply(resources | {"opsconsole_specialty": {"linux": linux}})
     native.console.reset_log()
     native.console.fault(operation="agent_delete", delay=0.3)
 

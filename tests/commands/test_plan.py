@@ -23,12 +23,12 @@ def test_plan_as_json_is_terraforms(native, fleet):
 
 
 def test_targets_and_replacements(native):
-    native.apply(
-        {"opsconsole_host": {"a": {"name": "a"}, "b": {"name": "b"}}}, "-target=opsconsole_host.a"
-    )
-    assert native.addresses() == ["opsconsole_host.a"]
-    assert native.actions("-replace=opsconsole_host.a") == {
-        "opsconsole_host.a": ["delete", "create"],
+    a = {"count": 2, "name": "a${count.index}"}
+    native.apply(hosts(a=a, b={}), "-target=opsconsole_host.a[1]")
+    assert native.addresses() == ["opsconsole_host.a[1]"]
+    assert native.actions("-replace=opsconsole_host.a[1]") == {
+        "opsconsole_host.a[0]": ["create"],
+        "opsconsole_host.a[1]": ["delete", "create"],
         "opsconsole_host.b": ["create"],
     }
     assert (

@@ -200,6 +200,9 @@ def test_refused_dry_run_settles_no_lost_create(native):
     row = native.console.create("hosts", name="a")
     native.run("import", "opsconsole_host.a", row["id"])
     assert left(native) == []
+    leave(native, [("opsconsole_host.a", {"name": "a"})], "created")
+    native.run("plan")
+    assert left(native) == [], "state holds it, so nobody is asked"
 
 
 def test_deletions_and_updates_of_an_interrupted_run_are_settled_by_reads(native, fleet):
