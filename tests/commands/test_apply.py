@@ -24,9 +24,8 @@ def test_plan_apply_and_destroy_of_a_fleet(native, fleet):
 
     applied = native.run("apply", "-auto-approve")
     assert "Apply complete! Resources: 1 adopted, 9 added, 0 changed, 0 destroyed." in applied.out
-    assert re.search(
-        r"opsconsole_host\.web\[2\]: Creation complete after \ds \[id=hst_", applied.out
-    )
+    created = r"opsconsole_host\.web\[2\]: Creation complete after \ds \[id=hst_"
+    assert re.search(created, applied.out)
     assert re.search(r'\nThe run ended in [\d.]+ s\.\n\nOutputs:\n\nfirst = "hst_', applied.out)
     assert len(native.console.rows("hosts")) == 3
 

@@ -80,9 +80,8 @@ def test_apply_that_did_a_part_exits_with_1(deployed, fleet, status):
 
 
 def test_a_lock_that_another_holds(deployed):
-    native = deployed
-    with open_state(LocalBackend(native.state_file, "opsconsole apply")):
-        native.run("plan", "-lock=false")
-        waited = native.run("plan", "-lock-timeout=100ms", expect=75)
+    with open_state(LocalBackend(deployed.state_file, "opsconsole apply")):
+        deployed.run("plan", "-lock=false")
+        waited = deployed.run("plan", "-lock-timeout=100ms", expect=75)
         assert "Waiting for the state lock, held by" in waited.err
-    native.run("plan")
+    deployed.run("plan")

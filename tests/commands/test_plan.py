@@ -31,10 +31,8 @@ def test_targets_and_replacements(native):
         "opsconsole_host.a[1]": ["delete", "create"],
         "opsconsole_host.b": ["create"],
     }
-    assert (
-        "neither in the program nor in state"
-        in native.run("plan", "-target=opsconsole_host.c", expect=1).err
-    )
+    refused = native.run("plan", "-target=opsconsole_host.elsewhere", expect=1).err
+    assert "neither in the program nor in state.\nCheck the address: `opsconsole" in refused
 
 
 def test_a_target_comes_before_what_depends_on_its_outcome(native):
