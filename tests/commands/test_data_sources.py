@@ -28,6 +28,7 @@ def test_what_is_read_of_a_resource_that_changes_is_read_after_it(native):
     native.run("apply", "-auto-approve")
     assert len(native.state["outputs"]["now"]["value"]) == 2
     native.run("plan", "-detailed-exitcode")
+    assert native.plan("-refresh-only")["output_changes"]["now"]["actions"] == ["no-op"]
 
 
 @pytest.mark.parametrize("count", [1, 0])
@@ -85,6 +86,7 @@ def test_what_was_read_is_in_the_prior_state_of_a_plan(native):
 def test_data_sources_that_are_gone_leave_state(native):
     host = {"opsconsole_host": {"a": {"name": "a"}}}
     native.apply(host, data={"opsconsole_specialties": {"all": {}}})
+    native.apply(host, "-target=opsconsole_host.a")
     assert "data.opsconsole_specialties.all" in native.addresses()
     native.apply(host)
     assert native.addresses() == ["opsconsole_host.a"]

@@ -39,8 +39,9 @@ def deployed(native: Any, fleet: Callable[..., dict[str, Any]]) -> Any:
     ],
 )
 def test_a_state_that_another_run_holds(deployed, words):
-    with open_state(LocalBackend(deployed.state_file)):
-        assert "is locked by" in deployed.run(*words, expect=TRY_LATER).text
+    with open_state(LocalBackend(deployed.state_file, "opsconsole apply")):
+        told = deployed.run(*words, expect=TRY_LATER).text
+    assert "is locked by" in told and "opsconsole apply" in told
 
 
 def test_a_holder_is_named_waited_for_or_passed_over_and_terraforms_exit_codes_are_kept(deployed):

@@ -138,18 +138,10 @@ def test_rows_that_name_no_org_are_of_that_of_the_settings(native, name, text):
 def test_csv_has_a_verdict_for_each_row(native):
     # Neither the console nor the verdicts count the empty line.
     (native.folder / "hosts.csv").write_text("name,tags\none,a:b;c:d\n\ntwo,wrong\n")
-    unnamed = native.run("hosts", "import", "hosts.csv", "--on-error", "stop", expect=1)
+    words = ("hosts", "import", "hosts.csv", "--on-error=stop")
+    unnamed = native.run(*words, expect=1)
     assert "does not name the query parameter" in unnamed.err
-    result = native.run(
-        "hosts",
-        "import",
-        "hosts.csv",
-        "--on-error",
-        "stop",
-        "--on-error-parameter",
-        "on_error",
-        expect=None,
-    )
+    result = native.run(*words, "--on-error-parameter=on_error", expect=None)
     assert [line.split()[:3] for line in result.out.splitlines()[1:3]] == [
         ["1", "one", "created"],
         ["2", "two", "failed"],

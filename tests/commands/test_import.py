@@ -40,6 +40,7 @@ def test_an_id_may_come_from_a_data_source(native, block):
     assert native.run("validate").code == 0
     native.console.reset_log()
     native.run("apply", "-auto-approve")
+    assert native.console.request_counts() == {"specialty_search": 1}
     assert native.addresses() == ["data.opsconsole_specialty.s", "opsconsole_specialty.x"]
     assert native.run("plan", "-detailed-exitcode").code == 0
 
@@ -70,19 +71,23 @@ def test_import_id_of_a_failed_data_source_is_no_further_error(native):
 
 
 @pytest.mark.parametrize(
-    ("blocks", "said"),
+    ("blocks", "more", "said"),
     [
-        ([("a[1]", "hst_1")], "names opsconsole_host.a[1], which the program does not declare"),
-        ([("a[0]", "hst_1"), ("a[0]", "hst_2")], "opsconsole_host.a[0] is imported twice"),
+        (["a[1]"], {}, "names opsconsole_host.a[1], which the program does not declare"),
+        (["b"], {}, "plan -generate-config-out` write it"),
+        (["a[0]", "a[0]"], {}, "opsconsole_host.a[0] is imported twice"),
+        (["a[0]", "a[0]"], {"for_each": {"x": 1}}, "Two import blocks name opsconsole_host.a[0]."),
     ],
 )
-def test_an_import_is_refused_rather_than_destroyed(native, blocks, said):
-    for number in (1, 2):
+def test_an_import_is_refused_rather_than_destroyed(native, blocks, more, said):
+    imports = []
+    for number, name in enumerate(blocks, 1):
         native.console.create("hosts", id=f"hst_{number}", name=f"h{number}", org_id="org_main")
-    imports = [{"to": f"opsconsole_host.{name}", "id": identity} for name, identity in blocks]
+        imports.append({"to": f"opsconsole_host.{name}", "id": f"hst_{number}"})
+    imports[-1] |= more
     native.write(hosts(a={"count": 1}), **{"import": imports})
     assert said in native.run("apply", "-auto-approve", expect=1).text
-    assert len(native.console.rows("hosts")) == 2
+    assert len(native.console.rows("hosts")) == len(blocks)
 
 
 def test_import_keeps_dependencies(native, fleet):
@@ -106,6 +111,7 @@ def test_import_keeps_dependencies(native, fleet):
         ("opsconsole_host.kept", "hst_1", "is in state already"),
         ("opsconsole_host", "hst_1", "is not a resource address"),
         ("opsconsole_host.a", " ", "The import id is empty"),
+        ("opsconsole_host.a", "hst_odd", "Cannot read the host hst_odd"),
     ],
 )
 def test_imports_that_are_refused(native, address, wanted, said):
@@ -113,6 +119,7 @@ def test_imports_that_are_refused(native, address, wanted, said):
         {"opsconsole_host": {"a": {"name": "a"}, "kept": {"name": "kept"}}},
         "-target=opsconsole_host.kept",
     )
+    native.console.fault(path="hst_odd", status=409)
     before = native.state
     refused = native.run("import", address, wanted, expect=1)
     assert said in refused.err

@@ -20,18 +20,16 @@ def test_plan_as_json_is_terraforms(native, fleet):
 
 
 def test_targets_and_replacements(native):
-    native.apply(
-        {"opsconsole_host": {"a": {"name": "a"}, "b": {"name": "b"}}}, "-target=opsconsole_host.a"
-    )
-    assert native.addresses() == ["opsconsole_host.a"]
-    assert native.actions("-replace=opsconsole_host.a") == {
-        "opsconsole_host.a": ["delete", "create"],
+    a = {"count": 2, "name": "a${count.index}"}
+    native.apply(hosts(a=a, b={}), "-target=opsconsole_host.a[1]")
+    assert native.addresses() == ["opsconsole_host.a[1]"]
+    assert native.actions("-replace=opsconsole_host.a[1]") == {
+        "opsconsole_host.a[0]": ["create"],
+        "opsconsole_host.a[1]": ["delete", "create"],
         "opsconsole_host.b": ["create"],
     }
-    assert (
-        "neither in the program nor in state"
-        in native.run("plan", "-target=opsconsole_host.c", expect=1).err
-    )
+    refused = native.run("plan", "-target=opsconsole_host.elsewhere", expect=1).err
+    assert "neither in the program nor in state.\nCheck the address: `opsconsole" in refused
 
 
 def test_a_target_comes_before_what_depends_on_its_outcome(native):
@@ -73,13 +71,13 @@ def test_a_plan_is_written_as_a_page_and_as_markdown(native, fleet):
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("opsconsole_host.web", "-replace='opsconsole_host.web[0]'"),
-        ("opsconsole_host.web[7]", "-replace='opsconsole_host.web[0]'"),
+        ("opsconsole_host.web", "declares:\n│   -replace='opsconsole_host.web[0]'\n"),
+        ("opsconsole_host.web[12]", "-replace='opsconsole_host.web[9]'\n│   and 2 more\n"),
         ("opsconsole_host.other", "The program declares no such instance"),
     ],
 )
 def test_a_replacement_of_nothing_is_reported(native, fleet, address, said):
-    native.apply(fleet(2, agents=False))
+    native.apply(fleet(12, agents=False))
     result = native.run("plan", f"-replace={address}", "-detailed-exitcode")
     assert f"-replace={address} replaces nothing" in result.text
     assert said in result.text

@@ -83,14 +83,6 @@ def test_programs_are_told_of_what_takes_long(at_once, capsys):
     assert kinds == ["apply_start", "apply_progress", "log"]
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def change_many(progress: Progress, count: int) -> str:
     """Report the ends of changes at one moment; return the rate that is shown then."""
     for _ in range(count):
@@ -99,25 +91,25 @@ def change_many(progress: Progress, count: int) -> str:
 
 
 def test_nothing_is_estimated_before_there_is_something_to_go_by() -> None:
-    clock = Clock()
-    progress = Progress(get_time=clock, speed_estimate_period=10.0)
+    now = [100.0]
+    progress = Progress(get_time=lambda: now[0], speed_estimate_period=10.0)
     progress.add_task("", total=701)
     assert change_many(progress, 1) == "…"
-    clock.now += 3.0
+    now[0] += 3.0
     assert change_many(progress, 1) == "…", "one change, alone before hundreds that go together"
-    clock.now += 1.0
+    now[0] += 1.0
     assert change_many(progress, 19) == "5.0/s · 2m16s left"
 
 
 def test_the_estimate_follows_the_recent_rate() -> None:
-    clock = Clock()
-    progress = Progress(get_time=clock, speed_estimate_period=10.0)
+    now = [100.0]
+    progress = Progress(get_time=lambda: now[0], speed_estimate_period=10.0)
     progress.add_task("", total=230)
     for _ in range(100):
         change_many(progress, 1)
-        clock.now += 0.01
+        now[0] += 0.01
     for _ in range(30):
-        clock.now += 1.0
+        now[0] += 1.0
         shown = change_many(progress, 1)
     assert shown == "1.0/s · 1m40s left", "the burst at the beginning is forgotten"
 

@@ -57,6 +57,16 @@ def test_saved_plan_is_refused_if_state_or_console_changed(native, move, said):
     assert all(row["knowledge"] == "one" for row in native.console.rows("hosts"))
 
 
+def test_a_console_that_changed_in_many_places_is_told_of_in_short(native, fleet):
+    native.apply(fleet(22, agents=False))
+    native.run_plan(fleet(22, agents=False, knowledge="two"), "-out=p")
+    for row in native.console.rows("hosts"):
+        native.console.change("hosts", row["id"], private_ip="10.1.1.1")
+    refused = native.run("apply", "p", expect=1).err
+    assert refused.count(": private_ip") == 20
+    assert "web[7]: private_ip\n│   and 2 more\n│ Nothing was changed. Plan again.\n" in refused
+
+
 def test_what_the_console_changes_by_itself_counts_for_nothing(native):
     native.apply(HOST)
     native.run_plan(with_knowledge("two"), "-out=p")

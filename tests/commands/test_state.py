@@ -41,6 +41,8 @@ def test_an_empty_folder_has_no_state(native):
 @pytest.mark.parametrize("words", [["rm"], ["rm", "-dry-run"]])
 def test_rm_forgets_and_the_console_keeps(native, fleet, words):
     native.apply(fleet(3, agents=False))
+    # Beside a state, no program is needed.
+    (native.folder / "cdk.tf.json").unlink()
     dry = "-dry-run" in words
     assert native.run("state", *words, "opsconsole_host.web").out.count("\n") == 4
     assert len(native.addresses()) == (3 if dry else 0)
@@ -60,14 +62,6 @@ def test_an_address_that_is_almost_right_is_answered_with_the_right_one(native):
         ("plan", f"--target={wrong}"),
     ):
         assert near in native.run(*words, expect=1).err
-
-
-def test_state_commands_need_no_program_beside_a_state(native):
-    native.apply(HOST)
-    (native.folder / "cdk.tf.json").unlink()
-    assert native.addresses() == ["opsconsole_host.a"]
-    native.run("state", "rm", "opsconsole_host.a")
-    assert native.addresses() == []
 
 
 def test_mv_gives_a_new_address_and_the_plan_is_empty(native, fleet):

@@ -95,7 +95,6 @@ def test_a_replacement_beside_the_old_one_is_refused_and_where_it_is_let_through
     second = held(engine)[ADDRESS]["id"]
     assert {first, second} == {row["id"] for row in console.rows("agents")}
 
-    engine.write(declared(host_id="${opsconsole_host.new.id}"))
     moved = declared(host_id="${opsconsole_host.new.id}")
     moved["resource"]["opsconsole_host"]["new"] = {"name": "new"}
     engine.write(moved)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from declarations import foresee, held, program
+from declarations import foresee, held, hosts, program
 from engines import ON_TERRAFORM, Native
 from opsconsole.emulator import Profile
 from opsconsole.lifecycle.interface import Outcome
@@ -404,9 +404,7 @@ async def test_a_replacement_names_the_host(steps_of):
 
 
 def test_a_host_name_that_is_declared_twice(native):
-    said = native.apply(
-        {"opsconsole_host": {"a": {"name": "web"}, "b": {"name": "web"}}}, expect=1
-    ).text
+    said = native.apply(hosts(a={"name": "web"}, b={"name": "web"}), expect=1).text
     assert 'Error: The console would not create the host "web"' in said
     assert (
         "In a dry run, which changes nothing, the console gives its row the status 'updated'"

@@ -68,6 +68,9 @@ def test_no_more_is_deleted_than_max_deletions_allows(native, fleet):
         for number in range(3):
             assert f"opsconsole_host.web[{number}]" in refused
     assert len(native.console.rows("hosts")) == 3
+    native.console.fault(operation="host_delete", status=400)
+    native.apply(fleet(2), "-force", expect=1)
+    assert len(native.addresses()) == 10, "an agent stays while its host could not be deleted"
     native.apply(fleet(2), "-force")
     assert len(native.console.rows("hosts")) == 2
 

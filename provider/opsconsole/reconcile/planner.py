@@ -55,7 +55,6 @@ from opsconsole.reconcile.workspace import (
 )
 from opsconsole.resources import DATA_SOURCES, RESOURCES, owner_of
 from opsconsole.state import State, StateSession
-from opsconsole.v1.operations import documented_for, operation_to_name
 from opsconsole.values import Attributes, changed_fields, holds_unknown, unknown_names
 
 
@@ -75,7 +74,6 @@ class Planner:
         ]
         self._wanted_outputs: frozenset[str] | None = None
         self._early: dict[str, Attributes | None] = {}
-        self._unread = self._partly_shown = 0
 
     def _evaluator(self, values: Mapping[str, Attributes]) -> Evaluator:
         return self._workspace.evaluator(values.get, planned_at=self._planned_at)
@@ -216,13 +214,9 @@ class Planner:
                 yield refusal
 
     def _can_delete(self, item: PriorInstance) -> bool:
-        definition = RESOURCES[item.type_name]
-        if documented_for(definition, "delete") is not None:
-            return True
         opened = self.providers.opened.get(provider_key_of(item.stored.provider))
-        return opened is not None and opened.session.console.has(
-            operation_to_name(definition, "delete")
-        )
+        operation = RESOURCES[item.type_name].ways["delete"][0].operation
+        return opened is not None and opened.session.console.has(operation)
 
     def _find_dropped(self, walk: Walk) -> tuple[str, ...]:
         program = self._workspace.program
