@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +14,11 @@ from opsconsole.language.instances import Trigger
 from opsconsole.resources import AGENT, HOST
 from opsconsole.state.address import Address
 from opsconsole.values import UNKNOWN
+from text_groups import read_groups
 
 Start = Callable[..., Any]
+
+REFUSALS = read_groups(Path(__file__).with_name("refusals.txt"))
 
 
 def hosts(**bodies: Any) -> dict[str, Any]:
@@ -612,6 +616,16 @@ def test_errors_name_construct_expression_and_cause(
     assert "?." not in str(caught.value)
     if "uses" in message:
         assert "Terraform can run it" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("said", "expression"),
+    [(said, expression) for said, group in REFUSALS.items() for expression in group],
+)
+def test_a_failure_says_why(start: Start, said: str, expression: str) -> None:
+    with pytest.raises(UserError) as caught:
+        start(outputs(made=f"${{{expression}}}")).output("made")
+    assert caught.value.message == f"output.made: value: ${{{expression}}} {said}"
 
 
 def test_a_required_attribute_must_not_be_null(start: Start) -> None:

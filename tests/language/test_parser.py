@@ -41,6 +41,8 @@ REFUSED = {
     "${{a 1}}": "':' is missing before '1'",
     "${{a = 1": "a bracket is not closed",
     "${{for x in [1] : x}}": "'=>' is missing before '}'",
+    "${f(1 2)}": "')' is missing before '2'",
+    "${[1 2]}": "']' is missing before '2'",
     "${f(1": "a bracket is not closed",
     "${a::b}": "the function a::b is not called",
     "${1.2.3}": "1.2.3 is not a number",
@@ -69,8 +71,12 @@ def test_what_terraform_refuses_is_refused(text: str, message: str) -> None:
 
 
 def test_nesting_has_a_bound() -> None:
-    with pytest.raises(BeyondBounds, match="levels of nesting"):
-        parse_template("${" + "(" * 5000 + "1" + ")" * 5000 + "}")
+    bounds = (("(", ")", 99, "levels of nesting"), ('"${', '}"', 49, "levels of nesting"),
+              ("-", "", 99, "unary operators in a row"))  # fmt: skip
+    for opening, closing, most, what in bounds:
+        parse_template("${" + opening * most + "1" + closing * most + "}")
+        with pytest.raises(BeyondBounds, match=f"^more than 100 {what}$"):
+            parse_template("${" + opening * (most + 1) + "1" + closing * (most + 1) + "}")
 
 
 @given(st.text(st.sampled_from('${}%~"\\[]().*:=,?<>-+!|&\n /#a1é') | st.characters()))
