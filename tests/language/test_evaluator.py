@@ -86,7 +86,7 @@ def test_a_reference_is_known_when_its_resource_is(start: Start, held: Any, expe
     )
 
 
-A = "opsconsole_host.a"
+A, L = "opsconsole_host.a", "opsconsole_host.a.jump_host_ids"
 
 
 @pytest.mark.parametrize(
@@ -112,12 +112,36 @@ A = "opsconsole_host.a"
         (f"${{[for x in [{A}.id, 1] : x]}}", [UNKNOWN, 1]),
         (f"${{{{({A}.id) = 1}}}}", UNKNOWN),
         (f"${{jsonencode([{A}.id])}}", UNKNOWN),
+        *((f"${{{{a = 1}}[{A}.id]}}", UNKNOWN), (f"${{[1, 2][length({A}.id)]}}", UNKNOWN)),
+        *(
+            (f"${{[for x in {L} : x]}}", UNKNOWN),
+            (f"${{{L}[*]}}", UNKNOWN),
+            (f"${{{L}[0]}}", UNKNOWN),
+        ),
+        *((f"${{max({L}...)}}", UNKNOWN), (f"${{flatten([1, {L}])}}", UNKNOWN)),
+        (f"${{[for x in [1, 2] : x if x == 2 || {A}.is_jump_host]}}", UNKNOWN),
+        *((f"${{[jsondecode({A}.id)] == [1]}}", UNKNOWN), (f"${{[{A}.id] == [1]}}", False)),
+        *(
+            (f"${{null == {A}.id}}", UNKNOWN),
+            (f"${{[{A}.id] == ['k']}}".replace("'", '"'), UNKNOWN),
+        ),
+        *((f'${{index([{A}.id], "k")}}', UNKNOWN), (f"${{one([{A}.id])}}", UNKNOWN)),
+        *((f"${{coalesce({A}.id, 1)}}", UNKNOWN), (f"${{lookup({{a = 1}}, {A}.id)}}", UNKNOWN)),
+        *((f'${{format("%s", {A}.id)}}', UNKNOWN), (f"${{format({A}.id, 1)}}", UNKNOWN)),
+        (f'${{formatlist("%s%s", ["a", {A}.id], ["b", "c"])}}', ["ab", UNKNOWN]),
+        *((f'${{formatlist({A}.id, "a")}}', UNKNOWN), (f'${{formatlist("%s", {L})}}', UNKNOWN)),
+        *((f"${{zipmap([{A}.id], [1])}}", UNKNOWN), (f"${{sort([{A}.id])}}", UNKNOWN)),
+        *(
+            (f"${{matchkeys([1], [{A}.id], [2])}}", UNKNOWN),
+            (f"${{setproduct([1], {L})}}", UNKNOWN),
+        ),
+        (f"${{{A}.id == 'x' ? null : null}}".replace("'", '"'), None),
     ],
 )
 def test_unknown_travels_as_far_as_it_must(start: Start, expression: Any, value: Any) -> None:
     run = start(
         {**hosts(a={"name": "a"}), **outputs(made=expression)},
-        {A: {"id": UNKNOWN, "is_jump_host": UNKNOWN}},
+        {A: {"id": UNKNOWN, "is_jump_host": UNKNOWN, "jump_host_ids": UNKNOWN}},
     )
     assert run.output("made") == value
 
