@@ -34,7 +34,7 @@ def test_dependencies_come_from_everywhere(graph: Callable[[Any], Graph]) -> Non
             "provider": {"opsconsole": [{"alias": "x", "org_id": "${opsconsole_host.org.id}"}]},
             "locals": {
                 "deep": "${local.deeper}",
-                "deeper": ["${opsconsole_host.through_local.id}"],
+                "deeper": [{"${opsconsole_host.through_local.id}": 1}],
             },
             "resource": {
                 "opsconsole_host": {
