@@ -201,8 +201,8 @@ def test_numbers_and_depth_of_files_have_bounds(start: Start, value: str, said: 
 
 
 def test_halves_of_characters_become_the_replacement_character(start: Start) -> None:
-    run = start('{"output": {"o": {"value": "a\\ud800b"}, "p": {"value": "\\ud83d\\ude00"}}}')
-    assert (run.output("o"), run.output("p")) == ("a\ufffdb", "\U0001f600")
+    run = start('{"output": {"o": {"value": ["a\\ud800b"]}, "p": {"value": "\\ud83d\\ude00"}}}')
+    assert (run.output("o"), run.output("p")) == (["a\ufffdb"], "\U0001f600")
 
 
 @pytest.mark.parametrize(
