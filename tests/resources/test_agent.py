@@ -290,7 +290,13 @@ async def test_an_agent_with_another_host_specialty_org_or_name_is_not_the_creat
     read = await steps_of("agent").create(**sent)
     assert (read.failed, read.state["id"]) == (False, "agt_z")
     [told] = read.diagnostics
-    assert "was created, but the console's answer cannot be read" in told.summary
+    assert told.summary == (
+        'The agent "a" (agt_z) was created, but the console\'s answer cannot be read'
+    )
+    assert told.detail == "State holds what was declared; a later refresh shows the rest."
+    assert told.cause is not None and "holds 5 as main_engine" in told.cause.text
+    assert read.state == AGENT.empty() | sent | {"id": "agt_z"}
+    assert json.loads(read.private) == {"declared": {}}
 
 
 async def test_an_agent_whose_name_is_stored_otherwise_is_the_created_one(

@@ -8,7 +8,7 @@ import pytest
 from declarations import foresee, held, hosts, program
 from engines import ON_TERRAFORM, Native
 from opsconsole.emulator import Profile
-from opsconsole.lifecycle.interface import Outcome
+from opsconsole.lifecycle.interface import DeleteRequest, Outcome
 from outcomes import errors, warnings
 
 
@@ -341,6 +341,22 @@ async def test_a_delete_that_was_sent_twice_is_not_said_to_have_failed(console, 
     assert "It is not known whether" in kept.diagnostics[0].summary
 
 
+@pytest.mark.parametrize(("run", "told"), [("1 of now", 0), ("1 of then", 1), ("", 1)])
+async def test_a_warning_of_a_removal_is_given_once_by_a_command(steps_of, run, told):
+    """Terraform's apply starts a process to plan and one to apply, and shows what both say."""
+    hosts = steps_of("host")
+    made = await hosts.create(name="web", deletion_policy="abandon")
+    hosts.provider = hosts.open()
+    hosts.provider.session.command_run = "1 of now"
+    plan = await hosts.plan(made, None)
+    hosts.provider.session.command_run = run
+    request = DeleteRequest(made.state, plan.private)
+    removed = await hosts._run(lambda lifecycle: lifecycle.delete(request))
+    await hosts.provider.close()
+    assert removed.diagnostics == plan.diagnostics * told
+    assert len(plan.diagnostics) == 1
+
+
 async def test_a_delete_of_what_is_gone_is_confirmed_by_one_read(console, steps_of):
     hosts = steps_of("host")
     made = await hosts.create(name="web")
@@ -353,15 +369,16 @@ async def test_a_delete_of_what_is_gone_is_confirmed_by_one_read(console, steps_
 
 
 @pytest.mark.parametrize(
-    ("kind", "read", "said"),
+    ("fault", "read", "said"),
     [
-        ("reset_after", "forbidden", "it is not known whether it still runs"),
-        ("reset_before", None, "it is not known whether it still runs"),
-        ("conflict", None, "left management and still run"),
+        ({"kind": "reset_after"}, "forbidden", "it is not known whether it still runs"),
+        ({"kind": "reset_before"}, None, "it is not known whether it still runs"),
+        ({"status": 200}, None, "it is not known whether it still runs"),
+        ({"kind": "conflict"}, None, "left management and still run"),
     ],
 )
 async def test_what_is_said_of_agents_whose_host_was_perhaps_not_deleted(
-    console, one_run, steps_of, kind, read, said
+    console, one_run, steps_of, fault, read, said
 ):
     provider = one_run()
     hosts, agents = steps_of("host"), steps_of("agent")
@@ -369,7 +386,8 @@ async def test_what_is_said_of_agents_whose_host_was_perhaps_not_deleted(
     made = await hosts.create(name="web")
     agent = await agents.create(name="a", host_id=made.state["id"], specialty_id="spc_linux")
     await agents.delete(agent)
-    console.fault(kind=kind, operation="host_delete")
+    denial = {"text": json.dumps({"id": made.state["id"], "deleted": False})}
+    console.fault(operation="host_delete", **fault, **(denial if "status" in fault else {}))
     if read:
         console.fault(kind=read, operation="host_update")
     ended = await hosts.delete(made)
@@ -378,12 +396,16 @@ async def test_what_is_said_of_agents_whose_host_was_perhaps_not_deleted(
     [told] = [item for item in ended.diagnostics if "left management" in item.summary]
     assert said in told.summary
     assert f"terraform import opsconsole_agent.NAME {agent.state['id']}" in told.text
-    assert ("was not deleted" in told.text) is (kind == "conflict")
+    assert ("was not deleted" in told.text) is (fault == {"kind": "conflict"})
+    assert ended.unsettled is (bool(read) or "status" in fault)
 
 
 @pytest.mark.parametrize("rerouted", [3, "hst_2", {"hst_2": 1}, [3, "hst_2", None], None])
-async def test_a_deleted_host_is_gone_whatever_else_the_answer_holds(steps_of, console, rerouted):
+async def test_a_deleted_host_is_gone_whatever_else_the_answer_holds(
+    steps_of, one_run, console, rerouted
+):
     hosts = steps_of("host")
+    hosts.provider = one_run()
     created = await hosts.create(name="web")
     told = {"id": created.state["id"], "deleted": True, "rerouted_hosts": rerouted}
     console.fault(method="DELETE", path="/hosts/", status=200, text=json.dumps(told))
@@ -391,6 +413,7 @@ async def test_a_deleted_host_is_gone_whatever_else_the_answer_holds(steps_of, c
     deleted = await hosts.delete(created)
 
     assert deleted.state is None
+    assert hosts.provider.session.gone_hosts == {created.state["id"]}
     assert errors(deleted) == []
     assert deleted.rerouted == (("hst_2",) if isinstance(rerouted, list) else ())
 

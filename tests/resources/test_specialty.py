@@ -9,7 +9,8 @@ from creations import created
 from declarations import agent_on, attribute_at, foresee, held, program
 from engines import ON_TERRAFORM
 from opsconsole.emulator import Emulator
-from opsconsole.lifecycle.interface import CreateRequest, DeleteRequest
+from opsconsole.lifecycle.interface import CreateRequest, DeleteRequest, Seen
+from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.values import UNKNOWN
 from outcomes import errors
 
@@ -148,18 +149,6 @@ async def test_another_specialty_than_was_planned_is_not_adopted(steps_of, conso
     assert other["id"] in refused.diagnostics[0].detail
 
 
-@pytest.mark.parametrize("profile", ["extended"], indirect=True)
-async def test_an_update_answers_for_no_value_that_it_did_not_send(steps_of, console):
-    specialties = steps_of("specialty")
-    adopted = await specialties.create(key="identity", description="who may")
-    console.change("specialties", adopted.state["id"], prompt="a stranger's")
-
-    updated = await specialties.change(adopted, key="identity", description="who may not")
-
-    assert not updated.diagnostics
-    assert updated.state["description"] == "who may not"
-
-
 async def test_a_stop_ends_the_wait_of_a_delete(steps_of, one_run):
     hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
     web = await hosts.create(name="web")
@@ -195,20 +184,40 @@ async def test_a_delete_does_not_wait_for_a_host_that_is_abandoned(steps_of, one
     assert agent.state["id"] in refused.diagnostics[0].detail
 
 
-async def test_details_of_an_error_are_shown_and_the_agent_they_name_too(
-    steps_of, console, one_run
-):
-    provider = one_run()
-    specialties, agents = steps_of("specialty"), steps_of("agent")
-    specialties.provider = agents.provider = provider
-    host = console.create("hosts", name="web")
-    agent = await agents.create(name="carrier", host_id=host["id"], specialty_id="spc_network")
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+async def test_what_a_run_knows_of_a_specialty_follows_its_writes(steps_of, console, one_run):
+    specialties, agents, hosts = steps_of("specialty"), steps_of("agent"), steps_of("host")
+    specialties.provider = agents.provider = hosts.provider = one_run()
     kept = await specialties.create(key="network", deletion_policy="delete")
-    details = {"agent_id": agent.state["id"], "more": None}
+    gone, host = [await hosts.create(name=name) for name in "ab"]
+    carriers = [
+        await agents.create(name=name, host_id=each.state["id"], specialty_id="spc_network")
+        for name, each in (("read", gone), ("archived", gone), ("moves", gone), ("stays", host))
+    ]
+    ids = [agent.state["id"] for agent in carriers]
+    moved = KnownAgent(ids[2], "moved", host.state["id"], "spc_network")
+    specialties.provider.session.meet([moved])
+    await hosts.delete(gone)
+    console.reset_log()
+    assert (await agents.read(carriers[0])).seen is Seen.ARCHIVED
+    assert console.traffic()["total"] == 0
+    console.fault(operation="specialty_delete", status=409, code="CONFLICT")
+    [told] = (await specialties.delete(kept)).diagnostics
+    assert f'carry it: "moved" ({ids[2]}); "stays" ({ids[3]}). Delete' in told.detail
+
+    # Else the console's details say who carries it.
+    details = {"agent_id": ids[3], "more": None}
     console.fault(operation="specialty_delete", status=409, code="CONFLICT", details=details)
-    refused = await specialties.delete(kept)
-    assert '"more": null' in refused.diagnostics[0].text
-    assert f'"carrier" ({agent.state["id"]})' in refused.diagnostics[0].text
+    [told] = (await specialties.delete(kept)).diagnostics
+    assert '"more": null' in told.text
+    assert told.detail.startswith(f'Agents known here that carry it: "stays" ({ids[3]}). ')
+
+    console.delete("agents", ids[3])
+    named = await specialties.change(kept, key="network", name="New", deletion_policy="delete")
+    again = await specialties.plan(None, specialties.config(key="network"))
+    assert named.state["name"] == again.planned["name"] == "New"
+    console.fault(kind="reset_after", operation="specialty_delete")
+    assert (await specialties.delete(named)).state is None
 
 
 async def test_plans_of_specialties_name_them(steps_of, console):

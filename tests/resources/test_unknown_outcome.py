@@ -14,6 +14,7 @@ from left_calls import PROVIDER, calls_left, leave_calls
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.answers import new_sentinel
+from opsconsole.lifecycle.interface import DeleteRequest, Outcome
 from opsconsole.reconcile.prior import holds_unsettled, read_prior
 from opsconsole.state import InstanceObject, Intent, State
 
@@ -103,6 +104,26 @@ def test_a_host_that_no_dry_run_finds_is_left_to_the_user(project, console):
     run = engine.apply(expect={1})
     assert "may exist already" in run.errors[0]["summary"]
     assert len(console.rows("hosts")) == 1
+
+
+async def test_a_lost_create_is_forgotten_by_a_planned_removal_only(
+    steps_of, console, agent_values
+):
+    console.fault(kind="reset_after", operation="agent_create")
+    steps = steps_of("agent")
+    lost = await steps.create(**agent_values)
+    console.reset_log()
+    request = DeleteRequest(lost.state, lost.private, ADDRESS)
+    refused = await steps._run(lambda lifecycle: lifecycle.delete(request))
+    assert (refused.state, refused.private) == (lost.state, lost.private)
+    [told] = refused.diagnostics
+    assert told.summary.startswith(f'The agent "keeper" ({lost.state["id"]}) may exist')
+    assert told.detail.endswith(
+        f"If it was never created: `terraform state rm '{ADDRESS}'` and apply again. If it was: "
+        f"`terraform state rm '{ADDRESS}'` and `terraform import '{ADDRESS}' agt_…`."
+    )
+    assert await steps.delete(lost) == Outcome(None)
+    assert console.traffic()["total"] == 0
 
 
 HOSTS = {"opsconsole_host": {"a": {"name": "a"}, "b": {"name": "b"}}}
