@@ -310,6 +310,9 @@ def test_an_agent_with_an_unknown_specialty_is_doubted_in_the_plan(native):
         said = native.run_plan(program).out
         assert f"There is no specialty {mistaken} that this key can see" in said
         assert f"Did you mean {meant}" in said
+    program["opsconsole_agent"]["x"]["specialty_id"] = "qqq"
+    known = "There are spc_container, spc_database, spc_identity, spc_linux, spc_network, spc_"
+    assert known in native.run_plan(program).out
 
 
 def test_a_saved_plan_is_shown_in_either_form(many):

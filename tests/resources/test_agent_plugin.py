@@ -10,7 +10,13 @@ import pytest
 from declarations import host_with_agent
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
-from opsconsole.lifecycle.interface import Outcome, Seen, UpdateRequest
+from opsconsole.lifecycle.interface import (
+    NEVER_CREATED,
+    Outcome,
+    Seen,
+    UnsettledCreate,
+    UpdateRequest,
+)
 from opsconsole.resources import AGENT
 from outcomes import errors
 from patience import until
@@ -180,6 +186,13 @@ async def test_nothing_is_detached_from_an_agent_that_is_gone(steps_of, console,
     assert (removed.state, removed.diagnostics) == (None, ())
     assert console.traffic()["total"] == 0
 
+    # A run that does not know of it asks the list, which answers 404 too.
+    attachments.provider = None
+    again = await attachments.delete(made)
+    assert (again.state, again.diagnostics) == (None, ())
+    refused = await attachments.create(agent_id=agent.state["id"], plugin_id="plg_disk")
+    assert errors(refused) == [f'Cannot create the plugin attachment "{made.state["id"]}"']
+
 
 @pytest.mark.parametrize("profile", ["default", "strict", "sparse"], indirect=True)
 async def test_attach_twice_and_detach_of_a_missing_plugin_succeed(steps_of, console, agent_values):
@@ -189,12 +202,34 @@ async def test_attach_twice_and_detach_of_a_missing_plugin_succeed(steps_of, con
     first = await attachments.create(**ids)
 
     again = await attachments.create(**ids)
+    lost = UnsettledCreate(ids, "opsconsole_agent_plugin.lost")
+    [settled] = await attachments._run(lambda lifecycle: lifecycle.settle_creates([lost], []))
     [row] = console.rows("attachments")
     console.delete("attachments", row["id"])
     gone = await attachments.delete(first)
 
+    assert first.state["id"] == f"{agent.state['id']}/plg_disk"
     assert errors(again) == errors(gone) == []
+    assert settled.state == again.state == first.state
     assert gone.state is None
+    unmade = await attachments._run(lambda lifecycle: lifecycle.settle_creates([lost], []))
+    assert unmade == [NEVER_CREATED]
+
+
+async def test_an_attachment_whose_list_cannot_be_read_stays_with_a_warning(
+    steps_of, console, agent_values
+):
+    agent = await steps_of("agent").create(**agent_values)
+    attachments = steps_of("agent_plugin")
+    console.fault(operation="plugin_list", status=500)
+
+    made = await attachments.create(agent_id=agent.state["id"], plugin_id="plg_disk")
+
+    name = f"{agent.state['id']}/plg_disk"
+    assert (made.state["id"], made.state["name"]) == (name, None)
+    [told] = made.diagnostics
+    assert (told.severity, told.path) == (Severity.WARNING, ())
+    assert told.summary == f'Cannot read back the plugin attachment "{name}"'
 
 
 async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(
@@ -294,8 +329,19 @@ def test_the_agent_that_an_attach_is_answered_with_is_kept(native):
     assert native.attributes("opsconsole_agent.a")["secondary_engine"] == "engine-z"
     assert native.actions() == {}
 
+    # What is no whole agent, or an older one, changes nothing.
+    held, more = native.attributes("opsconsole_agent.a"), {"disk": attached}
+    older = {"updated_at": "2000-01-01T00:00:00Z", "name": "older"}
+    spoilt = {"logs": {"name": 5}, "metrics": {"host_id": None, "name": "none"}, "backup": older}
+    for name, shown in spoilt.items():
+        text = json.dumps({**native.console.row("agents", row["id"]), **shown})
+        native.console.fault(operation="plugin_attach", text=text)
+        more[name] = attached | {"plugin_id": f"plg_{name}"}
+        native.apply(resources | {"opsconsole_agent_plugin": more})
+        assert native.attributes("opsconsole_agent.a") == held
+
     answer = {**native.console.row("agents", row["id"]), "status": "archived"}
-    native.console.fault(operation="plugin_detach", text=json.dumps(answer))
+    native.console.fault(operation="plugin_detach", text=json.dumps(answer), times=None)
     native.write(resources)
     assert "is archived" in native.run("apply", "-auto-approve", "-force").text
     assert native.attributes("opsconsole_agent.a")["status"] == "archived"

@@ -145,43 +145,90 @@ async def test_another_specialty_than_was_planned_is_not_adopted(steps_of, conso
     [refused] = await specialties._run(lambda lifecycle: created(lifecycle, [request]))
 
     assert refused.state is None
-    assert plan.planned["id"] in refused.diagnostics[0].detail
-    assert other["id"] in refused.diagnostics[0].detail
+    assert errors(refused) == ['The specialty "identity" (spc_identity) is another object now']
+    assert f"adopts spc_identity, the search finds {other['id']}." in refused.diagnostics[0].detail
 
 
-async def test_a_stop_ends_the_wait_of_a_delete(steps_of, one_run):
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+async def test_a_specialty_that_can_be_created_is_not_adopted_unless_it_is_there(steps_of, one_run):
+    specialties = steps_of("specialty")
+    specialties.provider = one_run()
+    config = specialties.config(key="new", name="New")
+    late = await specialties.plan(None, config | {"key": UNKNOWN})
+    plan = await specialties.plan(None, config)
+    [by_id] = errors(await specialties.plan(None, specialties.config(id="spc_none")))
+    made = await specialties.create(key="new", name="New", deletion_policy="delete")
+    again = await specialties.plan(None, config)
+    await specialties.change(made, key="new", name="Newer")
+    newer = await specialties.plan(None, specialties.config(key="new"))
+    await specialties.delete(made)
+    after = await specialties.plan(None, config)
+    gone = await specialties.read(made)
+
+    assert (late.adopts, plan.adopts, again.adopts, after.adopts) == (False, False, True, False)
+    assert (plan.planned["id"], again.planned["id"]) == (UNKNOWN, made.state["id"])
+    assert newer.planned["name"] == "Newer"
+    assert by_id == "There is no specialty with the id 'spc_none' that this key can see"
+    assert (gone.state, gone.seen) == (None, Seen.GONE)
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+async def test_an_update_answers_for_no_value_that_it_did_not_send(steps_of, console):
+    specialties = steps_of("specialty")
+    adopted = await specialties.create(key="identity", description="who may")
+    console.change("specialties", adopted.state["id"], prompt="a stranger's")
+
+    updated = await specialties.change(adopted, key="identity", description="who may not")
+
+    assert not updated.diagnostics
+    assert updated.state["description"] == "who may not"
+
+
+@pytest.mark.parametrize("end", ["stop", "host", "timeout"])
+async def test_what_ends_the_wait_of_a_delete(steps_of, one_run, end):
     hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
     web = await hosts.create(name="web")
     agent = await agents.create(host_id=web.state["id"], specialty_id="spc_identity")
-    specialty = await specialties.create(key="identity", deletion_policy="delete")
+    timeouts = {"delete": "0m900ms"} if end == "timeout" else None
+    policy = {"deletion_policy": "delete", "timeouts": timeouts}
+    specialty = await specialties.create(key="identity", **policy)
     run = one_run()
     await run.resources[AGENT].delete(DeleteRequest(agent.state, agent.private))
 
     waiting = asyncio.create_task(run.resources[SPECIALTY].delete(DeleteRequest(specialty.state)))
     await asyncio.sleep(0.2)
     assert not waiting.done()
-    run.stop()
+    if end == "stop":
+        run.stop()
+    if end == "host":
+        await run.resources[HOST].delete(DeleteRequest(web.state))
     async with asyncio.timeout(60):  # the delete itself would wait for two minutes
-        refused = await waiting
+        ended = await waiting
 
-    assert refused.state == specialty.state
-    assert "still carries" in errors(refused)[0]
+    carried = ['An agent still carries the specialty "identity" (spc_identity)']
+    assert ended.state == (None if end == "host" else specialty.state)
+    assert errors(ended) == ([] if end == "host" else carried)
 
 
-async def test_a_delete_does_not_wait_for_a_host_that_is_abandoned(steps_of, one_run):
+async def test_a_delete_does_not_wait_for_a_host_that_is_abandoned(steps_of, console, one_run):
     hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
     web = await hosts.create(name="web", deletion_policy="abandon")
     agent = await agents.create(host_id=web.state["id"], specialty_id="spc_identity")
     specialty = await specialties.create(key="identity", deletion_policy="delete")
     run = one_run()
+    for name, unlike in (("agt_other", {"specialty_id": "spc_linux"}), ("agt_gone", {})):
+        run.resources[AGENT].note_existing(agent.state | {"id": name} | unlike, "")
+    run.session.gone_agents.add("agt_gone")
     await run.resources[AGENT].delete(DeleteRequest(agent.state, agent.private))
     await run.resources[HOST].delete(DeleteRequest(web.state))
 
+    console.fault(operation="specialty_delete", status=409, code="CONFLICT")
     async with asyncio.timeout(5):
         refused = await run.resources[SPECIALTY].delete(DeleteRequest(specialty.state))
 
     assert "still carries" in errors(refused)[0]
-    assert agent.state["id"] in refused.diagnostics[0].detail
+    known = f"Agents known here that carry it: {agent.state['id']}. Delete their hosts"
+    assert refused.diagnostics[0].detail.startswith(known)
 
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
@@ -218,6 +265,13 @@ async def test_what_a_run_knows_of_a_specialty_follows_its_writes(steps_of, cons
     assert named.state["name"] == again.planned["name"] == "New"
     console.fault(kind="reset_after", operation="specialty_delete")
     assert (await specialties.delete(named)).state is None
+
+    # A run that has not met the agent.
+    for named, said in ((details, f"The console names {ids[3]}. "), ({}, "No agent ")):
+        specialties.provider = one_run()
+        console.fault(operation="specialty_delete", status=409, code="CONFLICT", details=named)
+        [told] = (await specialties.delete(kept)).diagnostics
+        assert told.detail.startswith(said)
 
 
 async def test_plans_of_specialties_name_them(steps_of, console):
