@@ -172,18 +172,6 @@ async def test_a_specialty_that_can_be_created_is_not_adopted_unless_it_is_there
     assert (gone.state, gone.seen) == (None, Seen.GONE)
 
 
-@pytest.mark.parametrize("profile", ["extended"], indirect=True)
-async def test_an_update_answers_for_no_value_that_it_did_not_send(steps_of, console):
-    specialties = steps_of("specialty")
-    adopted = await specialties.create(key="identity", description="who may")
-    console.change("specialties", adopted.state["id"], prompt="a stranger's")
-
-    updated = await specialties.change(adopted, key="identity", description="who may not")
-
-    assert not updated.diagnostics
-    assert updated.state["description"] == "who may not"
-
-
 @pytest.mark.parametrize("end", ["stop", "host", "timeout"])
 async def test_what_ends_the_wait_of_a_delete(steps_of, one_run, end):
     hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
