@@ -226,6 +226,7 @@ def test_on_a_full_disk_intents_fail_and_results_are_still_kept(tmp_path, monkey
     journal = Journal.create(tmp_path / "j")
     journal.append(intent("a"))
     journal.flush_now()
+    journal.restart(BASE, journal.appended_count)
     full = Full((tmp_path / "j").stat().st_size)
     assert full.room > 1 << 20
     monkeypatch.setattr(os, "posix_fallocate", full.posix_fallocate)
@@ -238,7 +239,7 @@ def test_on_a_full_disk_intents_fail_and_results_are_still_kept(tmp_path, monkey
         journal.flush_now()
     journal.close()
     monkeypatch.undo()
-    assert Journal.resume(tmp_path / "j")[1] == [intent("a"), Changes((big,), ("a",))]
+    assert Journal.resume(tmp_path / "j")[1] == [BASE, intent("a"), Changes((big,), ("a",))]
 
 
 async def test_a_flush_right_behind_another_one_is_not_kept_waiting(tmp_path):

@@ -111,7 +111,6 @@ def test_damage_that_no_write_of_ours_made_is_an_error(story):
 def test_a_state_that_is_gone_is_an_error(story):
     with pytest.raises(UserError, match="is gone, but a journal"):
         after(story.change().records, b"")
-    # A run that found no state has chosen a lineage, which counts unless a state has one.
     story.records[0] = Base("run", "chosen", 0, State.new().digest(), True)
     assert outcome(story.records, b"") == DONE
     for data, lineage in ((b"", "chosen"), (State.new("stored").to_bytes(), "stored")):

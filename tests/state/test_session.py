@@ -18,6 +18,7 @@ from opsconsole.state.lock import info_file
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import open_state
+from opsconsole.state.records import decode_lines
 from opsconsole.state.session import Cadence, StateSession
 from shared_place import InMemory, Place
 
@@ -71,6 +72,8 @@ async def test_the_journal_does_not_outgrow_the_state(session, state_path, host)
             await opened.flush()
             await opened.checkpoint_if_due()
             sizes.append(len(journal.read_bytes().rstrip(b"\0")))
+        [base] = decode_lines(journal.read_bytes().rstrip(b"\0"), "journal")[0][:1]
+        assert (base.serial, base.digest) == (opened.state.serial, opened.state.digest())
     assert max(sizes) <= len(stored(state_path).to_bytes())
 
 
@@ -245,9 +248,8 @@ async def test_what_a_shared_place_stores_before_calls_and_when(
     assert opened.is_due()
     await opened.checkpoint()
     asked.append("|")
-    (tmp_path / "elsewhere").mkdir()
-    place.lock, options = "", RunOptions(tmp_path / "elsewhere")
-    with open_state(InMemory(place, options, embeds_journal=embeds_journal)) as again:
+    place.lock, elsewhere = "", RunOptions(Path.cwd())
+    with open_state(InMemory(place, elsewhere, embeds_journal=embeds_journal)) as again:
         asked.append("|")
         assert [call.id for call in again.open_intents] == calls[:1]
         again.mark_settled(calls)

@@ -138,11 +138,10 @@ class Journal:
                 )
             # Blank the torn end instead of cutting it off: on a full disk no other room is left.
             write_at(descriptor, bytes(len(data) - size), size)
-        except OSError as error:
+        except (OSError, UserError) as error:
             os.close(descriptor)
-            raise file_error("read", path, error, "Nothing was changed.") from error
-        except UserError:
-            os.close(descriptor)
+            if isinstance(error, OSError):
+                raise file_error("read", path, error, "Nothing was changed.") from error
             raise
         return cls(path, descriptor, records, size, copy_to, copied), records
 
