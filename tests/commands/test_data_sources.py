@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from declarations import hosts
+
 HOST = {"web": {"name": "web"}}
 AGENT = {"host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux", "name": "a"}
 PLUGINS = "data.opsconsole_agent_plugins.now"
@@ -35,8 +37,8 @@ def test_what_is_read_of_a_resource_that_changes_is_read_after_it(native):
 def test_what_is_declared_no_more_is_about_to_change(native, count):
     def write(many: int) -> None:
         waiting = {"s": {"depends_on": ["opsconsole_host.many"]}}
-        hosts = {"many": {"count": many, "name": "h${count.index}"}}
-        native.write({"opsconsole_host": hosts}, data={"opsconsole_specialties": waiting})
+        counted = {"count": many, "name": "h${count.index}"}
+        native.write(hosts(many=counted), data={"opsconsole_specialties": waiting})
 
     write(2)
     native.run("apply", "-auto-approve")
@@ -55,17 +57,16 @@ def test_a_move_changes_nothing(native):
     assert native.actions() == {}
 
 
+READ_LATE = {"opsconsole_specialty": {"x": {"key": "${opsconsole_host.a.knowledge}"}}}
+
+
+def needing(key: str) -> dict[str, Any]:
+    """Declare a host with the key to read, and one that needs what is read."""
+    return hosts(a={"knowledge": key}, b={"knowledge": "${data.opsconsole_specialty.x.id}"})
+
+
 def test_what_needs_a_late_read_waits_for_it(native):
-    key = {"x": {"key": "${opsconsole_host.a.knowledge}"}}
-    native.apply(
-        {
-            "opsconsole_host": {
-                "a": {"name": "a", "knowledge": "linux-server"},
-                "b": {"name": "b", "knowledge": "${data.opsconsole_specialty.x.id}"},
-            }
-        },
-        data={"opsconsole_specialty": key},
-    )
+    native.apply(needing("linux-server"), data=READ_LATE)
     assert native.attributes("opsconsole_host.b")["knowledge"] == "spc_linux"
     [b] = [item for item in native.state["resources"] if item["name"] == "b"]
     needs = ["data.opsconsole_specialty.x", "opsconsole_host.a"]
@@ -74,17 +75,7 @@ def test_what_needs_a_late_read_waits_for_it(native):
 
 
 def test_what_needs_a_read_that_fails_is_skipped(native):
-    key = {"x": {"key": "${opsconsole_host.a.knowledge}"}}
-    result = native.apply(
-        {
-            "opsconsole_host": {
-                "a": {"name": "a", "knowledge": "no such key"},
-                "b": {"name": "b", "knowledge": "${data.opsconsole_specialty.x.id}"},
-            }
-        },
-        expect=1,
-        data={"opsconsole_specialty": key},
-    )
+    result = native.apply(needing("no such key"), expect=1, data=READ_LATE)
     assert "opsconsole_host.b: Skipped, because data.opsconsole_specialty.x failed" in result.text
     assert native.addresses() == ["opsconsole_host.a"]
 
