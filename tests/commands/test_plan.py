@@ -31,6 +31,9 @@ def test_targets_and_replacements(native):
         "opsconsole_host.a[1]": ["delete", "create"],
         "opsconsole_host.b": ["create"],
     }
+    native.apply(hosts(a=a), output={"ids": {"value": "${opsconsole_host.a[*].id}"}})
+    [ids] = native.plan("-target=opsconsole_host.a[1]")["output_changes"].values()
+    assert ids["actions"] == ["no-op"]
     refused = native.run("plan", "-target=opsconsole_host.elsewhere", expect=1).err
     assert "neither in the program nor in state.\nCheck the address: `opsconsole" in refused
 
