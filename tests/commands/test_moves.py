@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from declarations import hosts
+from declarations import agent_on, hosts
 
 A, B, C = "opsconsole_host.a", "opsconsole_host.b", "opsconsole_host.c"
 
@@ -136,9 +136,7 @@ def program(name: str, **more: Any) -> dict[str, Any]:
             name: {"name": "jump", "is_jump_host": True, **more},
             "web": {"name": "web", "jump_host_ids": [jump]},
         },
-        "opsconsole_agent": {
-            f"{name}_agent": {"name": "ops", "host_id": jump, "specialty_id": "spc_linux"}
-        },
+        "opsconsole_agent": {f"{name}_agent": agent_on(name, "ops")},
     }
 
 
@@ -192,11 +190,8 @@ def test_an_agent_moves_before_its_old_host_is_deleted(native_on):
     native = native_on("extended")
 
     def moved(name: str) -> dict[str, Any]:
-        agent = {"name": "ops", "host_id": f"${{opsconsole_host.{name}.id}}"}
-        return {
-            "opsconsole_host": {name: {"name": "jump"}},
-            "opsconsole_agent": {"ops": agent | {"specialty_id": "spc_linux"}},
-        }
+        agents = {"opsconsole_agent": {"ops": agent_on(name, "ops")}}
+        return {"opsconsole_host": {name: {"name": "jump"}}, **agents}
 
     native.apply(moved("old"))
     native.apply(moved("new"), "-force", expect=1)
