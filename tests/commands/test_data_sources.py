@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from declarations import hosts
+
 HOST = {"web": {"name": "web"}}
 AGENT = {"host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux", "name": "a"}
 PLUGINS = "data.opsconsole_agent_plugins.now"
@@ -35,8 +37,8 @@ def test_what_is_read_of_a_resource_that_changes_is_read_after_it(native):
 def test_what_is_declared_no_more_is_about_to_change(native, count):
     def write(many: int) -> None:
         waiting = {"s": {"depends_on": ["opsconsole_host.many"]}}
-        hosts = {"many": {"count": many, "name": "h${count.index}"}}
-        native.write({"opsconsole_host": hosts}, data={"opsconsole_specialties": waiting})
+        counted = {"count": many, "name": "h${count.index}"}
+        native.write(hosts(many=counted), data={"opsconsole_specialties": waiting})
 
     write(2)
     native.run("apply", "-auto-approve")

@@ -210,8 +210,7 @@ def test_steps_that_wait_for_each_other_are_refused_with_a_way_out(native):
     write("old", ["${opsconsole_host.y.id}"], external_id="one")
     native.run("apply", "-auto-approve")
     write("new", [], external_id="two", jump_host_ids=['${opsconsole_host.x["new"].id}'])
-    refused = native.run("plan", expect=1).err
-    assert refused.startswith("Error: The steps of this plan form a cycle: each waits for another.")
+    assert "form a cycle: each waits for another." in native.run("plan", expect=1).err
     native.run("apply", "-auto-approve", "-target=opsconsole_host.x")
     native.run("apply", "-auto-approve", "-force")
     assert native.actions() == {}

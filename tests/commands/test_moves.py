@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from declarations import host_with_agent, hosts
+from declarations import agent_on, host_with_agent, hosts
 
 A, B, C = "opsconsole_host.a", "opsconsole_host.b", "opsconsole_host.c"
 
@@ -134,9 +134,7 @@ def program(name: str, **more: Any) -> dict[str, Any]:
             name: {"name": "jump", "is_jump_host": True, **more},
             "web": {"name": "web", "jump_host_ids": [jump]},
         },
-        "opsconsole_agent": {
-            f"{name}_agent": {"name": "ops", "host_id": jump, "specialty_id": "spc_linux"}
-        },
+        "opsconsole_agent": {f"{name}_agent": agent_on(name, "ops")},
     }
 
 

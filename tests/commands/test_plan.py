@@ -28,6 +28,9 @@ def test_targets_and_replacements(native):
         "opsconsole_host.a[1]": ["delete", "create"],
         "opsconsole_host.b": ["create"],
     }
+    native.apply(hosts(a=a), output={"ids": {"value": "${opsconsole_host.a[*].id}"}})
+    [ids] = native.plan("-target=opsconsole_host.a[1]")["output_changes"].values()
+    assert ids["actions"] == ["no-op"]
     refused = native.run("plan", "-target=opsconsole_host.elsewhere", expect=1).err
     assert "neither in the program nor in state.\nCheck the address: `opsconsole" in refused
 
@@ -81,6 +84,26 @@ def test_a_replacement_of_nothing_is_reported(native, fleet, address, said):
     result = native.run("plan", f"-replace={address}", "-detailed-exitcode")
     assert f"-replace={address} replaces nothing" in result.text
     assert said in result.text
+
+
+def test_each_deletion_has_terraforms_reason(native):
+    def declare(count: int, keys: str, **rest: Any) -> dict[str, Any]:
+        c = {"count": count, "name": "c${count.index}"}
+        k = {"for_each": {key: key for key in keys}, "name": "${each.key}"}
+        return hosts(c=c, k=k, **rest)
+
+    native.apply(declare(2, "xy", turned={"for_each": {"z": "z"}}, gone={}, left={}))
+    to_nowhere = {"from": "opsconsole_host.left", "to": "opsconsole_host.nowhere"}
+    native.write(declare(1, "x", turned={"count": 1}), moved=[to_nowhere])
+    changes = native.plan("-force")["resource_changes"]
+    deleted = [item for item in changes if item["change"]["actions"] == ["delete"]]
+    assert {item["address"]: item["action_reason"] for item in deleted} == {
+        "opsconsole_host.c[1]": "delete_because_count_index",
+        'opsconsole_host.k["y"]': "delete_because_each_key",
+        'opsconsole_host.turned["z"]': "delete_because_wrong_repetition",
+        "opsconsole_host.gone": "delete_because_no_resource_config",
+        "opsconsole_host.nowhere": "delete_because_no_move_target",
+    }
 
 
 def checksum_of(native: Any, *words: str) -> str:

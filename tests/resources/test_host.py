@@ -429,9 +429,7 @@ async def test_a_replacement_names_the_host(steps_of):
 def test_a_host_name_that_is_declared_twice(native):
     said = native.apply(hosts(a={"name": "web"}, b={"name": "web"}), expect=1).text
     assert 'Error: The console would not create the host "web"' in said
-    assert (
-        "In a dry run, which changes nothing, the console gives its row the status 'updated'"
-        in said
-    )
+    why = "In a dry run, which changes nothing, the console gives its row the status 'updated'"
+    assert why in said
     assert "opsconsole_host.a of this run has the same name. Declare each machine once." in said
     assert len([row for row in native.console.rows("hosts") if row["name"] == "web"]) == 1

@@ -220,8 +220,6 @@ class Applier:
         """Read rerouted hosts again, and keep their changes."""
         prior = read_prior(self._session.state) if rerouted else {}
         wanted = [item for item in prior.values() if self._providers.identity_of(item) in rerouted]
-        if not wanted:
-            return []
         refreshed = await refresh(wanted, self._providers.by_state_address(wanted))
         diagnostics: list[Diagnostic] = []
         for item in refreshed.values():
