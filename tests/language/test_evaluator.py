@@ -11,7 +11,7 @@ import pytest
 
 from opsconsole.errors import UserError
 from opsconsole.language.instances import Trigger
-from opsconsole.resources import AGENT, HOST
+from opsconsole.resources import HOST
 from opsconsole.state.address import Address
 from opsconsole.values import UNKNOWN
 from text_groups import read_groups
@@ -217,7 +217,6 @@ def test_values_of_every_kind_come_back_from_resources(start: Start) -> None:
             **outputs(
                 order=f"${{{agent}.credential_config[0].order}}",
                 roles=f"${{{agent}.credential_config[*].credential_role}}",
-                whole=f"${{{agent}.timeouts}}" if "timeouts" in AGENT.names else "none",
                 list=f"${{{agent}.credential_config == tolist([])}}",
                 plugins=f"${{toset({agent}.plugin_ids) == {agent}.plugin_ids}}",
             ),

@@ -78,6 +78,7 @@ async def test_one_large_body_is_in_memory_at_a_time(loop_turns):
     other = asyncio.ensure_future(whole_body(pieces(content), "gzip", BOUND, second))
     await loop_turns()
     assert not other.done(), "the first is still being decoded"
+    assert await whole_body(pieces(b"x" * MEBIBYTE), "", BOUND, Turn(large)) == b"x" * MEBIBYTE
     first.end()
     assert len(await other) == BOUND
     second.end()

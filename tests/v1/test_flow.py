@@ -199,6 +199,11 @@ def test_callers_that_give_up_leave_their_place_in_the_queue_and_among_those_in_
         others[1].cancel()
         assert await others[2] >= first
         assert limiter.in_flight == 1
+        # The first in the queue gives up; the next may have more requests in flight.
+        blocked, free = (asyncio.ensure_future(limiter.take(limiter, most)) for most in (1, 2))
+        await asyncio.sleep(0)
+        blocked.cancel()
+        assert await free >= first
         assert limiter.waiting.callers == 0
 
     asyncio.run(give_up())
