@@ -17,8 +17,7 @@ def import_hosts(native: Any, rows: Any, *words: str, expect: int = 0) -> Run:
 
 
 def test_rows_of_a_json_file_get_a_verdict_each(native):
-    result = import_hosts(native, ROWS, expect=1)
-    lines = result.out.splitlines()
+    lines = import_hosts(native, ROWS, expect=1).out.splitlines()
     assert lines[0].split() == ["row", "name", "verdict", "id", "error"]
     assert [line.split()[:3] for line in lines[1:4]] == [
         ["1", "one", "created"],
@@ -205,6 +204,9 @@ def test_rows_that_nothing_settles_are_named_and_not_sent_again(native, kind):
     result = import_hosts(native, ROWS[:1], expect=1)
     assert "It is not known whether 1 row marked unknown were imported" in result.out
     assert native.console.request_counts() == {"host_import": 3}
+    native.console.reset()
+    native.console.fault(kind=kind, operation="host_import", skip=1)
+    assert "Import: 1 created." in import_hosts(native, ROWS[:1]).out
 
 
 def test_rows_of_a_lost_answer_that_a_dry_run_settles_are_counted(native):

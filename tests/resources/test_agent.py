@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from declarations import agent_on, attribute_at, foresee, held, program
-from engines import ON_TERRAFORM, Native
+from engines import ON_TERRAFORM
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
 from opsconsole.errors import NotFound
@@ -272,7 +272,13 @@ async def test_an_agent_with_another_host_specialty_org_or_name_is_not_the_creat
     read = await steps_of("agent").create(**sent)
     assert (read.failed, read.state["id"]) == (False, "agt_z")
     [told] = read.diagnostics
-    assert "was created, but the console's answer cannot be read" in told.summary
+    assert told.summary == (
+        'The agent "a" (agt_z) was created, but the console\'s answer cannot be read'
+    )
+    assert told.detail == "State holds what was declared; a later refresh shows the rest."
+    assert told.cause is not None and "holds 5 as main_engine" in told.cause.text
+    assert read.state == AGENT.empty() | sent | {"id": "agt_z"}
+    assert json.loads(read.private) == {"declared": {}}
 
 
 async def test_an_agent_whose_name_is_stored_otherwise_is_the_created_one(
@@ -317,8 +323,7 @@ def test_the_full_set_of_plugins(applied, console):
     run = engine.plan_run(expect={1})
     [error] = run.errors
     assert error["address"] == "opsconsole_agent_plugin.plg_logs"
-    # The native engine points at no line of a program.
-    assert attribute_at(engine.folder, error) == ("" if isinstance(engine, Native) else "plugin_id")
+    assert attribute_at(engine.folder, error) == "plugin_id"
     assert "declares its full set of plugins without plg_logs" in error["summary"]
     assert len(run.warned("is declared twice")) == 1
 

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from declarations import attribute_at
-from engines import ON_TERRAFORM
 from opsconsole.emulator import Emulator
 from opsconsole.resources import DATA_SOURCES
 
@@ -52,7 +51,6 @@ def test_data_sources(applied, console):
     assert console.request_counts() == {"specialty_search": 1, "plugin_list": 1, "blacklist_get": 1}
 
 
-@ON_TERRAFORM
 def test_data_sources_without_a_match_are_errors(project, console):
     declared = {
         "data": {
@@ -144,6 +142,14 @@ def test_data_source_without_its_endpoint_is_an_error_but_for_a_host(project, co
         assert f"no operation for {endpoint}" in told
     engine.write({"data": {"opsconsole_host": {"jump": {"id": "hst_gone"}}}})
     assert "There is no host hst_gone" in str(engine.plan_run(expect={1}).errors)
+
+
+async def test_a_refused_read_of_a_data_source_is_about_the_whole_of_it(one_run, console):
+    console.fault(operation="blacklist_get", status=400, code="BAD_REQUEST", field="id")
+    config = DATA_SOURCES["opsconsole_blacklisted_command"].empty() | {"id": "blk_format"}
+    [told] = (await one_run().read_data("opsconsole_blacklisted_command", config)).diagnostics
+    assert (told.path, told.detail) == ((), "id")
+    assert told.summary == "Cannot read opsconsole_blacklisted_command"
 
 
 @pytest.mark.parametrize("profile", ["truncated"], indirect=True)

@@ -82,7 +82,6 @@ def hosts(version: str) -> dict[str, Any]:
     return {name: {"name": name, **changed} for name in REFUSALS} | {"base": {"name": "base"}}
 
 
-@ON_TERRAFORM
 def test_refused_writes_are_errors_at_their_attributes(applied, console):
     base = {"name": "base", "main_engine": "engine-a", "specialty_id": "spc_linux"}
     agent = base | {"host_id": "${opsconsole_host.base.id}"}
@@ -228,6 +227,24 @@ async def test_an_error_is_shown_at_the_attribute_that_it_names(steps_of, consol
     assert refused.diagnostics[0].path == path
 
 
+@pytest.mark.parametrize(
+    ("listed", "paths"),
+    [
+        ({"name": "taken"}, [("name",)]),
+        ({"main_engine": "unknown"}, [("name",), ("main_engine",)]),
+        ({"name": "taken", "status": "unknown"}, [("name",), ()]),
+    ],
+)
+async def test_a_field_beside_a_list_of_fields_is_told_once(steps_of, console, listed, paths):
+    entries = [{"field": field, "message": message} for field, message in listed.items()]
+    refusal = {"code": "VALIDATION_FAILED", "message": "no", "field": "name", "errors": entries}
+    console.fault(operation="agent_create", status=400, **refusal)
+    refused = await steps_of("agent").create(host_id="hst_1", specialty_id="spc_linux")
+    assert [item.path for item in refused.diagnostics] == paths
+    details = [f"{item} (status)" if name == "status" else item for name, item in listed.items()]
+    assert [item.detail for item in refused.diagnostics if item.detail] == details
+
+
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
 async def test_a_call_that_the_key_may_not_make_is_named(steps_of, console):
     agents, host = steps_of("agent"), console.create("hosts", name="web")
@@ -309,3 +326,22 @@ async def test_a_chunk_that_the_key_may_not_import_is_not_halved(steps_of, conso
     refused = await hosts.create_all(hosts.config(name="a"), hosts.config(name="b"))
     assert [len(errors(each)) for each in refused] == [1, 1]
     assert console.request_counts() == {"host_import": 1}
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+@pytest.mark.parametrize(
+    ("name", "found", "label"),
+    [
+        ("specialty", {"key": "identity"}, "prompt"),
+        ("blacklisted_command", {"id": "blk_format"}, "pattern"),
+    ],
+)
+async def test_an_update_answers_for_no_value_that_it_did_not_send(
+    steps_of, console, name, found, label
+):
+    rows, table = steps_of(name), {"specialty": "specialties"}.get(name, "blacklists")
+    adopted = await rows.create(**found, description="who may")
+    console.change(table, adopted.state["id"], **{label: "a stranger's"})
+    updated = await rows.change(adopted, **found, description="who may not")
+    assert not updated.diagnostics
+    assert updated.state["description"] == "who may not"

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from declarations import foresee, held, program
-from engines import ON_TERRAFORM
+from declarations import foresee, held, hosts, program
+from engines import ON_TERRAFORM, Native
 from opsconsole.emulator import Profile
-from opsconsole.lifecycle.interface import Outcome
+from opsconsole.lifecycle.interface import DeleteRequest, Outcome
 from opsconsole.values import UNKNOWN
 from outcomes import errors, warnings
 
@@ -142,7 +142,6 @@ def test_what_the_console_keeps_otherwise_is_reported(project, console):
     assert "' spaced '" in error["detail"] and "'spaced'" in error["detail"]
 
 
-@ON_TERRAFORM
 @pytest.mark.parametrize("policy", ["fail", "adopt"])
 def test_a_host_of_one_name_at_another_address_comes_after_the_old_one(policy, applied, console):
     def named(address: str) -> dict[str, Any]:
@@ -156,7 +155,7 @@ def test_a_host_of_one_name_at_another_address_comes_after_the_old_one(policy, a
     engine = applied(named("old"), console, {"on_existing_host": policy})
     engine.write(named("new"))
     [moved] = engine.plan_run(expect={2}).warned("look like one host that moved")
-    assert "declare a moved block" in moved
+    assert ("declare the move" if isinstance(engine, Native) else "declare a moved block") in moved
     engine.apply()
     engine.plan_run(expect={0})
     assert [row["name"] for row in console.rows("hosts")] == ["web"]
@@ -336,6 +335,22 @@ async def test_a_delete_that_was_sent_twice_is_not_said_to_have_failed(console, 
     assert "It is not known whether" in kept.diagnostics[0].summary
 
 
+@pytest.mark.parametrize(("run", "told"), [("1 of now", 0), ("1 of then", 1), ("", 1)])
+async def test_a_warning_of_a_removal_is_given_once_by_a_command(steps_of, run, told):
+    """Terraform's apply starts a process to plan and one to apply, and shows what both say."""
+    hosts = steps_of("host")
+    made = await hosts.create(name="web", deletion_policy="abandon")
+    hosts.provider = hosts.open()
+    hosts.provider.session.command_run = "1 of now"
+    plan = await hosts.plan(made, None)
+    hosts.provider.session.command_run = run
+    request = DeleteRequest(made.state, plan.private)
+    removed = await hosts._run(lambda lifecycle: lifecycle.delete(request))
+    await hosts.provider.close()
+    assert removed.diagnostics == plan.diagnostics * told
+    assert len(plan.diagnostics) == 1
+
+
 async def test_a_delete_of_what_is_gone_is_confirmed_by_one_read(console, steps_of):
     hosts = steps_of("host")
     made = await hosts.create(name="web")
@@ -382,15 +397,16 @@ async def test_a_host_that_was_read_is_named_to_another_of_its_name(one_run, ste
 
 
 @pytest.mark.parametrize(
-    ("kind", "read", "said"),
+    ("fault", "read", "said"),
     [
-        ("reset_after", "forbidden", "it is not known whether it still runs"),
-        ("reset_before", None, "it is not known whether it still runs"),
-        ("conflict", None, "left management and still run"),
+        ({"kind": "reset_after"}, "forbidden", "it is not known whether it still runs"),
+        ({"kind": "reset_before"}, None, "it is not known whether it still runs"),
+        ({"status": 200}, None, "it is not known whether it still runs"),
+        ({"kind": "conflict"}, None, "left management and still run"),
     ],
 )
 async def test_what_is_said_of_agents_whose_host_was_perhaps_not_deleted(
-    console, one_run, steps_of, kind, read, said
+    console, one_run, steps_of, fault, read, said
 ):
     provider = one_run()
     hosts, agents = steps_of("host"), steps_of("agent")
@@ -398,7 +414,8 @@ async def test_what_is_said_of_agents_whose_host_was_perhaps_not_deleted(
     made = await hosts.create(name="web")
     agent = await agents.create(name="a", host_id=made.state["id"], specialty_id="spc_linux")
     await agents.delete(agent)
-    console.fault(kind=kind, operation="host_delete")
+    denial = {"text": json.dumps({"id": made.state["id"], "deleted": False})}
+    console.fault(operation="host_delete", **fault, **(denial if "status" in fault else {}))
     if read:
         console.fault(kind=read, operation="host_update")
     ended = await hosts.delete(made)
@@ -407,12 +424,16 @@ async def test_what_is_said_of_agents_whose_host_was_perhaps_not_deleted(
     [told] = [item for item in ended.diagnostics if "left management" in item.summary]
     assert said in told.summary
     assert f"terraform import opsconsole_agent.NAME {agent.state['id']}" in told.text
-    assert ("was not deleted" in told.text) is (kind == "conflict")
+    assert ("was not deleted" in told.text) is (fault == {"kind": "conflict"})
+    assert ended.unsettled is (bool(read) or "status" in fault)
 
 
 @pytest.mark.parametrize("rerouted", [3, "hst_2", {"hst_2": 1}, [3, "hst_2", None], None])
-async def test_a_deleted_host_is_gone_whatever_else_the_answer_holds(steps_of, console, rerouted):
+async def test_a_deleted_host_is_gone_whatever_else_the_answer_holds(
+    steps_of, one_run, console, rerouted
+):
     hosts = steps_of("host")
+    hosts.provider = one_run()
     created = await hosts.create(name="web")
     told = {"id": created.state["id"], "deleted": True, "rerouted_hosts": rerouted}
     console.fault(method="DELETE", path="/hosts/", status=200, text=json.dumps(told))
@@ -420,18 +441,15 @@ async def test_a_deleted_host_is_gone_whatever_else_the_answer_holds(steps_of, c
     deleted = await hosts.delete(created)
 
     assert deleted.state is None
+    assert hosts.provider.session.gone_hosts == {created.state["id"]}
     assert errors(deleted) == []
     assert deleted.rerouted == (("hst_2",) if isinstance(rerouted, list) else ())
 
 
 def test_a_host_name_that_is_declared_twice(native):
-    said = native.apply(
-        {"opsconsole_host": {"a": {"name": "web"}, "b": {"name": "web"}}}, expect=1
-    ).text
+    said = native.apply(hosts(a={"name": "web"}, b={"name": "web"}), expect=1).text
     assert 'Error: The console would not create the host "web"' in said
-    assert (
-        "In a dry run, which changes nothing, the console gives its row the status 'updated'"
-        in said
-    )
+    why = "In a dry run, which changes nothing, the console gives its row the status 'updated'"
+    assert why in said
     assert "opsconsole_host.a of this run has the same name. Declare each machine once." in said
     assert len([row for row in native.console.rows("hosts") if row["name"] == "web"]) == 1

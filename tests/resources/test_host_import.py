@@ -287,7 +287,7 @@ async def test_a_row_that_is_not_created_fails_though_the_dry_run_was_not_heeded
 @pytest.mark.parametrize("kind", ["other_object", "ids_null", "ids_dots"])
 @pytest.mark.parametrize("told", ["existing", "none"])
 async def test_a_host_whose_id_an_import_does_not_tell_is_found_by_a_dry_run(
-    console, steps_of, kind, told
+    console, steps_of, kind, told, caplog
 ):
     """Where dry runs tell no ids either, it stays unknown; no other host is taken for it."""
     console.switch(dry_run_ids=told)
@@ -297,6 +297,7 @@ async def test_a_host_whose_id_an_import_does_not_tell_is_found_by_a_dry_run(
     [mine] = await hosts.create_all(hosts.config(name="mine"))
     [row] = [row for row in console.rows("hosts") if row["name"] == "mine"]
     assert mine.unsettled is (told == "none")
+    assert ("cannot take hst_" in caplog.text) is (kind == "other_object")
     if told == "none":
         assert is_sentinel(mine.state["id"])
     else:

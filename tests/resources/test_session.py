@@ -38,6 +38,23 @@ async def test_an_error_that_nobody_waits_for_any_more_is_not_printed() -> None:
     assert printed == []
 
 
+async def test_cancelled_calls_have_ended() -> None:
+    once, ended = session.SingleFlight[None](), []
+
+    async def call() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("call")
+
+    asking = asyncio.create_task(once.ask("key", call))
+    await asyncio.sleep(0.01)
+    await once.cancel()
+    assert (ended, once.answers()) == (["call"], {})
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+
+
 async def test_nothing_is_sent_once_a_run_has_ended(steps_of, console):
     hosts = steps_of("host", max_retries=3)
     hosts.provider = hosts.open()
@@ -86,7 +103,9 @@ def test_a_host_is_waited_for_three_quiet_seconds(console, monkeypatch, begins, 
         provider = ConfiguredProvider(Settings.from_values(console.provider_settings, {}))
         hosts = provider.session.get(deletions.HostDeletions)
         loop.call_later(begins, setattr, provider.session, "deletes_begun", 1)
-        return [await hosts.wait_for_host("hst_1", set()) for _ in range(times)]
+        # What has ended before wakes nobody a second time.
+        hosts.end("hst_0", deleted=False)
+        return [await hosts.wait_for_host("hst_1", {"hst_0"}) for _ in range(times)]
 
     assert loop.run_until_complete(wait(5)) == [False] * 5
     assert loop.time() == seconds

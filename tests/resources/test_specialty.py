@@ -10,6 +10,7 @@ from declarations import agent_on, attribute_at, foresee, held, program
 from engines import ON_TERRAFORM
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import CreateRequest, DeleteRequest, Seen
+from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.values import UNKNOWN
 from outcomes import errors, warnings
 
@@ -79,7 +80,6 @@ def test_adopted_specialty_stays_on_the_console_unless_its_deletion_is_declared(
     assert deletes(console) == []
 
 
-@ON_TERRAFORM
 def test_specialty_that_cannot_be_adopted_is_refused(project, console):
     console.create("specialties", id="spc_twice", key="linux-server")
     engine = project(
@@ -149,18 +149,6 @@ async def test_a_specialty_that_can_be_created_is_not_adopted_unless_it_is_there
     assert (gone.state, gone.seen) == (None, Seen.GONE)
 
 
-@pytest.mark.parametrize("profile", ["extended"], indirect=True)
-async def test_an_update_answers_for_no_value_that_it_did_not_send(steps_of, console):
-    specialties = steps_of("specialty")
-    adopted = await specialties.create(key="identity", description="who may")
-    console.change("specialties", adopted.state["id"], prompt="a stranger's")
-
-    updated = await specialties.change(adopted, key="identity", description="who may not")
-
-    assert not updated.diagnostics
-    assert updated.state["description"] == "who may not"
-
-
 @pytest.mark.parametrize("end", ["stop", "host", "abandoned", "timeout"])
 async def test_what_ends_the_wait_of_a_delete(steps_of, console, one_run, end):
     hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
@@ -197,24 +185,44 @@ async def test_what_ends_the_wait_of_a_delete(steps_of, console, one_run, end):
     assert "status 409" in ended.diagnostics[0].text
 
 
-async def test_details_of_an_error_are_shown_and_the_agent_they_name_too(
-    steps_of, console, one_run
-):
-    provider = one_run()
-    specialties, agents = steps_of("specialty"), steps_of("agent")
-    specialties.provider = agents.provider = provider
-    host = console.create("hosts", name="web")
-    agent = await agents.create(name="carrier", host_id=host["id"], specialty_id="spc_network")
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+async def test_what_a_run_knows_of_a_specialty_follows_its_writes(steps_of, console, one_run):
+    specialties, agents, hosts = steps_of("specialty"), steps_of("agent"), steps_of("host")
+    specialties.provider = agents.provider = hosts.provider = one_run()
     kept = await specialties.create(key="network", deletion_policy="delete")
-    details = {"agent_id": agent.state["id"], "more": None}
+    gone, host = [await hosts.create(name=name) for name in "ab"]
+    carriers = [
+        await agents.create(name=name, host_id=each.state["id"], specialty_id="spc_network")
+        for name, each in (("read", gone), ("archived", gone), ("moves", gone), ("stays", host))
+    ]
+    ids = [agent.state["id"] for agent in carriers]
+    moved = KnownAgent(ids[2], "moved", host.state["id"], "spc_network")
+    specialties.provider.session.meet([moved])
+    await hosts.delete(gone)
+    console.reset_log()
+    assert (await agents.read(carriers[0])).seen is Seen.ARCHIVED
+    assert console.traffic()["total"] == 0
+    console.fault(operation="specialty_delete", status=409, code="CONFLICT")
+    [told] = (await specialties.delete(kept)).diagnostics
+    assert f'carry it: "moved" ({ids[2]}); "stays" ({ids[3]}). Delete' in told.detail
+
+    # Else the console's details say who carries it.
+    details = {"agent_id": ids[3], "more": None}
     console.fault(operation="specialty_delete", status=409, code="CONFLICT", details=details)
-    refused = await specialties.delete(kept)
-    assert '"more": null' in refused.diagnostics[0].text
-    assert f'"carrier" ({agent.state["id"]})' in refused.diagnostics[0].text
+    [told] = (await specialties.delete(kept)).diagnostics
+    assert '"more": null' in told.text
+    assert told.detail.startswith(f'Agents known here that carry it: "stays" ({ids[3]}). ')
+
+    console.delete("agents", ids[3])
+    named = await specialties.change(kept, key="network", name="New", deletion_policy="delete")
+    again = await specialties.plan(None, specialties.config(key="network"))
+    assert named.state["name"] == again.planned["name"] == "New"
+    console.fault(kind="reset_after", operation="specialty_delete")
+    assert (await specialties.delete(named)).state is None
 
     # A run that has not met the agent does not wait for it.
     console.reset_log()
-    for named, said in ((details, f"The console names {agent.state['id']}. "), ({}, "No agent ")):
+    for named, said in ((details, f"The console names {ids[3]}. "), ({}, "No agent ")):
         specialties.provider = one_run()
         console.fault(operation="specialty_delete", status=409, code="CONFLICT", details=named)
         [told] = (await specialties.delete(kept)).diagnostics

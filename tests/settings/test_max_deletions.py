@@ -4,8 +4,14 @@ import pytest
 
 from declarations import program
 from engines import ON_TERRAFORM
-from opsconsole.lifecycle.deletions import DeletionCount
-from opsconsole.lifecycle.interface import PlanChange, PlanCreation, PlanOutcome
+from opsconsole.lifecycle.deletions import DeletionCount, refuse_too_many
+from opsconsole.lifecycle.interface import (
+    DeleteRequest,
+    Outcome,
+    PlanChange,
+    PlanCreation,
+    PlanOutcome,
+)
 from opsconsole.resources import HOST
 
 NAMES = ("a", "b", "c")
@@ -19,8 +25,7 @@ def test_no_more_is_deleted_than_the_setting_allows(applied, console):
     replaced = {name: {"name": name, "external_id": "new"} for name in NAMES[:2]}
 
     engine.write(program(host=replaced | {"c": hosts["c"]} | kept))
-    run = engine.plan_run(expect={1})
-    told = run.errors[-1]
+    told = engine.plan_run(expect={1}).errors[-1]
     assert "than max_deletions allows: 1" in told["summary"]
     assert '"a"' in told["detail"] and '"b"' in told["detail"]
     engine.write(program(host=hosts | kept))
@@ -60,15 +65,40 @@ def test_a_replacement_counts_once(one_run, private, is_too_many):
     assert again is not None, "a tainted object that is replaced counts too"
 
 
+async def test_deletions_beyond_the_setting_are_refused_when_planned_and_when_made(
+    steps_of, console
+):
+    hosts = steps_of("host", max_deletions=1)
+    made = [await hosts.create(name=name) for name in "ab"]
+    hosts.provider = hosts.open()
+    # A plan that is asked for twice counts once.
+    plans = [await hosts.plan(each, None) for each in (made[0], *made)]
+    requests = [DeleteRequest(each.state, plans[2].private) for each in made]
+    ended = [await hosts._run(lambda own, it=it: own.delete(it)) for it in requests]
+    await hosts.provider.close()
+
+    assert [plan.failed for plan in plans] == [False, False, True]
+    told = plans[2].diagnostics
+    names = [f'host "{each.state["name"]}" ({each.state["id"]})' for each in made]
+    assert told == (refuse_too_many(names, 1),)
+    assert told[0].detail.startswith(f"Hosts and specialties: {', '.join(names)}. If")
+    assert ended == [Outcome(None), Outcome(*requests[1][:2], told)]
+    assert [row["name"] for row in console.rows("hosts")] == ["b"]
+    assert ", 49 and 1,002 more. If" in refuse_too_many([*map(str, range(1052))], 3).detail
+
+
 def test_no_more_is_deleted_than_max_deletions_allows(native, fleet):
     native.settings["max_deletions"] = 1
     native.apply(fleet(3))
     for words in (("plan", "-destroy"), ("destroy", "-auto-approve", "-force")):
         refused = native.run(*words, expect=1).text
-        assert "than max_deletions allows: 1" in refused
+        assert refused.count("than max_deletions allows: 1") == 1
         for number in range(3):
             assert f"opsconsole_host.web[{number}]" in refused
     assert len(native.console.rows("hosts")) == 3
+    native.console.fault(operation="host_delete", status=400)
+    native.apply(fleet(2), "-force", expect=1)
+    assert len(native.addresses()) == 10, "an agent stays while its host could not be deleted"
     native.apply(fleet(2), "-force")
     assert len(native.console.rows("hosts")) == 2
 

@@ -49,7 +49,7 @@ SCHEDULE = ResourceDefinition(
     description="When agents work on a host.",
     ways={
         "create": (Way("schedule_create"),),
-        "read": (Way("schedule_list"), Way("schedule_get")),
+        "read": (Way("schedule_get"), Way("schedule_list")),
         "update": (Way("schedule_update"),),
         "delete": (Way("schedule_delete"),),
         "list": (Way("schedule_list"), Way("")),

@@ -75,7 +75,7 @@ def _check_type(attribute: Attribute, value: Any) -> Value:
 
 def compose(text: str) -> str:
     """Return text with composed characters (NFC): Terraform and the native engine hold no other."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
+    return unicodedata.normalize("NFC", text)
 
 
 def _object(attribute: Attribute, entry: Any) -> dict[str, Value]:
@@ -103,7 +103,7 @@ def require_field(name: str, answer: Mapping[str, Any]) -> None:
 
 def quote_value(value: Any) -> str:
     """Return a value of an answer as messages quote it."""
-    text = repr(value[:60] if isinstance(value, str) else value)
+    text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

@@ -54,7 +54,7 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.session import ConsoleSession, map_limited
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import refuse_replacement, warn_unread_sentinel
-from opsconsole.v1.operations import OPERATIONS, naming_hint
+from opsconsole.v1.operations import naming_hint
 from opsconsole.values import UNKNOWN, Attributes, changed_fields, unsatisfied_fields
 
 _NOTHING_KNOWN: Attributes = {}
@@ -250,16 +250,13 @@ class BaseLifecycle(ABC):
         return {name: planned[name] for name in changed if planned[name] is not UNKNOWN}
 
     async def fetch(self, object_id: str) -> Mapping[str, Any]:
-        """Ask the console for one object, by the first available way that shows nothing else.
+        """Ask the console for one object, by the first way of reading it, which shows no other.
 
         Raises:
             NotFound: There is none that this key can see.
             ConsoleError, ConfigurationError: It cannot be read.
         """
-        console = self.session.console
-        ways = [way.operation for way in self.definition.ways["read"]]
-        single = (name for name in ways if console.has(name) and not OPERATIONS[name].lists)
-        return await console.call(next(single, ways[0]), object_id)
+        return await self.session.console.call(self.definition.ways["read"][0].operation, object_id)
 
     async def is_there(self, object_id: str) -> bool:
         """Read whether an object exists; raise as `fetch` does if the read does not show it."""

@@ -260,7 +260,7 @@ class ConsoleSession:
         named = problem.problem.texts
         agents = [str(self.agents[agent_id]) for agent_id in named if agent_id in self.agents]
         hosts = [
-            holder if holder == host_id else f"{holder}: {host_id}"
+            f"{holder}: {host_id}"
             for host_id in named
             if (holder := self.holders.get((_HOST, host_id))) is not None
         ]

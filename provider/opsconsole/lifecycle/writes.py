@@ -266,8 +266,6 @@ async def delete_once(
         answer = await lifecycle.session.console.call(operation, request.prior["id"])
     except ConsoleError as problem:
         return await settle_deletion(lifecycle, request, problem)
-    except OpsconsoleError as problem:  # It was not sent.
-        return EndedDeletion(lifecycle.failed_outcome("delete", request, problem), exists=True)
     name = lifecycle.name(request.prior)
     try:
         result = confirm_deleted(lifecycle.definition, name, answer)
@@ -317,7 +315,7 @@ async def settle_deletion(
         )
         return EndedDeletion(failed._replace(diagnostics=(diagnostic,), unsettled=False), None)
     if not isinstance(problem, NotFound):
-        return EndedDeletion(failed._replace(unsettled=exists is None), exists)
+        return EndedDeletion(failed, exists)
     if exists:
         diagnostic = error(
             f"The {name} is still there, though its deletion was answered with 404",
