@@ -14,8 +14,8 @@ setup: ## Make .venv with everything in it; about a second when nothing changed
 	@PYTHON="$(PYTHON)" scripts/python -I scripts/setup.py
 
 test: setup ## Run every check and the whole test suite
-	@$(MAKE) --no-print-directory --jobs=3 lint types imports
-	@$(MAKE) --no-print-directory pytest
+	@$(MAKE) --no-print-directory --jobs=2 lint imports
+	@$(MAKE) --no-print-directory --jobs=2 types pytest
 
 lint: setup ## Check style and format
 	@$(BIN)/ruff check .

@@ -28,12 +28,12 @@ from opsconsole.language import jsii_environment
 from opsconsole.language.synthesis import packaged_node
 from sampling import EVERYTHING, SEED, sample
 
-pytest_plugins = ("behaviour", "drift_ground", "lifecycle_steps", "native_project")
+pytest_plugins = ("behaviour", "lifecycle_steps", "native_project")
 """Modules of `tests/support` with fixtures."""
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = Path(sys.executable)
-CLIENTS = 8
+CLIENTS = 10
 """One in so many of the tests marked `real_client` runs."""
 SECONDS = 300
 """A test of a real program that takes longer hangs; for others `timeout` of pyproject says so."""
@@ -206,13 +206,6 @@ def plugin_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def named(console: Emulator | None) -> dict[str, str]:
-    """Return the variables that name a console."""
-    if console is None:
-        return {}
-    return {"OPSCONSOLE_BASE_URL": console.base_url, "OPSCONSOLE_API_KEY": console.api_key}
-
-
 @pytest.fixture
 def cli_environment(
     plugin_dir: Path, tmp_path_factory: pytest.TempPathFactory
@@ -222,7 +215,10 @@ def cli_environment(
 
     def make(console: Emulator | None = None, **variables: str) -> dict[str, str]:
         return quiet_environment(
-            home, plugin_dir / "opsconsole.tfrc", PYTHON, **{**named(console), **variables}
+            home,
+            plugin_dir / "opsconsole.tfrc",
+            PYTHON,
+            **(console.environment if console else {}) | variables,
         )
 
     return make
@@ -242,7 +238,7 @@ def attached_environment(tmp_path_factory: pytest.TempPathFactory) -> Callable[.
     configuration = home / "terraform.tfrc"
     configuration.write_text("")
     return lambda console=None, **variables: quiet_environment(
-        home, configuration, PYTHON, **{**named(console), **variables}
+        home, configuration, PYTHON, **(console.environment if console else {}) | variables
     )
 
 

@@ -48,8 +48,7 @@ def populate(console, seed: int, hosts: int = 8) -> None:
         }
         given = {name: value for name, value in fields.items() if rng.random() < 0.7}
         name = f"{rng.choice(ODD)} {number}" if rng.random() < 0.8 else f"h{number}"
-        row = console.create("hosts", name=name, **given)
-        made.append(row["id"])
+        made.append(console.create("hosts", name=name, **given)["id"])
     # What a declaration may not hold, and what would change how a program reads.
     console.create("hosts", name="", tags=["none"], target_type="telnet", target_port=0)
     console.create("hosts", name="\u202eright to left", knowledge="\u2028\f")
@@ -167,8 +166,7 @@ def test_terraform_imports_it_all_too(
         program = synthesise(tmp_path / "adopted.py")
         program["terraform"].pop("backend")
         engine = terraform(program, console, OPSCONSOLE_EXTRA_ENDPOINTS=json.dumps(LISTS))
-    plan = engine.plan()
-    changes = plan.json["resource_changes"]
+    changes = engine.plan().json["resource_changes"]
     assert {tuple(item["change"]["actions"]) for item in changes} == {("no-op",)}
     assert all("importing" in item["change"] for item in changes)
     engine.apply()

@@ -36,8 +36,9 @@ def _makers() -> Iterator[Callable[[str], Make]]:
 @pytest.fixture
 def make_place(
     _makers: Callable[[str], Make], monkeypatch: pytest.MonkeyPatch
-) -> Callable[[str], Place]:
+) -> Iterator[Callable[[str], Place]]:
     """Make an empty place of one of KINDS; what it needs of the environment is set."""
+    places: list[Place] = []
 
     def make(kind: str) -> Place:
         for name in [name for name in os.environ if name.startswith(("TF_", "AWS_", "ARM_"))]:
@@ -46,9 +47,12 @@ def make_place(
         place = _makers(kind)(*how)
         for name, value in place.environment.items():
             monkeypatch.setenv(name, value)
+        places.append(place)
         return place
 
-    return make
+    yield make
+    for storage in [storage for place in places for storage in place.opened]:
+        storage.close()
 
 
 @pytest.fixture

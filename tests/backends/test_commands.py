@@ -67,7 +67,6 @@ def test_a_held_lock_is_released_by_its_id(place: Place, app: Any) -> None:
     assert "is not that of the lock" in app.run("force-unlock", "-force", "12", expect=1)
     app.run("force-unlock", "-force", lock_id)
     app.run("apply", "-auto-approve")
-    gone.close()
 
 
 @on("http", "pg")
@@ -137,9 +136,7 @@ def test_settings_come_from_outside(app: Any, make_place: Make, tmp_path: Path) 
     file.write_text(f'# where\nconn_str = "{place.block["conn_str"]}"\n')
     schema = f"-backend-config=schema_name={place.block['schema_name']}"
     app.run("apply", "-auto-approve", f"-backend-config={file}", schema)
-    storage = place.storage()
-    assert storage.read()
-    storage.close()
+    assert place.storage().read()
     assert "neither NAME=VALUE nor a file" in app.run("plan", "-backend-config=nowhere", expect=1)
 
 
@@ -207,16 +204,16 @@ ELSEWHERE: dict[str, dict[str, Any]] = {
 def test_an_empty_place_beside_a_filled_local_state_is_refused(
     kind: str, where: str, app: Any, make_place: Make
 ) -> None:
+    here = app.folder / "cdktf.out/stacks/only"
     app.write("only", app.folder / where, resource=HOST)
     app.run("apply", "-auto-approve")
-    place = make_place(kind)
-    app.write("only", place, resource=HOST)
+    app.write("only", make_place(kind), resource=HOST)
     for words in (["plan"], ["apply", "-auto-approve"]):
         told = app.run(*words, expect=1)
         assert f"a state with 1 object is in {app.folder / where}" in told
-        assert "init -migrate-state" in told
+        first = f"copy it to {here / 'terraform.tfstate'}, then " if where == OF_CDKTF else ""
+        assert f"To go on with it, {first}run `opsconsole-terraform init -migrate-state`" in told
     assert len(app.console.rows("hosts")) == 1
-    here = app.folder / "cdktf.out/stacks/only"
     if where == OF_CDKTF:
         shutil.copy(app.folder / where, here / "terraform.tfstate")
     with pytest.MonkeyPatch.context() as patch:

@@ -130,7 +130,6 @@ def test_a_write_whose_answer_is_an_error_is_no_foreign_one(make_place: Make) ->
         storage.write(b'{"version": 4, "serial": 1}')
     place.server.write_status = 0
     storage.write(b'{"version": 4, "serial": 2}')
-    storage.close()
 
 
 def test_a_lock_that_cannot_be_released_is_reported_with_the_remedy(
@@ -155,6 +154,4 @@ def test_a_large_state_is_kept(place: Place, tmp_path: Path) -> None:
     storage.close()
     with place.session(tmp_path) as session:
         session.state.remove("opsconsole_host.kept")
-    storage = place.storage()
-    assert len(storage.read()) < 1_000
-    storage.close()
+    assert len(place.storage().read()) < 1_000

@@ -44,8 +44,7 @@ def second(app: Any, place: Place | Path, own: Place | Path, **blocks: Any) -> N
 def test_every_backend_is_read(place: Place, app: Any, tmp_path: Path) -> None:
     first(app, place)
     second(app, place, tmp_path / "second.tfstate")
-    told = app.run("plan", "--stack=second", expect=1)
-    assert 'the stack "first" is not applied yet' in told
+    assert 'the stack "first" is not applied yet' in app.run("plan", "--stack=second", expect=1)
     app.run("apply", "-auto-approve", "--stack=first")
     app.run("apply", "-auto-approve", "--stack=second")
     jump, behind = sorted(app.console.rows("hosts"), key=lambda row: row["name"], reverse=True)
@@ -194,8 +193,7 @@ def test_a_backend_that_only_terraform_speaks_to_is_one_error_without_it(
     )
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("TERRAFORM_BINARY_NAME", raising=False)
-    told = app.run("plan", "--stack=second", expect=1)
-    assert "no terraform or tofu is installed" in told
+    assert "no terraform or tofu is installed" in app.run("plan", "--stack=second", expect=1)
 
 
 @pytest.mark.terraform
@@ -229,8 +227,7 @@ def test_terraform_plans_nothing_after_a_native_apply(
     app.run("apply", "-auto-approve", "--stack=first")
     app.run("apply", "-auto-approve", "--stack=second")
     engine = terraform({}, app.console)
-    program = json.loads((app.folder / "cdktf.out/stacks/second/cdk.tf.json").read_text())
-    engine.write(program)
+    engine.write(json.loads((app.folder / "cdktf.out/stacks/second/cdk.tf.json").read_text()))
     engine.init("-reconfigure")
     assert engine.plan_run().code == 0
     engine.apply()

@@ -21,11 +21,7 @@ def host(number: int) -> InstanceObject:
 
 
 def stored(place: Place) -> State:
-    storage = place.storage()
-    try:
-        return State.parse(storage.read())
-    finally:
-        storage.close()
+    return State.parse(place.storage().read())
 
 
 @on("http", "pg")
@@ -57,9 +53,7 @@ async def test_what_a_lost_machine_did_is_found_from_another(place: Place, tmp_p
         assert [call.id for call in session.open_intents] == [late]
         assert session.folded == 0
         session.mark_settled([late])
-    storage = place.storage()
-    assert storage.read_with_journal()[1] == b""
-    storage.close()
+    assert place.storage().read_with_journal()[1] == b""
     gone.state.put("opsconsole_host.b", host(2))
     with pytest.raises(UserError):
         gone.close()
@@ -74,8 +68,7 @@ async def test_calls_share_a_write_of_the_document_that_embeds_them(
     with place.session(tmp_path / "one") as session:
         calls = [session.intend(f"opsconsole_agent.a{n}", "POST", {}) for n in range(50)]
         await asyncio.gather(*[session.flush() for _ in calls])
-        stored_once = len([method for method, _ in place.server.requests if method == "POST"])
-        assert stored_once <= 2
+        assert len([method for method, _ in place.server.requests if method == "POST"]) <= 2
         assert place.server.stored.rstrip().endswith(b'"\n}')
         assert place.server.stored.count(b"opsconsole_agent.a") == 50
         session.record(calls)

@@ -40,8 +40,6 @@ def test_what_is_written_is_read_by_another(place: Place) -> None:
         assert second.read() == text(serial)
     first.unlock()
     assert second.holder() is None
-    for storage in (first, second):
-        storage.close()
 
 
 @on(*FIVE)
@@ -70,8 +68,6 @@ def test_a_lock_excludes_and_names_its_holder(place: Place, stored: bool) -> Non
     second.lock(own("plan"))
     second.check_lock()
     second.unlock()
-    for storage in (first, second):
-        storage.close()
 
 
 @on(*FIVE)
@@ -107,8 +103,6 @@ def test_of_many_who_race_one_wins(place: Place, stored: bool) -> None:
     with ThreadPoolExecutor(lockers) as pool:
         for _ in range(races):
             assert sum(pool.map(race, range(lockers))) == 1
-    for storage in storages:
-        storage.close()
 
 
 @on("azurerm")
@@ -125,7 +119,6 @@ def test_a_lease_whose_holder_cannot_be_noted_is_given_back(
             storage.lock(own())
     storage.lock(own())
     storage.unlock()
-    storage.close()
 
 
 @pytest.mark.parametrize("taken_over", [False, True])
@@ -151,7 +144,6 @@ def test_a_lock_that_was_taken_away_ends_the_writing(place: Place, taken_over: b
     assert second.read() == text(1)
     second.write(text(3))
     second.unlock()
-    second.close()
 
 
 @on(*FIVE)
@@ -173,15 +165,11 @@ def test_what_was_written_without_a_lock_is_not_written_over(place: Place) -> No
         with pytest.raises(UserError):
             second.write(text(7))
         first.unlock()
-        first.close()
-        second.close()
         return
     with pytest.raises(LockLost, match="someone else wrote"):
         first.write(text(2))
     assert second.read() == text(7)
     first.unlock()
-    for storage in (first, second):
-        storage.close()
 
 
 @on(*FIVE)
@@ -202,8 +190,6 @@ def test_a_lock_is_released_by_force_with_its_id_alone(place: Place) -> None:
     gone.unlock()
     after.check_lock()
     after.unlock()
-    for storage in (gone, after):
-        storage.close()
 
 
 @on("pg", among=("pg",))
@@ -237,8 +223,6 @@ def test_pg_excludes_the_creation_of_a_state_by_either_engine(place: Place, tabl
     other.unlock()
     elsewhere = replace(place, block={**place.block, "table_name": "third"}).storage()
     assert elsewhere.read_with_journal()[1] == b""
-    for storage in (mine, other, elsewhere):
-        storage.close()
 
 
 @on(*FIVE)
@@ -259,8 +243,6 @@ def test_a_journal_is_stored_with_the_state_and_removed(place: Place) -> None:
             first.store_journal(b"")
     assert second.read_with_journal()[1] == b""
     first.unlock()
-    for storage in (first, second):
-        storage.close()
 
 
 @on(*FIVE)
@@ -286,5 +268,3 @@ def test_workspaces_hold_states_of_their_own(place: Place) -> None:
     assert states["green"].workspaces() == ["default", "green"]
     assert states["blue"].read() == b""
     assert states["green"].read() == text(3)
-    for storage in states.values():
-        storage.close()

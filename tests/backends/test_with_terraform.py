@@ -64,8 +64,7 @@ def test_the_stand_in_goes_on_where_terraform_initialised(
     assert engine.plan_run().code == 0
     other = {"http": {"username": "x"}, "pg": {"schema_name": "x"}}
     changed = {place.kind: {**place.block, **other[place.kind]}}
-    program = json.dumps({"terraform": {"backend": changed}})
-    (engine.folder / "main.tf.json").write_text(program)
+    (engine.folder / "main.tf.json").write_text(json.dumps({"terraform": {"backend": changed}}))
     assert standin(["plan"]) == 1
 
 
@@ -155,8 +154,7 @@ def test_a_state_begun_natively_is_gone_on_with(
         session.state.set_output("one", StateOutput("x", "string"))
         session.intend("opsconsole_agent.a", "POST /api/v1/agents", {})
     engine = terraform_at(place, one="x")
-    before = engine.outputs()
-    assert before == {"one": "x"}
+    assert engine.outputs() == {"one": "x"}
     engine.apply()
     with place.session(tmp_path / "native") as session:
         assert "terraform_data.one" in session.state
@@ -170,9 +168,7 @@ def test_workspaces_are_the_same_for_both(
     engine = terraform_at(place, one="x")
     engine.run("workspace", "new", "blue")
     engine.apply()
-    storage = place.storage()
-    assert storage.workspaces() == ["default", "blue"]
-    storage.close()
+    assert place.storage().workspaces() == ["default", "blue"]
     monkeypatch.setenv("TF_WORKSPACE", "blue")
     with place.session(tmp_path / "native") as session:
         assert "terraform_data.one" in session.state

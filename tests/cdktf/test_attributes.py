@@ -159,8 +159,7 @@ def test_objects_are_declared_as_objects_or_mappings(stack, synth) -> None:
         specialty_id=None,
         credential_config=[entry, {"credential_id": "crd_2", "is_required": True}],
     )
-    specialty = opsconsole_cdktf.Specialty(stack, "s", key="k")
-    specialty.put_timeouts(delete="5m")
+    opsconsole_cdktf.Specialty(stack, "s", key="k").put_timeouts(delete="5m")
     resources = synth(stack)["resource"]
     assert resources["opsconsole_agent"]["a"]["credential_config"] == [
         {"credential_id": "crd_1", "order": 1},

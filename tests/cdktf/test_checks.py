@@ -55,8 +55,7 @@ def test_what_is_probably_wrong_is_a_warning(tmp_path) -> None:
     app = cdktf.App(outdir=str(tmp_path))
     stack = cdktf.TerraformStack(app, "stack")
     OpsconsoleProvider(stack, "opsconsole")
-    jump = Host(stack, "jump", name="web")
-    Host(stack, "other", name="web", jump_host_ids=[jump.id])
+    Host(stack, "other", name="web", jump_host_ids=[Host(stack, "jump", name="web").id])
     Host(stack, "elsewhere", name="web", org_id="org_2")
     for _ in range(2):
         app.synth()

@@ -24,6 +24,13 @@ def _write(path, text):
     return path
 
 
+def _refused(stack, path, text, read=Fleet.from_csv, **options):
+    """Return what is wrong with a file of this text, each without the file's name."""
+    with pytest.raises(BadRows) as failure:
+        read(stack, "fleet", _write(path, text), **options)
+    return [line.removeprefix(str(path)) for line in _problems(failure)]
+
+
 def test_the_same_fleet_from_every_kind_of_file(stack, synth, tmp_path) -> None:
     table = "name,is_jump_host,groups,jump_hosts,tags\njump,true,linux,,\nweb,,linux,jump,a:1;b:2\n"
     keyed = {row["name"]: row for row in ROWS}
@@ -47,13 +54,10 @@ def test_the_same_fleet_from_every_kind_of_file(stack, synth, tmp_path) -> None:
 
 def test_fifty_bad_rows_among_five_thousand_are_one_error_of_fifty_lines(stack, tmp_path) -> None:
     lines = ["name,port"] + [f"h{n},{70_000 + n if n % 100 == 7 else 22}" for n in range(5_000)]
-    path = _write(tmp_path / "hosts.csv", "\n".join(lines))
-    with pytest.raises(BadRows) as failure:
-        Fleet.from_csv(stack, "fleet", path, columns={"port": "target_port"})
-    assert len(_problems(failure)) == 50
-    assert _problems(failure)[0] == (
-        f"{path}:9: target_port: cannot be 70007: it must be 1 to 65535"
-    )
+    columns = {"port": "target_port"}
+    found = _refused(stack, tmp_path / "hosts.csv", "\n".join(lines), columns=columns)
+    assert len(found) == 50
+    assert found[0] == ":9: target_port: cannot be 70007: it must be 1 to 65535"
 
 
 def test_a_reordered_file_changes_nothing(synth, tmp_path) -> None:
@@ -149,11 +153,8 @@ def test_what_is_wrong_with_a_row(stack, rows, problems) -> None:
     ],
 )
 def test_what_is_wrong_with_a_file(stack, tmp_path, read, text, problem) -> None:
-    path = _write(tmp_path / "hosts", text)
-    with pytest.raises(BadRows) as failure:
-        read(stack, "fleet", path)
-    (line,) = _problems(failure)
-    assert line.startswith(f"{path}{problem}")
+    (line,) = _refused(stack, tmp_path / "hosts", text, read)
+    assert line.startswith(problem)
 
 
 def test_a_file_that_cannot_be_read(stack, tmp_path) -> None:
@@ -166,10 +167,9 @@ def test_a_file_that_cannot_be_read(stack, tmp_path) -> None:
 
 
 def test_columns_that_are_named_and_not_there(stack, tmp_path) -> None:
-    path = _write(tmp_path / "hosts.csv", "Host,Rack\na,1\n")
-    with pytest.raises(BadRows) as failure:
-        Fleet.from_csv(stack, "fleet", path, key="Hots", columns={"Host": "name", "Rck": None})
-    unknown, unused, key = [line.partition(".csv:1: ")[2] for line in _problems(failure)]
+    told = {"key": "Hots", "columns": {"Host": "name", "Rck": None}}
+    found = _refused(stack, tmp_path / "hosts.csv", "Host,Rack\na,1\n", **told)
+    unknown, unused, key = [line.removeprefix(":1: ") for line in found]
     assert unknown.startswith("no such column or field: 'Rack'. There are: name, ")
     assert unknown.endswith(" columns={'Rack': …} gives it a field, or with None leaves it out.")
     assert unused == "columns names 'Rck', which is not a column. Did you mean \"Rack\"?"
@@ -178,19 +178,17 @@ def test_columns_that_are_named_and_not_there(stack, tmp_path) -> None:
 
 def test_a_column_without_a_name_and_one_for_a_field_that_is_not_there(stack, tmp_path) -> None:
     path = _write(tmp_path / "hosts.csv", "Host,\na,\n")
-    with pytest.raises(BadRows) as failure:
-        Fleet.from_csv(stack, "fleet", path, columns={"Host": "nme"})
-    unknown, nameless = [line.partition(".csv:1: ")[2] for line in _problems(failure)]
+    found = _refused(stack, path, path.read_text(), columns={"Host": "nme"})
+    unknown, nameless = [line.removeprefix(":1: ") for line in found]
     assert unknown.startswith("columns gives 'Host' the field 'nme', which does not exist. Did you")
     assert nameless.startswith("a column has no name: ")
     Fleet.from_csv(stack, "fleet", path, columns={"Host": "name", "": None})
 
 
 def test_two_columns_for_one_field(stack, tmp_path) -> None:
-    path = _write(tmp_path / "hosts.csv", "name,Title\na,b\n")
-    with pytest.raises(BadRows) as failure:
-        Fleet.from_csv(stack, "fleet", path, columns={"Title": "name"})
-    assert _problems(failure) == [f"{path}:2: the columns 'name' and 'Title' both give name"]
+    text, columns = "name,Title\na,b\n", {"Title": "name"}
+    found = _refused(stack, tmp_path / "hosts.csv", text, columns=columns)
+    assert found == [":2: the columns 'name' and 'Title' both give name"]
 
 
 def test_a_row_of_a_table_ends_at_the_end_of_its_line_only(stack, tmp_path) -> None:

@@ -161,53 +161,31 @@ def test_a_changed_agent_changes_the_order(stack, synth) -> None:
     assert _dependency(synth(stack)) == []
 
 
-def _key_of_host(stack):
-    host = Host(stack, "host", name="host")
-    return host, Specialty(stack, "specialty", key=host.name)
-
-
-def _depends_on_host(stack):
-    host = Host(stack, "host", name="host")
-    return host, Specialty(stack, "specialty", key="key", depends_on=[host])
-
-
-def _depends_later(stack):
-    host, specialty = _pair(stack)
-    specialty.depends_on = [host.fqn]
-    return host, specialty
-
-
-def _overridden(stack):
-    host, specialty = _pair(stack)
-    specialty.add_override("depends_on", ["opsconsole_host.host"])
-    return host, specialty
-
-
-def _through_another(stack):
-    host = Host(stack, "host", name="host")
-    between = DataSpecialty(stack, "between", name=host.name)
-    return host, Specialty(stack, "specialty", key=between.key)
-
-
-def _after_a_neighbour(stack):
-    host = Host(stack, "host", name="host")
-    neighbour = Host(stack, "neighbour", name="neighbour", jump_host_ids=[host.id])
-    return host, Specialty(stack, "specialty", key=neighbour.name, timeouts={"delete": "1m"})
+def _behind(stack, host):
+    return Host(stack, "neighbour", name="neighbour", jump_host_ids=[host.id])
 
 
 @pytest.mark.parametrize(
-    "pair",
+    "values",
     [
-        _key_of_host,
-        _depends_on_host,
-        _depends_later,
-        _overridden,
-        _through_another,
-        _after_a_neighbour,
+        lambda stack, host: {"key": host.name},
+        lambda stack, host: {"key": "key", "depends_on": [host]},
+        lambda stack, host: {"key": DataSpecialty(stack, "between", name=host.name).key},
+        lambda stack, host: {"key": _behind(stack, host).name, "timeouts": {"delete": "1m"}},
+        "later",
+        "overridden",
     ],
 )
-def test_no_cycle(stack, synth, pair) -> None:
-    host, specialty = pair(stack)
+def test_no_cycle(stack, synth, values) -> None:
+    if isinstance(values, str):
+        host, specialty = _pair(stack)
+    else:
+        host = Host(stack, "host", name="host")
+        specialty = Specialty(stack, "specialty", **values(stack, host))
+    if values == "later":
+        specialty.depends_on = [host.fqn]
+    elif values == "overridden":
+        specialty.add_override("depends_on", ["opsconsole_host.host"])
     second = Specialty(stack, "second", key="second")
     Agent(stack, "agent", host_id=host.id, specialty_id=specialty.id)
     Agent(stack, "other", host_id=host.id, specialty_id=second.id)
@@ -217,8 +195,7 @@ def test_no_cycle(stack, synth, pair) -> None:
 
 def test_a_specialty_that_refers_elsewhere_is_no_cycle(stack, synth) -> None:
     host = Host(stack, "host", name="host")
-    far = Host(stack, "far", name="far")
-    specialty = Specialty(stack, "specialty", key=far.name)
+    specialty = Specialty(stack, "specialty", key=Host(stack, "far", name="far").name)
     Agent(stack, "agent", host_id=host.id, specialty_id=specialty.id)
     assert _dependencies(synth(stack)) == {"host": ["opsconsole_specialty.specialty"], "far": []}
 

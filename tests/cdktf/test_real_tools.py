@@ -181,5 +181,4 @@ def test_both_synthesise_the_same_program(generated, tmp_path) -> None:
     folders = [tmp_path / name for name in ("own", "generated")]
     for folder in folders:
         folder.mkdir()
-    own = _synthesised(OWN, folders[0], None)
-    assert own == _synthesised(GENERATED, folders[1], generated)
+    assert _synthesised(OWN, folders[0], None) == _synthesised(GENERATED, folders[1], generated)

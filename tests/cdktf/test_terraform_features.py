@@ -25,8 +25,7 @@ def _hosts(synthesised):
 
 
 def test_references_order_what_terraform_does(stack, synth) -> None:
-    jump = Host(stack, "jump", name="jump")
-    host = Host(stack, "web", name="web", jump_host_ids=[jump.id])
+    host = Host(stack, "web", name="web", jump_host_ids=[Host(stack, "jump", name="jump").id])
     agent = Agent(stack, "agent", host_id=host.id, specialty_id="s", name=f"on-{host.name}")
     AgentPlugin(stack, "disk", agent_id=agent.id, plugin_id="plg_disk")
     resources = synth(stack)["resource"]
@@ -164,8 +163,7 @@ def test_imports_and_moves(stack, synth) -> None:
     Host(stack, "there", name="there", provider=lab).import_from("hst_2", lab)
     Host.generate_config_for_import(stack, "new", "hst_3")
     Specialty.generate_config_for_import(stack, "adopted", "key=database", lab)
-    target = Host(stack, "target", name="target")
-    target.add_move_target("somewhere")
+    Host(stack, "target", name="target").add_move_target("somewhere")
     Host(stack, "source", name="target").move_to("somewhere")
     synthesised = synth(stack)
     assert synthesised["import"] == [
@@ -232,8 +230,7 @@ def test_a_subclass_of_a_construct(stack, synth) -> None:
         def __init__(self, scope, id_, **values) -> None:
             super().__init__(scope, id_, tags=["role:web"], **values)
 
-    web = WebHost(stack, "web", name="web")
-    Agent(stack, "agent", host_id=web.id, specialty_id="s")
+    Agent(stack, "agent", host_id=WebHost(stack, "web", name="web").id, specialty_id="s")
     assert _hosts(synth(stack))["web"] == {"name": "web", "tags": ["role:web"]}
 
 
@@ -263,8 +260,7 @@ def test_references_between_stacks() -> None:
     first, second = cdktf.TerraformStack(app, "first"), cdktf.TerraformStack(app, "second")
     for stack in (first, second):
         OpsconsoleProvider(stack, "opsconsole")
-    host = Host(first, "host", name="host")
-    Agent(second, "agent", host_id=host.id, specialty_id="s")
+    Agent(second, "agent", host_id=Host(first, "host", name="host").id, specialty_id="s")
     app.synth()
     read = {
         name: json.loads(Path(app.outdir, "stacks", name, "cdk.tf.json").read_text("utf-8"))

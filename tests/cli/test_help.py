@@ -47,8 +47,7 @@ def test_help_shows_exit_codes_and_an_example_of_the_verb(words: tuple[str, ...]
 
 @pytest.mark.parametrize("words", LEAVES, ids=" ".join)
 def test_help_shows_every_option_with_two_dashes(words: tuple[str, ...]) -> None:
-    shown = ALL[words].format_help()
-    options = re.findall(r"^  (-[^ ,\n]*)", shown, re.MULTILINE)
+    options = re.findall(r"^  (-[^ ,\n]*)", ALL[words].format_help(), re.MULTILINE)
     assert [word for word in options if not word.startswith("--")] == ["-h"]
 
 
@@ -57,8 +56,7 @@ def test_the_example_is_one_that_the_parser_takes(words: tuple[str, ...]) -> Non
     lines = ALL[words].format_help().partition("example:\n")[2].partition("\n\n")[0]
     for line in lines.splitlines():
         command = re.split(r" (?:\||>|&&) ", line.strip())[0].split()
-        found = build_parser(command[1]).parse_args(command[1:])
-        assert found.command == command[1]
+        assert build_parser(command[1]).parse_args(command[1:]).command == command[1]
 
 
 def test_every_option_is_in_the_guides() -> None:

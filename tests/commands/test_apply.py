@@ -10,7 +10,7 @@ import pytest
 
 from commands import write_stacks
 from consoles import call_api
-from declarations import agent_on, host_with_agent
+from declarations import agent_on, host_with_agent, hosts
 from opsconsole.resources.agent.lifecycle import AgentLifecycle
 
 
@@ -24,14 +24,12 @@ def test_plan_apply_and_destroy_of_a_fleet(native, fleet):
 
     applied = native.run("apply", "-auto-approve")
     assert "Apply complete! Resources: 1 adopted, 9 added, 0 changed, 0 destroyed." in applied.out
-    assert re.search(
-        r"opsconsole_host\.web\[2\]: Creation complete after \ds \[id=hst_", applied.out
-    )
-    assert re.search(r'first = "hst_', applied.out)
+    created = r"opsconsole_host\.web\[2\]: Creation complete after \ds \[id=hst_"
+    assert re.search(created, applied.out)
+    assert re.search(r'\nThe run ended in [\d.]+ s\.\n\nOutputs:\n\nfirst = "hst_', applied.out)
     assert len(native.console.rows("hosts")) == 3
 
-    again = native.run("plan", "-detailed-exitcode")
-    assert "No changes." in again.out
+    assert "No changes." in native.run("plan", "-detailed-exitcode").out
 
     destroyed = native.run("destroy", "-auto-approve")
     assert "Destroy complete! Resources: 10 destroyed." in destroyed.out
@@ -78,15 +76,14 @@ def test_options_take_one_dash_or_two(native, dashes, tmp_path):
 )
 def test_apply_asks(native, answer, words, code, said):
     native.write({"opsconsole_host": {"a": {"name": "a"}}})
-    result = native.run("apply", *words, answer=answer, expect=code)
-    assert said in result.text
+    assert said in native.run("apply", *words, answer=answer, expect=code).text
     assert len(native.console.rows("hosts")) == (1 if code == 0 else 0)
 
 
 def test_apply_as_json_is_a_stream_of_messages(native, fleet):
     native.write(fleet(2), output={"n": {"value": "${length(opsconsole_host.web)}"}})
     refused = native.run("apply", "--json", expect=1)
-    assert "--auto-approve" in refused.err
+    assert "--auto-approve" in refused.messages[1]["diagnostic"]["detail"]
     result = native.run("apply", "--json", "-auto-approve")
     assert result.messages[0]["type"] == "version"
     summaries = result.of_type("change_summary")
@@ -117,8 +114,17 @@ def test_calls_are_counted(native, fleet, hosts, chunk):
 
 
 def test_parallelism_bounds_what_is_in_flight(native, fleet):
-    native.apply(fleet(12, agents=False), "-parallelism=2")
-    assert native.console.traffic()["most_in_flight"] <= 2
+    sync, synced = os.fdatasync, []
+    native.monkeypatch.setattr(os, "fdatasync", lambda file: synced.append(file) or sync(file))
+    native.apply(fleet(12, agents=False), "-parallelism=1")
+    assert native.console.traffic()["most_in_flight"] == 1
+    assert len(synced) < 12, "what is read back is written for many hosts at once"
+    native.settings["import_chunk_size"] = 3
+    native.console.fault(operation="host_import", delay=0.1, times=None)
+    native.apply(fleet(32, agents=False))
+    sent = [item for item in native.console.requests() if item["operation"] == "host_import"][8:]
+    beside = (sum(o["started"] <= i["started"] < o["ended"] for o in sent) for i in sent)
+    assert max(beside) <= 2, "so many imports are in flight, whatever the parallelism"
     assert "1 or more" in native.run("plan", "-parallelism=0", expect=1).err
 
 
@@ -156,6 +162,26 @@ def test_a_value_that_comes_out_wrong_fails_alone(native):
     for failed in ("data.opsconsole_agent_plugins.e", "opsconsole_host.b"):
         assert f"✗ {failed}\n" in applied.text
     assert "opsconsole_host.d (waited for opsconsole_host.half[0])" in applied.text
+
+
+def test_a_replacement_that_shows_only_while_applying_is_refused(native):
+    def write(names: list[str], described: str | None = None, **b: Any) -> None:
+        a = {"count": 2, "name": f"${{{json.dumps(names)}[count.index]}}"}
+        linux = {"linux": {"key": "linux-server", "description": described}}
+        native.write({**hosts(a=a, b=b), "opsconsole_specialty": linux})
+
+    write(["old", "one"], external_id="new")
+    native.run("apply", "-auto-approve")
+    native.console.fault(operation="host_update", holds='"new"', status=400)
+    later = "${opsconsole_host.a[1].updated_at}"
+    write(["new", "two"], later, external_id="${opsconsole_host.a[0].name}", knowledge=later)
+    result = native.run("apply", "-auto-approve", expect=1)
+    failed = ("opsconsole_host.a[0]", "opsconsole_host.b", "opsconsole_specialty.linux")
+    assert "".join(f"  ✗ {address}\n" for address in failed) in result.out
+    assert "The description of the specialty" in result.out
+    assert "opsconsole_host.b must be replaced after all\n│\n│   at external_id\n" in result.out
+    assert "external_id became known only now. Its new value replaces the object" in result.out
+    assert [row["name"] for row in native.console.rows("hosts")] == ["old", "two", "b"]
 
 
 def test_an_error_is_a_message_too_where_messages_are_asked_for(native):
@@ -202,8 +228,7 @@ def test_a_defect_ends_the_run_and_what_was_done_is_saved(native, fleet, monkeyp
         raise OverflowError("anything")
 
     monkeypatch.setattr(AgentLifecycle, "create", defect)
-    refused = native.apply(fleet(2), expect=1)
-    assert "OverflowError" in refused.text
+    assert "OverflowError" in native.apply(fleet(2), expect=1).text
     hosts = {row["id"] for row in native.console.rows("hosts")}
     assert {native.attributes(f"opsconsole_host.web[{number}]")["id"] for number in (0, 1)} == hosts
     assert not [path for path in native.folder.iterdir() if "lock" in path.name]

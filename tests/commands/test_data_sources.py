@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from declarations import hosts
+
 HOST = {"web": {"name": "web"}}
 AGENT = {"host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux", "name": "a"}
 PLUGINS = "data.opsconsole_agent_plugins.now"
@@ -28,14 +30,15 @@ def test_what_is_read_of_a_resource_that_changes_is_read_after_it(native):
     native.run("apply", "-auto-approve")
     assert len(native.state["outputs"]["now"]["value"]) == 2
     native.run("plan", "-detailed-exitcode")
+    assert native.plan("-refresh-only")["output_changes"]["now"]["actions"] == ["no-op"]
 
 
 @pytest.mark.parametrize("count", [1, 0])
 def test_what_is_declared_no_more_is_about_to_change(native, count):
     def write(many: int) -> None:
         waiting = {"s": {"depends_on": ["opsconsole_host.many"]}}
-        hosts = {"many": {"count": many, "name": "h${count.index}"}}
-        native.write({"opsconsole_host": hosts}, data={"opsconsole_specialties": waiting})
+        counted = {"count": many, "name": "h${count.index}"}
+        native.write(hosts(many=counted), data={"opsconsole_specialties": waiting})
 
     write(2)
     native.run("apply", "-auto-approve")
@@ -54,38 +57,24 @@ def test_a_move_changes_nothing(native):
     assert native.actions() == {}
 
 
-def test_what_needs_a_late_read_waits_for_it(native):
+@pytest.mark.parametrize("found", [True, False])
+def test_what_needs_a_late_read_waits_for_it_or_is_skipped(native, found):
     key = {"x": {"key": "${opsconsole_host.a.knowledge}"}}
-    native.apply(
-        {
-            "opsconsole_host": {
-                "a": {"name": "a", "knowledge": "linux-server"},
-                "b": {"name": "b", "knowledge": "${data.opsconsole_specialty.x.id}"},
-            }
-        },
-        data={"opsconsole_specialty": key},
-    )
+    hosts = {
+        "a": {"name": "a", "knowledge": "linux-server" if found else "no such key"},
+        "b": {"name": "b", "knowledge": "${data.opsconsole_specialty.x.id}"},
+    }
+    data = {"opsconsole_specialty": key}
+    said = native.apply({"opsconsole_host": hosts}, expect=0 if found else 1, data=data).text
+    if not found:
+        assert "opsconsole_host.b: Skipped, because data.opsconsole_specialty.x failed" in said
+        assert native.addresses() == ["opsconsole_host.a"]
+        return
     assert native.attributes("opsconsole_host.b")["knowledge"] == "spc_linux"
     [b] = [item for item in native.state["resources"] if item["name"] == "b"]
     needs = ["data.opsconsole_specialty.x", "opsconsole_host.a"]
     assert b["instances"][0]["dependencies"] == needs
     native.run("plan", "-detailed-exitcode")
-
-
-def test_what_needs_a_read_that_fails_is_skipped(native):
-    key = {"x": {"key": "${opsconsole_host.a.knowledge}"}}
-    result = native.apply(
-        {
-            "opsconsole_host": {
-                "a": {"name": "a", "knowledge": "no such key"},
-                "b": {"name": "b", "knowledge": "${data.opsconsole_specialty.x.id}"},
-            }
-        },
-        expect=1,
-        data={"opsconsole_specialty": key},
-    )
-    assert "opsconsole_host.b: Skipped, because data.opsconsole_specialty.x failed" in result.text
-    assert native.addresses() == ["opsconsole_host.a"]
 
 
 def test_what_was_read_is_in_the_prior_state_of_a_plan(native):
@@ -99,6 +88,7 @@ def test_what_was_read_is_in_the_prior_state_of_a_plan(native):
 def test_data_sources_that_are_gone_leave_state(native):
     host = {"opsconsole_host": {"a": {"name": "a"}}}
     native.apply(host, data={"opsconsole_specialties": {"all": {}}})
+    native.apply(host, "-target=opsconsole_host.a")
     assert "data.opsconsole_specialties.all" in native.addresses()
     native.apply(host)
     assert native.addresses() == ["opsconsole_host.a"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from commands import write_stacks
 from loopback import Handler, serve_handler
 
 
@@ -67,17 +68,10 @@ def test_a_host_and_an_agent_are_read_as_a_plan_reads_them(profile, host, agent,
 
 
 def test_each_stack_is_checked_and_each_console_is_asked_once(native):
-    stacks = {}
-    for name, url in (("one", None), ("two", None), ("off", "http://127.0.0.1:1"), ("bad", "no")):
-        native.settings["base_url"] = url or native.console.base_url
-        native.write({})
-        folder = native.folder / "cdktf.out" / "stacks" / name
-        folder.mkdir(parents=True)
-        (native.folder / "cdk.tf.json").rename(folder / "cdk.tf.json")
-        path = f"stacks/{name}/cdk.tf.json"
-        stacks[name] = {"name": name, "synthesizedStackPath": path, "annotations": []}
-    manifest = native.folder / "cdktf.out" / "manifest.json"
-    manifest.write_text(json.dumps({"version": "0.21.0", "stacks": stacks}))
+    urls = dict.fromkeys(("one", "two"), native.console.base_url)
+    urls |= {"off": "http://127.0.0.1:1", "bad": "no"}
+    stacks = {name: {"provider": {"opsconsole": {"base_url": url}}} for name, url in urls.items()}
+    write_stacks(native.folder, stacks)
     native.console.reset_log()
     found = json.loads(native.run("doctor", "--json", expect=1).out)
     for check, where in (("settings", "bad"), ("console", "off")):
@@ -87,9 +81,8 @@ def test_each_stack_is_checked_and_each_console_is_asked_once(native):
     assert native.console.traffic()["total"] == 1
     for name, error in (("bad", "different settings"), ("off", None)):
         del stacks[name]
-        manifest.write_text(json.dumps({"version": "0.21.0", "stacks": stacks}))
-        shown = native.run("capabilities", expect=int(error is not None)).err
-        assert (error or "") in shown
+        write_stacks(native.folder, stacks)
+        assert (error or "") in native.run("capabilities", expect=int(error is not None)).err
     native.run("doctor")
     assert native.console.base_url in native.run("capabilities").out
 

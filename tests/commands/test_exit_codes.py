@@ -39,14 +39,23 @@ def deployed(native: Any, fleet: Callable[..., dict[str, Any]]) -> Any:
     ],
 )
 def test_a_state_that_another_run_holds(deployed, words):
-    with open_state(LocalBackend(deployed.state_file)):
-        assert "is locked by" in deployed.run(*words, expect=TRY_LATER).text
+    with open_state(LocalBackend(deployed.state_file, "opsconsole apply")):
+        told = deployed.run(*words, expect=TRY_LATER).text
+    assert "is locked by" in told and "opsconsole apply" in told
 
 
-def test_terraforms_own_exit_codes_are_kept(deployed):
-    with open_state(LocalBackend(deployed.state_file)), deployed.monkeypatch.context() as patch:
-        patch.chdir(deployed.folder)
-        assert standin(["plan"]) == 1
+def test_a_holder_is_named_waited_for_or_passed_over_and_terraforms_exit_codes_are_kept(deployed):
+    with open_state(LocalBackend(deployed.state_file, "opsconsole apply")):
+        refused = deployed.run("plan", expect=TRY_LATER)
+        assert "opsconsole apply" in refused.err, "the holder is named"
+        assert refused.err.count("Error:") == 1
+        deployed.run("plan", "-lock=false")
+        waited = deployed.run("plan", "-lock-timeout=100ms", expect=TRY_LATER)
+        assert "Waiting for the state lock, held by" in waited.err
+        with deployed.monkeypatch.context() as patch:
+            patch.chdir(deployed.folder)
+            assert standin(["plan"]) == 1
+    deployed.run("plan")
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -76,15 +85,3 @@ def test_apply_that_did_a_part_exits_with_1(deployed, fleet, status):
     deployed.write(fleet(2))
     deployed.console.fault(times=None, path="/agents$", method="POST", status=status, headers=LATER)
     deployed.run("apply", "-auto-approve", expect=1)
-
-
-def test_a_lock_that_another_holds(deployed):
-    native = deployed
-    with open_state(LocalBackend(native.state_file, "opsconsole apply")):
-        refused = native.run("plan", expect=75)
-        assert "opsconsole apply" in refused.err, "the holder is named"
-        assert refused.err.count("Error:") == 1
-        native.run("plan", "-lock=false")
-        waited = native.run("plan", "-lock-timeout=100ms", expect=75)
-        assert "Waiting for the state lock, held by" in waited.err
-    native.run("plan")

@@ -1,8 +1,10 @@
 """What a run refuses, forces or orders, so that nothing is taken away unasked."""
 
+from typing import Any
+
 import pytest
 
-from declarations import host_with_agent
+from declarations import host_with_agent, hosts
 
 
 def test_prevent_destroy_refuses_a_replacement_and_a_removal(native):
@@ -20,8 +22,7 @@ def test_prevent_destroy_refuses_a_replacement_and_a_removal(native):
 
 
 @pytest.mark.parametrize("policy", ["archive_with_host", "prevent"])
-def test_a_requested_replacement_of_an_agent_is_reported_at_plan_time(native_on, policy):
-    native = native_on("default")
+def test_a_requested_replacement_of_an_agent_is_reported_at_plan_time(native, policy):
     native.apply(host_with_agent(deletion_policy=policy))
 
     prevented = policy == "prevent"
@@ -64,6 +65,8 @@ def test_an_agent_moves_away_before_its_host_of_the_same_block_is_deleted(native
     resources = host_with_agent(host_id='${opsconsole_host.web["b"].id}')
     web = {"for_each": '${toset(["a", "b"])}', "name": "${each.key}"}
     resources["opsconsole_host"]["web"] = web
+    plugin = {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}
+    resources["opsconsole_agent_plugin"] = {"p": plugin}
     native.apply(resources)
     web["for_each"] = '${toset(["a"])}'
     resources["opsconsole_agent"]["a"]["host_id"] = '${opsconsole_host.web["a"].id}'
@@ -77,6 +80,15 @@ def test_an_agent_moves_away_before_its_host_of_the_same_block_is_deleted(native
     assert writes == ["agent_update", "host_delete"]
 
 
+def test_a_reference_ends_before_what_it_referred_to_is_deleted(native):
+    native.apply(hosts(old={}, web={"knowledge": "${opsconsole_host.old.id}"}))
+    native.console.reset_log()
+    native.console.fault(operation="host_update", holds="none", delay=0.3)
+    native.apply(hosts(web={"knowledge": "none"}), "-force")
+    update, deletion = (item for item in native.console.requests() if item["body"] != {})
+    assert update["ended"] <= deletion["started"]
+
+
 def test_an_agent_follows_its_replaced_host_whatever_it_ignores(native):
     native.apply(host_with_agent(lifecycle={"ignore_changes": ["host_id"]}))
 
@@ -86,9 +98,13 @@ def test_an_agent_follows_its_replaced_host_whatever_it_ignores(native):
     assert set(planned) == {"opsconsole_host.web", "opsconsole_agent.a"}
 
 
-def test_nothing_is_archived_with_a_host_that_is_only_forgotten(native):
-    native.apply(host_with_agent())
-    native.write(removed=[{"from": "opsconsole_host.web", "lifecycle": {"destroy": False}}])
+@pytest.mark.parametrize("policy", ["delete", "abandon"])
+def test_nothing_is_archived_with_a_host_that_is_only_forgotten(native, policy):
+    resources = host_with_agent()
+    resources["opsconsole_host"]["web"]["deletion_policy"] = policy
+    native.apply(resources)
+    block = {"from": "opsconsole_host.web", "lifecycle": {"destroy": False}}
+    native.write(removed=[block] if policy == "delete" else [])
 
     result = native.run("plan")
 
@@ -170,7 +186,13 @@ def test_a_specialty_goes_after_an_agent_that_carries_it_by_a_literal_id(native_
     resources = host_with_agent(specialty_id="spc_linux")
     linux = {"key": "linux-server", "deletion_policy": "delete"}
     native.apply(resources | {"opsconsole_specialty": {"linux": linux}})
-    assert "agents still carry it" in native.run_plan(resources, expect=1).out
+    refused = native.run_plan(resources, expect=1).out
+    assert "opsconsole_agent.a would still carry the specialty spc_linux, and the" in refused
+    assert "Delete their hosts in the same run, give them another specialty, or set" in refused
+    native.run_plan(host_with_agent(specialty_id="spc_windows"))
+    native.apply(resources | {"opsconsole_specialty": {"linux": {"key": "linux-server"}}})
+    assert "stays on the console" in native.run_plan(resources).out
+    native.apply(resources | {"opsconsole_specialty": {"linux": linux}})
     native.console.reset_log()
     native.console.fault(operation="agent_delete", delay=0.3)
 
@@ -178,6 +200,20 @@ def test_a_specialty_goes_after_an_agent_that_carries_it_by_a_literal_id(native_
 
     writes = [item["operation"] for item in native.console.requests() if item["method"] != "GET"]
     assert writes == ["agent_delete", "specialty_delete"]
+
+
+def test_steps_that_wait_for_each_other_are_refused_with_a_way_out(native):
+    def write(key: str, jumps: list[str], **y: Any) -> None:
+        x = {"for_each": {key: 1}, "jump_host_ids": jumps}
+        native.write(hosts(x=x, y=y))
+
+    write("old", ["${opsconsole_host.y.id}"], external_id="one")
+    native.run("apply", "-auto-approve")
+    write("new", [], external_id="two", jump_host_ids=['${opsconsole_host.x["new"].id}'])
+    assert "form a cycle: each waits for another." in native.run("plan", expect=1).err
+    native.run("apply", "-auto-approve", "-target=opsconsole_host.x")
+    native.run("apply", "-auto-approve", "-force")
+    assert native.actions() == {}
 
 
 def test_a_specialty_that_refers_to_a_host_is_deleted_before_it(native_on):
@@ -201,18 +237,13 @@ def test_a_plan_that_takes_much_away_is_forced(native, fleet, count, forced):
     assert len(native.console.rows("hosts")) == count - 5
 
 
-def test_hosts_that_are_gone_need_force_too(native, fleet):
+def test_hosts_that_are_gone_need_force_too_and_a_destruction_none(native, fleet):
     native.apply(fleet(10, agents=False))
     for row in native.console.rows("hosts")[:4]:
         native.console.delete("hosts", row["id"])
     for command in ("apply", "destroy"):
-        refused = native.run(command, "-auto-approve", expect=1)
-        assert "4 are gone from the console" in refused.out
+        assert "4 are gone from the console" in native.run(command, "-auto-approve", expect=1).out
     native.run("apply", "-auto-approve", "--force")
     assert len(native.console.rows("hosts")) == 10
-
-
-def test_what_was_asked_to_be_destroyed_needs_no_force(native, fleet):
-    native.apply(fleet(10, agents=False))
     native.run("destroy", "-auto-approve")
     assert native.console.rows("hosts") == []

@@ -17,8 +17,7 @@ def import_hosts(native: Any, rows: Any, *words: str, expect: int = 0) -> Run:
 
 
 def test_rows_of_a_json_file_get_a_verdict_each(native):
-    result = import_hosts(native, ROWS, expect=1)
-    lines = result.out.splitlines()
+    lines = import_hosts(native, ROWS, expect=1).out.splitlines()
     assert lines[0].split() == ["row", "name", "verdict", "id", "error"]
     assert [line.split()[:3] for line in lines[1:4]] == [
         ["1", "one", "created"],
@@ -39,11 +38,12 @@ def test_hosts_import_on_error_stop(native, chunk):
 
 
 def test_a_dry_run_imports_nothing(native):
-    result = import_hosts(native, ROWS[:1], "--dry-run", "--json")
-    row, end = map(json.loads, result.out.splitlines())
+    result = import_hosts(native, many(3), "--dry-run", "--json")
+    row, *_, end = map(json.loads, result.out.splitlines())
     assert (row["object"], row["number"], row["status"]) == ("row", 1, "created")
-    assert (end["object"], end["dry_run"], end["counts"]["created"]) == ("import", True, 1)
+    assert (end["object"], end["dry_run"], end["counts"]["created"]) == ("import", True, 3)
     assert native.console.rows("hosts") == []
+    assert native.console.request_counts() == {"host_import": 2}, "the first row goes alone"
 
 
 def many(count: int) -> list[dict[str, Any]]:
@@ -94,14 +94,30 @@ def test_a_row_without_a_verdict_fails_unless_the_counts_pass_it(native, created
         assert {first["id"], second["id"]} == {row["id"] for row in native.console.rows("hosts")}
 
 
-def test_a_dry_run_whose_answer_is_lost_claims_nothing(native_on):
-    native = native_on("heedless")
+@pytest.mark.parametrize(
+    ("profile", "kind", "skip"),
+    [("heedless", "cut_answer", 0), ("default", "cut_answer", 1), ("default", "forbidden", 0)],
+)
+def test_a_dry_run_whose_answer_is_lost_claims_nothing(native_on, profile, kind, skip):
+    """But a console that was seen to honour one, or that refuses it, imports nothing."""
+    native = native_on(profile)
     native.monkeypatch.setenv("OPSCONSOLE_MAX_RETRIES", "0")
-    native.console.fault(kind="cut_answer", operation="host_import")
+    native.console.fault(kind=kind, operation="host_import", skip=skip)
     result = import_hosts(native, many(2), "--dry-run", expect=1)
-    assert "nothing was imported" not in result.out
-    assert "it is not known whether it imported rows" in result.out
-    assert len(native.console.rows("hosts")) == 1
+    assert ("Dry run, nothing was imported" in result.out) is (profile == "default")
+    assert ("not known whether it imported rows" in result.out) is (profile == "heedless")
+    assert len(native.console.rows("hosts")) == (profile == "heedless")
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+def test_a_failed_row_of_which_no_error_is_told_ends_an_import_that_stops(native, stopped):
+    native.settings["import_chunk_size"] = 1
+    native.write()
+    told = {"stopped": stopped, "counts": {"failed": int(not stopped)}, "dry_run": False}
+    text = json.dumps(told | {"results": [{"index": 0, "status": "failed"}]})
+    native.console.fault(operation="host_import", skip=1, status=200, text=text)
+    import_hosts(native, many(2), "--on-error=stop", expect=1)
+    assert native.console.request_counts() == {"host_import": 2}
 
 
 def test_the_envelope_of_the_api_is_honoured_and_options_outrank_it(native):
@@ -139,18 +155,10 @@ def test_rows_that_name_no_org_are_of_that_of_the_settings(native, name, text):
 def test_csv_has_a_verdict_for_each_row(native):
     # Neither the console nor the verdicts count the empty line.
     (native.folder / "hosts.csv").write_text("name,tags\none,a:b;c:d\n\ntwo,wrong\n")
-    unnamed = native.run("hosts", "import", "hosts.csv", "--on-error", "stop", expect=1)
+    words = ("hosts", "import", "hosts.csv", "--on-error=stop")
+    unnamed = native.run(*words, expect=1)
     assert "does not name the query parameter" in unnamed.err
-    result = native.run(
-        "hosts",
-        "import",
-        "hosts.csv",
-        "--on-error",
-        "stop",
-        "--on-error-parameter",
-        "on_error",
-        expect=None,
-    )
+    result = native.run(*words, "--on-error-parameter=on_error", expect=None)
     assert [line.split()[:3] for line in result.out.splitlines()[1:3]] == [
         ["1", "one", "created"],
         ["2", "two", "failed"],
@@ -196,11 +204,22 @@ def test_rows_that_nothing_settles_are_named_and_not_sent_again(native, kind):
     result = import_hosts(native, ROWS[:1], expect=1)
     assert "It is not known whether 1 row marked unknown were imported" in result.out
     assert native.console.request_counts() == {"host_import": 3}
+    native.console.reset()
+    native.console.fault(kind=kind, operation="host_import", skip=1)
+    assert "Import: 1 created." in import_hosts(native, ROWS[:1]).out
 
 
 def test_rows_of_a_lost_answer_that_a_dry_run_settles_are_counted(native):
     native.settings["max_retries"] = 0
     native.write()
     native.console.fault(kind="reset_after", operation="host_import", skip=1)
-    result = import_hosts(native, ROWS[:1])
-    assert "Import: 1 created." in result.out
+    row, end = map(json.loads, import_hosts(native, ROWS[:1], "--json").out.splitlines())
+    [made] = native.console.rows("hosts")
+    rest = {"object": "row", "number": 1, "name": "one", "error": None}
+    assert row == rest | {"status": "created", "id": made["id"], "created": True, "failed": False}
+    assert end["counts"] == {"created": 1}
+
+    native.console.fault(kind="reset_before", operation="host_import", skip=1, times=2)
+    lost, end = map(json.loads, import_hosts(native, many(1), "--json", expect=1).out.splitlines())
+    assert (lost["status"], lost["created"], lost["failed"]) == ("unknown", False, True)
+    assert end["counts"] == {"created": 0}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from declarations import hosts
+from declarations import host_with_agent, hosts
 
 
 def write(native: Any, type_name: str, wanted: str, **config: Any) -> None:
@@ -40,27 +40,22 @@ def test_an_id_may_come_from_a_data_source(native, block):
     assert native.run("validate").code == 0
     native.console.reset_log()
     native.run("apply", "-auto-approve")
+    assert native.console.request_counts() == {"specialty_search": 1}
     assert native.addresses() == ["data.opsconsole_specialty.s", "opsconsole_specialty.x"]
     assert native.run("plan", "-detailed-exitcode").code == 0
 
 
 def test_an_id_may_come_from_what_state_holds(native):
-    host = native.console.create("hosts", id="hst_there", name="a")
-    agent = {"host_id": "${opsconsole_host.h.id}", "specialty_id": "spc_linux"}
-    hosts = {"opsconsole_host": {"h": {"name": "a"}}}
-    native.apply(hosts, **{"import": [{"to": "opsconsole_host.h", "id": host["id"]}]})
-    native.apply({**hosts, "opsconsole_agent": {"x": agent}})
-    plugin = {"agent_id": "${opsconsole_agent.x.id}", "plugin_id": "plg_disk"}
-    native.apply(
-        {**hosts, "opsconsole_agent": {"x": agent}, "opsconsole_agent_plugin": {"p": plugin}}
-    )
+    native.console.create("hosts", id="hst_there", name="web")
+    attached = {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}
+    whole = host_with_agent() | {"opsconsole_agent_plugin": {"p": attached}}
+    host = {"opsconsole_host": whole["opsconsole_host"]}
+    native.apply(host, **{"import": [{"to": "opsconsole_host.web", "id": "hst_there"}]})
+    native.apply(whole)
     native.run("state", "rm", "opsconsole_agent_plugin.p")
-    block = {"to": "opsconsole_agent_plugin.p", "id": "${opsconsole_agent.x.id}/plg_disk"}
-    native.write(
-        {**hosts, "opsconsole_agent": {"x": agent}, "opsconsole_agent_plugin": {"p": plugin}},
-        **{"import": [block]},
-    )
-    assert "1 to import, 0 to add, 0 to change" in native.run("plan").out
+    block = {"to": "opsconsole_agent_plugin.p", "id": "${opsconsole_agent.a.id}/plg_disk"}
+    planned = native.run_plan(whole, **{"import": [block]}).out
+    assert "1 to import, 0 to add, 0 to change" in planned
 
 
 def test_import_id_of_a_failed_data_source_is_no_further_error(native):
@@ -76,19 +71,23 @@ def test_import_id_of_a_failed_data_source_is_no_further_error(native):
 
 
 @pytest.mark.parametrize(
-    ("blocks", "said"),
+    ("blocks", "more", "said"),
     [
-        ([("a[1]", "hst_1")], "names opsconsole_host.a[1], which the program does not declare"),
-        ([("a[0]", "hst_1"), ("a[0]", "hst_2")], "opsconsole_host.a[0] is imported twice"),
+        (["a[1]"], {}, "names opsconsole_host.a[1], which the program does not declare"),
+        (["b"], {}, "plan -generate-config-out` write it"),
+        (["a[0]", "a[0]"], {}, "opsconsole_host.a[0] is imported twice"),
+        (["a[0]", "a[0]"], {"for_each": {"x": 1}}, "Two import blocks name opsconsole_host.a[0]."),
     ],
 )
-def test_an_import_is_refused_rather_than_destroyed(native, blocks, said):
-    for number in (1, 2):
+def test_an_import_is_refused_rather_than_destroyed(native, blocks, more, said):
+    imports = []
+    for number, name in enumerate(blocks, 1):
         native.console.create("hosts", id=f"hst_{number}", name=f"h{number}", org_id="org_main")
-    imports = [{"to": f"opsconsole_host.{name}", "id": identity} for name, identity in blocks]
+        imports.append({"to": f"opsconsole_host.{name}", "id": f"hst_{number}"})
+    imports[-1] |= more
     native.write(hosts(a={"count": 1}), **{"import": imports})
     assert said in native.run("apply", "-auto-approve", expect=1).text
-    assert len(native.console.rows("hosts")) == 2
+    assert len(native.console.rows("hosts")) == len(blocks)
 
 
 def test_import_keeps_dependencies(native, fleet):
@@ -112,6 +111,7 @@ def test_import_keeps_dependencies(native, fleet):
         ("opsconsole_host.kept", "hst_1", "is in state already"),
         ("opsconsole_host", "hst_1", "is not a resource address"),
         ("opsconsole_host.a", " ", "The import id is empty"),
+        ("opsconsole_host.a", "hst_odd", "Cannot read the host hst_odd"),
     ],
 )
 def test_imports_that_are_refused(native, address, wanted, said):
@@ -119,6 +119,7 @@ def test_imports_that_are_refused(native, address, wanted, said):
         {"opsconsole_host": {"a": {"name": "a"}, "kept": {"name": "kept"}}},
         "-target=opsconsole_host.kept",
     )
+    native.console.fault(path="hst_odd", status=409)
     before = native.state
     refused = native.run("import", address, wanted, expect=1)
     assert said in refused.err

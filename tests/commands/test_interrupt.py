@@ -35,8 +35,7 @@ def interrupt(process: subprocess.Popen[str], number: int = signal.SIGINT) -> st
 
 def test_one_interrupt_finishes_the_calls_in_flight(native, fleet):
     process = begun(native, fleet)
-    said = interrupt(process)
-    assert "what is in flight is finished and saved. Press Ctrl-C again" in said
+    assert "what is in flight is finished and saved. Press Ctrl-C again" in interrupt(process)
     native.console.clear_faults()
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, out + err

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from declarations import hosts
+from declarations import agent_on, host_with_agent, hosts
 
 A, B, C = "opsconsole_host.a", "opsconsole_host.b", "opsconsole_host.c"
 
@@ -28,8 +28,7 @@ def test_a_count_moves_the_first_instance(native, before, after, address):
     begin(native, a=before)
     native.write(hosts(a=after))
     assert native.actions() == {}
-    planned = native.run("plan")
-    assert f"# {address} has moved from" in planned.out
+    assert f"# {address} has moved from" in native.run("plan").out
     native.run("apply", "-auto-approve")
     assert native.addresses() == [address]
     assert len(native.console.rows("hosts")) == 1
@@ -43,12 +42,13 @@ def test_a_block_that_names_the_resource_keeps_the_first_instance(native):
     assert native.actions() == {f"{A}[0]": ["create"]}
 
 
+@pytest.mark.parametrize("words", [(), ("-refresh-only",)])
 @pytest.mark.parametrize("pairs", [((A, B), (B, C)), ((B, C), (A, B))])
-def test_a_chain_is_followed_whatever_its_order(native, pairs):
+def test_a_chain_is_followed_whatever_its_order(native, pairs, words):
     begin(native, a={})
     native.write(hosts(c={"name": "a"}), moved=moved(*pairs))
     assert native.actions() == {}
-    native.run("apply", "-auto-approve")
+    native.run("apply", "-auto-approve", *words)
     assert native.addresses() == [C]
 
 
@@ -69,16 +69,18 @@ def test_only_a_free_address_is_moved_to(native):
 @pytest.mark.parametrize(
     ("declared", "pairs", "said"),
     [
-        ({"a": {}, "b": {}}, [(A, B)], "is still declared"),
-        ({"b": {}, "c": {}}, [(A, B), (A, C)], "contradict each other"),
-        ({"b": {}}, [(A, B), (C, B)], "contradict each other"),
-        ({"b": {}}, [(A, B), (B, A)], f"form a cycle: {B} to {A}, {A} to {B}."),
-        ({"a": {}}, [(A, A)], "to its own address"),
+        ("ab", [(A, B)], f"A moved block moves {A}, which is still declared"),
+        ("bc", [(A, B), (A, C)], f"contradict each other: {A} to {B}, and {A} to {C}."),
+        ("b", [(A, B), (C, B)], f"contradict each other: {A} to {B}, and {C} to {B}."),
+        ("b", [(A, B), (B, A)], f"form a cycle: {B} to {A}, {A} to {B}."),
+        ("a", [(A, A)], f"a moved block moves {A} to its own address"),
+        ("a", [], f"A removed block forgets {A}, which is still declared"),
     ],
 )
 def test_blocks_that_make_no_sense_are_refused(native, declared, pairs, said):
     begin(native, a={})
-    native.write(hosts(**declared), moved=moved(*pairs))
+    removed = [] if pairs else [{"from": A, "lifecycle": {"destroy": False}}]
+    native.write(hosts(**{name: {} for name in declared}), moved=moved(*pairs), removed=removed)
     assert said in native.run("apply", "-auto-approve", expect=1).text
     assert not {"host_import", "host_delete"} & native.console.request_counts().keys()
 
@@ -86,17 +88,9 @@ def test_blocks_that_make_no_sense_are_refused(native, declared, pairs, said):
 def test_a_target_must_not_leave_out_what_moves(native):
     begin(native, a={}, c={})
     native.write(hosts(b={"name": "a"}, c={"knowledge": "k"}), moved=moved((A, B)))
-    refused = native.run("plan", f"-target={C}", expect=1)
-    assert f"-target='{A}' -target='{B}'" in refused.text
+    assert f"-target='{A}' -target='{B}'" in native.run("plan", f"-target={C}", expect=1).text
     native.run("apply", "-auto-approve", f"-target={A}", f"-target={B}")
     assert native.addresses() == [B, C]
-
-
-def test_a_move_is_kept_by_a_refresh(native):
-    begin(native, a={})
-    native.write(hosts(b={"name": "a"}), moved=moved((A, B)))
-    native.run("apply", "-refresh-only", "-auto-approve")
-    assert native.addresses() == [B]
 
 
 def test_what_was_moved_is_let_go_of(native):
@@ -125,10 +119,11 @@ def test_what_opentofu_was_never_to_destroy_is_let_go_of(native, verb):
     assert native.addresses() == ([] if verb == "destroy" else [C])
 
 
-def test_what_is_declared_is_not_let_go_of(native):
-    begin(native, a={})
-    native.write(hosts(a={}), removed=[{"from": A, "lifecycle": {"destroy": False}}])
-    assert "is still declared" in native.run("plan", expect=1).text
+def test_what_was_moved_beside_its_dependency_is_destroyed(native):
+    begin(native, a={"for_each": {"x": 1}}, b={"jump_host_ids": [f'${{{A}["x"].id}}']})
+    native.write(hosts(a={"for_each": {"x": 1, "y": 1}}), moved=moved((B, f'{A}["y"]')))
+    native.run("destroy", "-auto-approve")
+    assert native.addresses() == []
 
 
 def program(name: str, **more: Any) -> dict[str, Any]:
@@ -139,9 +134,7 @@ def program(name: str, **more: Any) -> dict[str, Any]:
             name: {"name": "jump", "is_jump_host": True, **more},
             "web": {"name": "web", "jump_host_ids": [jump]},
         },
-        "opsconsole_agent": {
-            f"{name}_agent": {"name": "ops", "host_id": jump, "specialty_id": "spc_linux"}
-        },
+        "opsconsole_agent": {f"{name}_agent": agent_on(name, "ops")},
     }
 
 
@@ -190,19 +183,13 @@ def test_a_name_that_is_declared_twice_and_a_plan_without_a_request_are_told(nat
     assert "are named" not in native.run_plan({"opsconsole_host": orgs}, "-force").text
 
 
-@pytest.mark.parametrize("profile", ["extended"])
-def test_an_agent_moves_before_its_old_host_is_deleted(native_on, profile):
+def test_an_agent_moves_before_its_old_host_is_deleted(native_on):
     """The deletion would archive it, so the new host is refused: nothing is lost."""
-    native = native_on(profile)
-
-    def moved(name: str) -> dict[str, Any]:
-        agent = {"name": "ops", "host_id": f"${{opsconsole_host.{name}.id}}"}
-        return {
-            "opsconsole_host": {name: {"name": "jump"}},
-            "opsconsole_agent": {"ops": agent | {"specialty_id": "spc_linux"}},
-        }
-
-    native.apply(moved("old"))
-    native.apply(moved("new"), "-force", expect=1)
+    native = native_on("extended")
+    resources = host_with_agent()
+    native.apply(resources)
+    resources["opsconsole_host"] = {"new": resources["opsconsole_host"]["web"]}
+    resources["opsconsole_agent"]["a"]["host_id"] = "${opsconsole_host.new.id}"
+    native.apply(resources, "-force", expect=1)
     assert [row["status"] for row in native.console.rows("agents")] == ["idle"]
     assert len(native.console.rows("hosts")) == 1

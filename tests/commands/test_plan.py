@@ -1,14 +1,11 @@
 """`plan`: what it shows in which form, what it reads, and what it says of mistakes."""
 
-import os
 import re
-import sys
 from typing import Any
 
 import pytest
 
 from declarations import host_with_agent, hosts
-from terminals import Session
 
 
 def test_plan_as_json_is_terraforms(native, fleet):
@@ -23,18 +20,19 @@ def test_plan_as_json_is_terraforms(native, fleet):
 
 
 def test_targets_and_replacements(native):
-    native.apply(
-        {"opsconsole_host": {"a": {"name": "a"}, "b": {"name": "b"}}}, "-target=opsconsole_host.a"
-    )
-    assert native.addresses() == ["opsconsole_host.a"]
-    assert native.actions("-replace=opsconsole_host.a") == {
-        "opsconsole_host.a": ["delete", "create"],
+    a = {"count": 2, "name": "a${count.index}"}
+    native.apply(hosts(a=a, b={}), "-target=opsconsole_host.a[1]")
+    assert native.addresses() == ["opsconsole_host.a[1]"]
+    assert native.actions("-replace=opsconsole_host.a[1]") == {
+        "opsconsole_host.a[0]": ["create"],
+        "opsconsole_host.a[1]": ["delete", "create"],
         "opsconsole_host.b": ["create"],
     }
-    assert (
-        "neither in the program nor in state"
-        in native.run("plan", "-target=opsconsole_host.c", expect=1).err
-    )
+    native.apply(hosts(a=a), output={"ids": {"value": "${opsconsole_host.a[*].id}"}})
+    [ids] = native.plan("-target=opsconsole_host.a[1]")["output_changes"].values()
+    assert ids["actions"] == ["no-op"]
+    refused = native.run("plan", "-target=opsconsole_host.elsewhere", expect=1).err
+    assert "neither in the program nor in state.\nCheck the address: `opsconsole" in refused
 
 
 def test_a_target_comes_before_what_depends_on_its_outcome(native):
@@ -43,8 +41,7 @@ def test_a_target_comes_before_what_depends_on_its_outcome(native):
         {"opsconsole_host": {"a": {"name": "a"}, "b": {"count": count, "name": "b"}}},
         output={"many": {"value": "${length(opsconsole_host.b)}"}},
     )
-    refused = native.run("plan", expect=1)
-    assert "apply what it depends on first" in refused.err
+    assert "apply what it depends on first" in native.run("plan", expect=1).err
     native.run("apply", "-auto-approve", "-target=opsconsole_host.a")
     native.run("apply", "-auto-approve")
     assert native.addresses() == ["opsconsole_host.a", "opsconsole_host.b[0]"]
@@ -71,23 +68,42 @@ def test_a_plan_is_written_as_a_page_and_as_markdown(native, fleet):
     native.run_plan(fleet(2), "--html", "plan.html", "--markdown", "plan.md")
     assert "<html" in (native.folder / "plan.html").read_text()
     assert "Plan: 1 to adopt, 6 to add" in (native.folder / "plan.md").read_text()
-    refused = native.run("plan", "--html", "nowhere/plan.html", expect=1)
-    assert refused.err.count("Error:") == 1
+    assert native.run("plan", "--html", "nowhere/plan.html", expect=1).err.count("Error:") == 1
 
 
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("opsconsole_host.web", "-replace='opsconsole_host.web[0]'"),
-        ("opsconsole_host.web[7]", "-replace='opsconsole_host.web[0]'"),
+        ("opsconsole_host.web", "declares:\n│   -replace='opsconsole_host.web[0]'\n"),
+        ("opsconsole_host.web[12]", "-replace='opsconsole_host.web[9]'\n│   and 2 more\n"),
         ("opsconsole_host.other", "The program declares no such instance"),
     ],
 )
 def test_a_replacement_of_nothing_is_reported(native, fleet, address, said):
-    native.apply(fleet(2, agents=False))
+    native.apply(fleet(12, agents=False))
     result = native.run("plan", f"-replace={address}", "-detailed-exitcode")
     assert f"-replace={address} replaces nothing" in result.text
     assert said in result.text
+
+
+def test_each_deletion_has_terraforms_reason(native):
+    def declare(count: int, keys: str, **rest: Any) -> dict[str, Any]:
+        c = {"count": count, "name": "c${count.index}"}
+        k = {"for_each": {key: key for key in keys}, "name": "${each.key}"}
+        return hosts(c=c, k=k, **rest)
+
+    native.apply(declare(2, "xy", turned={"for_each": {"z": "z"}}, gone={}, left={}))
+    to_nowhere = {"from": "opsconsole_host.left", "to": "opsconsole_host.nowhere"}
+    native.write(declare(1, "x", turned={"count": 1}), moved=[to_nowhere])
+    changes = native.plan("-force")["resource_changes"]
+    deleted = [item for item in changes if item["change"]["actions"] == ["delete"]]
+    assert {item["address"]: item["action_reason"] for item in deleted} == {
+        "opsconsole_host.c[1]": "delete_because_count_index",
+        'opsconsole_host.k["y"]': "delete_because_each_key",
+        'opsconsole_host.turned["z"]': "delete_because_wrong_repetition",
+        "opsconsole_host.gone": "delete_because_no_resource_config",
+        "opsconsole_host.nowhere": "delete_because_no_move_target",
+    }
 
 
 def checksum_of(native: Any, *words: str) -> str:
@@ -173,11 +189,7 @@ def test_plan_in_a_pipe_is_whole_unless_compact(words, short, many):
 
 @pytest.mark.parametrize(("words", "short"), [(["-refresh=false"], True), (["-full"], False)])
 def test_plan_on_a_small_terminal_is_compact_unless_full(words, short, many):
-    command = [sys.executable, "-m", "opsconsole.cli.main", "plan", *words]
-    session = Session(command, many.folder, {**os.environ, **many.console.environment})
-    session.wait_for("Checksum of this plan")
-    session.process.wait(timeout=240)
-    said = session.text
+    said = many.run_on_terminal("plan", "-no-color", *words)
     assert (COUNT in said, ATTRIBUTE in said) == (short, not short)
     assert "web[0] … web[29]" in said or not short
 
@@ -208,8 +220,7 @@ def test_what_would_be_adopted_is_no_error(native):
     native.console.create("hosts", id="hst_there", name="there")
     native.settings["on_existing_host"] = "adopt"
     native.write({"opsconsole_host": {"there": {"name": "there", "knowledge": "k"}}})
-    result = native.run("plan", "--preflight")
-    assert "(dry run: exists already, would be adopted)" in result.out
+    assert "(dry run: exists already, would be adopted)" in native.run("plan", "--preflight").out
     assert native.console.row("hosts", "hst_there").get("knowledge") is None
 
 
@@ -322,6 +333,9 @@ def test_an_agent_with_an_unknown_specialty_is_doubted_in_the_plan(native):
         said = native.run_plan(program).out
         assert f"There is no specialty {mistaken} that this key can see" in said
         assert f"Did you mean {meant}" in said
+    program["opsconsole_agent"]["x"]["specialty_id"] = "qqq"
+    known = "There are spc_container, spc_database, spc_identity, spc_linux, spc_network, spc_"
+    assert known in native.run_plan(program).out
 
 
 def test_a_saved_plan_is_shown_in_either_form(many):

@@ -1,8 +1,6 @@
 """What an apply that goes on for long shows: lines, messages, and a bar on a terminal."""
 
 import json
-import os
-import pty
 import re
 from typing import Any
 
@@ -85,14 +83,6 @@ def test_programs_are_told_of_what_takes_long(at_once, capsys):
     assert kinds == ["apply_start", "apply_progress", "log"]
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def change_many(progress: Progress, count: int) -> str:
     """Report the ends of changes at one moment; return the rate that is shown then."""
     for _ in range(count):
@@ -101,25 +91,25 @@ def change_many(progress: Progress, count: int) -> str:
 
 
 def test_nothing_is_estimated_before_there_is_something_to_go_by() -> None:
-    clock = Clock()
-    progress = Progress(get_time=clock, speed_estimate_period=10.0)
+    now = [100.0]
+    progress = Progress(get_time=lambda: now[0], speed_estimate_period=10.0)
     progress.add_task("", total=701)
     assert change_many(progress, 1) == "…"
-    clock.now += 3.0
+    now[0] += 3.0
     assert change_many(progress, 1) == "…", "one change, alone before hundreds that go together"
-    clock.now += 1.0
+    now[0] += 1.0
     assert change_many(progress, 19) == "5.0/s · 2m16s left"
 
 
 def test_the_estimate_follows_the_recent_rate() -> None:
-    clock = Clock()
-    progress = Progress(get_time=clock, speed_estimate_period=10.0)
+    now = [100.0]
+    progress = Progress(get_time=lambda: now[0], speed_estimate_period=10.0)
     progress.add_task("", total=230)
     for _ in range(100):
         change_many(progress, 1)
-        clock.now += 0.01
+        now[0] += 0.01
     for _ in range(30):
-        clock.now += 1.0
+        now[0] += 1.0
         shown = change_many(progress, 1)
     assert shown == "1.0/s · 1m40s left", "the burst at the beginning is forgotten"
 
@@ -133,34 +123,11 @@ def test_a_wait_that_the_console_asks_for_is_reported() -> None:
     assert written == ["Waiting: the console limits requests: next in 12 s, 31 requests held back"]
 
 
-def on_a_terminal(native: Any, *words: str) -> tuple[int, str]:
-    """Run a command on a terminal of its own; return its exit code and what it wrote there."""
-    controller, terminal = pty.openpty()
-    environment = {**os.environ, **native.console.environment, "TERM": "xterm", "COLUMNS": "120"}
-    environment.pop("NO_COLOR", None)
-    process = native.start(
-        *words, stdin=terminal, stdout=terminal, stderr=terminal, env=environment
-    )
-    os.close(terminal)
-    written = b""
-    while True:
-        try:
-            piece = os.read(controller, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        written += piece
-    os.close(controller)
-    return process.wait(timeout=300), written.decode()
-
-
 def test_a_terminal_shows_a_bar_with_counts_rate_and_time_left(native, fleet):
     native.settings["import_chunk_size"] = 5
     native.write(fleet(45, agents=False))
     native.console.fault(path="/hosts/batch$", delay=0.5, times=None)
-    code, text = on_a_terminal(native, "apply", "-auto-approve")
-    assert code == 0
+    text = native.run_on_terminal("apply", "-auto-approve")
     assert "Planning…" in text
     assert re.search(r"Applying.*\d+ of 45.*/s · \d+s left", text)
     assert "\033[1m" in text and "\033[32m+" in text
@@ -169,7 +136,6 @@ def test_a_terminal_shows_a_bar_with_counts_rate_and_time_left(native, fleet):
 
 def test_few_changes_are_listed_on_a_terminal_too_and_nothing_is_painted_unasked(native, fleet):
     native.write(fleet(2, agents=False))
-    code, text = on_a_terminal(native, "apply", "-auto-approve", "-no-color")
-    assert code == 0
+    text = native.run_on_terminal("apply", "-auto-approve", "-no-color")
     assert "opsconsole_host.web[1]: Creation complete" in text
     assert "\033[3" not in text

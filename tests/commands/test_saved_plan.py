@@ -22,15 +22,12 @@ def content(native: Any, name: str) -> str:
 
 
 def test_a_saved_plan_is_applied_as_it_is(native):
-    saved = native.run_plan(HOST, "-out=p", "-input=false")
-    assert 'opsconsole apply "p"' in saved.err
+    assert 'opsconsole apply "p"' in native.run_plan(HOST, "-out=p", "-input=false").err
     native.write(with_knowledge("two"))
     assert "not 0000" in native.run("apply", "p", "-checksum=0000", expect=1).err
-    shown = native.run("show", "p")
-    assert '+ knowledge                        = "one"' in shown.out
+    assert '+ knowledge                        = "one"' in native.run("show", "p").out
     assert json.loads(native.run("show", "-json", "p").out)["errored"] is False
-    result = native.run("apply", "p", "-input=false")
-    assert "Apply complete! Resources: 1 added" in result.out
+    assert "Apply complete! Resources: 1 added" in native.run("apply", "p", "-input=false").out
     assert native.console.rows("hosts")[0]["knowledge"] == "one"
 
 
@@ -118,8 +115,7 @@ def test_secret_variables_of_a_saved_plan_are_given_again(native, facts):
     variable = {"key": {"type": "string", **facts}, "name": {"type": "string"}}
     native.run_plan(resource, "-out=p", f"-var=key={key}", "-var=name=box", variable=variable)
     assert key not in content(native, "p")
-    missing = native.run("apply", "p", expect=1)
-    assert 'variable "key" is not set' in missing.err
+    assert 'variable "key" is not set' in native.run("apply", "p", expect=1).err
     other = native.run("apply", "p", f"-var=key={key}", "-var=name=other", expect=1)
     assert "holds the value of this variable already" in other.err
     native.run("apply", "p", f"-var=key={key}")
@@ -141,9 +137,17 @@ def test_its_variables_keep_their_types(native):
 
 
 def test_the_guard_holds_when_it_is_applied(native, fleet):
-    native.apply(fleet(10, agents=False))
+    native.apply(fleet(24, agents=False))
     native.run_plan(fleet(2, agents=False), "-out=p", "--force")
     assert "must be forced" in native.run("apply", "p", expect=1).err
+    rows = native.console.rows("hosts")
+    for row in rows:
+        native.console.change("hosts", row["id"], private_ip="10.1.1.1")
+    refused = native.run("apply", "p", "--force", expect=1).err
+    assert refused.count(": private_ip") == 20
+    assert "web[7]: private_ip\n│   and 2 more\n│ Nothing was changed. Plan again.\n" in refused
+    for row in rows:
+        native.console.change("hosts", row["id"], private_ip=None)
     native.run("apply", "p", "--force")
     assert len(native.console.rows("hosts")) == 2
 
@@ -153,26 +157,32 @@ def test_the_guard_holds_when_it_is_applied(native, fleet):
 )
 def test_options_of_the_plan_are_refused_with_a_saved_plan(native, word):
     native.run_plan(HOST, "-out=p")
-    refused = native.run("apply", word, "p", expect=1)
-    assert "cannot be given with a saved plan" in refused.err
+    assert "cannot be given with a saved plan" in native.run("apply", word, "p", expect=1).err
 
 
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        (None, "Cannot read the plan"),
-        (b"PK\x03\x04", "is not a plan of this release"),
-        (b"opsconsole plan 2\nxxxx", "is damaged"),
-    ],
-)
-def test_file_that_is_no_plan_is_refused(native, data, said):
-    native.write(HOST)
-    if data is not None:
-        (native.folder / "p").write_bytes(data)
+def refuse(native: Any, said: str) -> None:
+    """Check that the plan `p` is neither applied nor shown, each time with this one error."""
     for command in ("apply", "show"):
         refused = native.run(command, "p", expect=1)
         assert said in refused.err
         assert refused.err.count("Error:") == 1
+
+
+def test_file_that_is_no_plan_is_refused(native):
+    native.write(HOST)
+    refuse(native, "Cannot read the plan")
+    packed = zlib.compressobj(9)
+    begin, again = (
+        packed.compress(b" " * 2**20) + packed.flush(zlib.Z_FULL_FLUSH) for _ in range(2)
+    )
+    for data, said in (
+        (b"PK\x03\x04", "is not a plan of this release"),
+        (b"opsconsole plan 2\nxxxx", "is damaged"),
+        # It grows when it is unpacked.
+        (b"opsconsole plan 2\n" + begin + 599 * again, "is damaged"),
+    ):
+        (native.folder / "p").write_bytes(data)
+        refuse(native, said)
 
 
 def test_a_plan_that_cannot_be_written_or_has_errors_is_not_saved(native):
@@ -204,21 +214,8 @@ def test_a_plan_of_another_shape_is_damaged(native, path, value):
     holder[path[-1]] = value
     packed = zlib.compress(json.dumps(plan).encode())
     (native.folder / "p").write_bytes(b"opsconsole plan 2\n" + packed)
-    for command in ("apply", "show"):
-        refused = native.run(command, "p", expect=1)
-        assert "is damaged" in refused.err
-        assert refused.err.count("Error:") == 1
+    refuse(native, "is damaged")
     assert not (native.folder.parent / "outside.tf.json").exists()
-
-
-def test_a_plan_that_grows_when_unpacked_is_damaged(native):
-    native.write(HOST)
-    packed = zlib.compressobj(9)
-    begin, again = (
-        packed.compress(b" " * 2**20) + packed.flush(zlib.Z_FULL_FLUSH) for _ in range(2)
-    )
-    (native.folder / "p").write_bytes(b"opsconsole plan 2\n" + begin + 599 * again)
-    assert "is damaged" in native.run("show", "p", expect=1).err
 
 
 def test_the_time_of_the_plan_is_that_when_it_is_applied(native):
@@ -265,11 +262,8 @@ def test_settings_and_rules_may_follow_the_workspace(native):
     native.run("hosts", "import", "hosts.json", "--dry-run")
 
 
-ONE_HOST = {"opsconsole_host": {"a": {"name": "a"}}}
-
-
-def test_a_plan_is_not_written_over_another_file(native):
-    native.write(ONE_HOST)
+def test_a_plan_is_written_over_a_plan_and_over_no_other_file(native):
+    native.write(HOST)
     program = native.folder / "main.py"
     program.write_text("print('mine')\n")
     native.console.reset_log()
@@ -281,9 +275,6 @@ def test_a_plan_is_not_written_over_another_file(native):
     assert program.read_text() == "print('mine')\n"
     assert native.console.traffic()["total"] == 0
 
-
-def test_a_plan_is_written_over_a_plan(native):
-    native.write(ONE_HOST)
     (native.folder / "empty").touch()
     with zipfile.ZipFile(native.folder / "terraforms", "w") as archive:
         archive.writestr("tfplan", "")

@@ -1,12 +1,9 @@
 """`opsconsole drift --accept`: what is written into the baseline, and what the report then says."""
 
-import json
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 
@@ -15,35 +12,34 @@ from opsconsole.drift.accepting import add_entries, entries_for
 from opsconsole.drift.baseline import Baseline, Entry, read_baseline
 from opsconsole.drift.report import Bucket, Finding
 from opsconsole.errors import UserError
+from published_schemas import follows_schema
 
-SCHEMA = json.loads(
-    (Path(__file__).resolve().parents[2] / "docs/schemas/drift-baseline-1.schema.json").read_text()
-)
 WEB, OTHER = "opsconsole_host.web[0]", "opsconsole_host.web[1]"
 LATER = (datetime.now(UTC) + timedelta(days=30)).date()
 
 
 @pytest.fixture
-def drifted(ground: Any, world: Callable[..., dict[str, Any]]) -> Any:
+def drifted(native: Any, world: Callable[..., dict[str, Any]]) -> Any:
     """The world with one host changed and another one gone."""
-    ground.apply(world())
-    ground.console.change("hosts", ground.id_of(WEB), tags=["owner:me"], knowledge="by hand")
-    ground.console.delete("hosts", ground.id_of(OTHER))
-    return ground
+    native.apply(**world())
+    native.console.change("hosts", native.id_of(WEB), tags=["owner:me"], knowledge="by hand")
+    native.console.delete("hosts", native.id_of(OTHER))
+    return native
 
 
-def entries(ground: Any) -> list[dict[str, Any]]:
-    document = yaml.safe_load((ground.folder / BASELINE_FILE).read_text())
-    jsonschema.validate(json.loads(json.dumps(document, default=str)), SCHEMA)
+def entries(native: Any) -> list[dict[str, Any]]:
+    document = yaml.safe_load((native.folder / BASELINE_FILE).read_text())
+    assert follows_schema(document, "drift-baseline")
     found: list[dict[str, Any]] = document["accept"]
     return found
 
 
 def test_one_address_is_accepted_by_attribute(drifted):
     words = ["--reason", "until the audit", "--until", str(LATER)]
-    _, out, err = drifted.run("drift", "--accept", WEB, *words, expect=2)
-    assert err.startswith(f"Added 2 entries to {BASELINE_FILE}: drift of 1 resource is accepted.\n")
-    assert "1 accepted." in out
+    ran = drifted.run("drift", "--accept", WEB, *words, expect=2)
+    added = f"Added 2 entries to {BASELINE_FILE}: drift of 1 resource is accepted.\n"
+    assert ran.err.startswith(added)
+    assert "1 accepted." in ran.out
     assert (drifted.folder / BASELINE_FILE).read_text().count(f"expires: {LATER}\n") == 2
     assert entries(drifted) == [
         {"address": WEB, "attribute": name, "reason": "until the audit", "expires": LATER}
@@ -53,15 +49,13 @@ def test_one_address_is_accepted_by_attribute(drifted):
 
 
 def test_all_drift_is_accepted_and_the_check_is_clean(drifted):
-    _, out, _ = drifted.run("drift", "--accept", "--reason", "known", expect=0)
-    _, said, _ = drifted.run("drift", expect=0)
-    for text in (out, said):
-        assert "No drift." in text
-        assert " accepted." in text
+    for words in (["--accept", "--reason", "known"], []):
+        said = drifted.run("drift", *words).out
+        assert "No drift." in said and " accepted." in said
     written = entries(drifted)
     assert {"address": OTHER, "bucket": "missing", "reason": "known"} in written
-    code, _, err = drifted.run("drift", "--accept", "--reason", "again")
-    assert (code, err.splitlines()[0]) == (0, "There is no drift to accept.")
+    again = drifted.run("drift", "--accept", "--reason", "again").err
+    assert again.splitlines()[0] == "There is no drift to accept."
     assert entries(drifted) == written
 
 
@@ -75,16 +69,16 @@ def test_all_drift_is_accepted_and_the_check_is_clean(drifted):
         (["merge", "--accept", "--reason", "x"], "There is no option --accept"),
     ],
 )
-def test_what_does_not_go_together(words, text, ground):
-    code, _, err = ground.run("drift", *words)
-    assert (code, text in err) == (1, True), err
-    assert ground.console.traffic()["total"] == 0
+def test_what_does_not_go_together(words, text, native):
+    assert text in native.run("drift", *words, expect=1).err
+    assert native.console.traffic()["total"] == 0
 
 
 def test_an_address_that_did_not_drift_is_refused(drifted):
-    _, _, err = drifted.run("drift", "--accept", "opsconsole_host.db", "--reason", "x", expect=1)
-    assert "opsconsole_host.db names no drift. Nothing was accepted.\n" in err
-    assert WEB in err
+    words = ["--accept", "opsconsole_host.db", "--reason", "x"]
+    refused = drifted.run("drift", *words, expect=1).err
+    assert "opsconsole_host.db names no drift. Nothing was accepted.\n" in refused
+    assert WEB in refused
     assert not (drifted.folder / BASELINE_FILE).exists()
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from consoles import call_api
 from opsconsole.drift.buckets import Neighbours, ObjectRead, classify
 from opsconsole.drift.stack import StateObject
 from opsconsole.lifecycle.interface import Outcome
@@ -18,16 +19,16 @@ FORMAT, WIPE = "opsconsole_blacklisted_command.format", "opsconsole_blacklisted_
 
 
 @pytest.fixture(params=["default", "fickle", "extended"])
-def ground(request: pytest.FixtureRequest, ground_on: Any, world: Any) -> Any:
+def native(request: pytest.FixtureRequest, native_on: Any, world: Any) -> Any:
     """The world, applied to consoles that differ in what they show of what is gone."""
-    made = ground_on(request.param)
-    made.apply(world())
+    made = native_on(request.param)
+    made.apply(**world())
     return made
 
 
-def test_a_deleted_host_takes_its_agents_along(ground):
-    ground.call("DELETE", f"/api/v1/hosts/{ground.id_of(WEB)}")
-    found = ground.drift(expect=2)
+def test_a_deleted_host_takes_its_agents_along(native):
+    call_api(native.console, "DELETE", f"/api/v1/hosts/{native.id_of(WEB)}")
+    found = native.drift(expect=2)
     assert found.bucket(WEB) == "missing"
     assert found.bucket(AGENT) == "archived"
     assert found.bucket(DISK) == "archived"
@@ -37,26 +38,26 @@ def test_a_deleted_host_takes_its_agents_along(ground):
     assert "removed from state" not in str(found.document)
 
 
-def test_an_agent_archived_on_its_own(ground):
-    ground.console.change("agents", ground.id_of(AGENT), status="archived")
-    found = ground.drift()
+def test_an_agent_archived_on_its_own(native):
+    native.console.change("agents", native.id_of(AGENT), status="archived")
+    found = native.drift()
     shown = {"default": "missing", "fickle": "unchecked", "extended": "archived"}
-    assert found.bucket(AGENT) == shown[ground.console.profile.name]
-    assert found.code == (0 if ground.console.profile.name == "fickle" else 2)
+    assert found.bucket(AGENT) == shown[native.console.profile.name]
+    assert found.code == (0 if native.console.profile.name == "fickle" else 2)
     said = {
         "default": "deleted, archived, or not visible to this key (404)",
         "fickle": "no documented operation reads agents",
         "extended": "the console says that it is archived",
     }
-    assert said[ground.console.profile.name] in found.of(AGENT)["reason"]
+    assert said[native.console.profile.name] in found.of(AGENT)["reason"]
 
 
-def test_plugins_that_were_attached_and_detached(ground):
-    agent_id, whole_id = ground.id_of(AGENT), ground.id_of(WHOLE)
+def test_plugins_that_were_attached_and_detached(native):
+    agent_id, whole_id = native.id_of(AGENT), native.id_of(WHOLE)
     for item in (agent_id, whole_id):
-        ground.call("DELETE", f"/api/v1/agents/{item}/plugins/plg_disk")
-        ground.call("POST", f"/api/v1/agents/{item}/plugins", {"plugin_id": "plg_logs"})
-    found = ground.drift(expect=2)
+        call_api(native.console, "DELETE", f"/api/v1/agents/{item}/plugins/plg_disk")
+        native.console.create("attachments", agent_id=item, plugin_id="plg_logs")
+    found = native.drift(expect=2)
     assert found.drifted == {DISK, WHOLE, f"{agent_id}/plg_logs"}
     assert found.bucket(DISK) == "missing"
     assert "detached" in found.of(DISK)["reason"]
@@ -70,7 +71,7 @@ def test_plugins_that_were_attached_and_detached(ground):
     assert AGENT in finding["reason"]
     assert finding["label"] == "Log reader"
 
-    uncounted = ground.drift("--count-unmanaged", "none", expect=2)
+    uncounted = native.drift("--count-unmanaged", "none", expect=2)
     assert uncounted.drifted == {DISK, WHOLE}
     assert uncounted.bucket(f"{agent_id}/plg_logs") == "unmanaged"
 
@@ -97,48 +98,48 @@ def test_what_was_not_seen_makes_unchecked_if_state_holds_it(definition, unseen,
     assert found.unobserved == tuple(name for name in unseen if not definition[name].volatile)
 
 
-def test_an_attachment_whose_agent_is_gone_and_in_no_state(ground_on):
-    ground = ground_on("default")
-    ground.console.create("agents", id="agt_alone", name="alone")
+def test_an_attachment_whose_agent_is_gone_and_in_no_state(native_on):
+    native = native_on("default")
+    native.console.create("agents", id="agt_alone", name="alone")
     alone = {"alone": {"agent_id": "agt_alone", "plugin_id": "plg_disk"}}
-    ground.apply({"resource": {"opsconsole_agent_plugin": alone}})
-    assert ground.drift().code == 0
-    ground.console.delete("agents", "agt_alone")
-    found = ground.drift(expect=2)
+    native.apply({"opsconsole_agent_plugin": alone})
+    assert native.drift().code == 0
+    native.console.delete("agents", "agt_alone")
+    found = native.drift(expect=2)
     assert found.bucket("opsconsole_agent_plugin.alone") == "missing"
     reason = found.of("opsconsole_agent_plugin.alone")["reason"]
     assert reason == "its agent agt_alone is gone: plugins go with their agent"
 
 
-def test_specialties_beside_the_managed_one_are_shown_and_do_not_count(ground):
-    searched = "specialty_get" not in ground.console.provider_settings.get("extra_endpoints", {})
+def test_specialties_beside_the_managed_one_are_shown_and_do_not_count(native):
+    searched = "specialty_get" not in native.console.provider_settings.get("extra_endpoints", {})
     others = {"spc_windows", "spc_database", "spc_network", "spc_container", "spc_identity"}
-    found = ground.drift(expect=0)
+    found = native.drift(expect=0)
     shown = {item for item in found.addresses("unmanaged") if item.startswith("spc_")}
     assert shown == (others if searched else set())
-    counted = ground.drift("--count-unmanaged", "plugins,specialties", expect=2)
+    counted = native.drift("--count-unmanaged", "plugins,specialties", expect=2)
     assert counted.document["summary"]["drifted"] == 5
 
 
-def test_a_row_hidden_from_the_key(ground):
-    [key] = [row for row in ground.console.rows("keys") if row["id"] == "key_main"]
-    ground.console.change("blacklists", "blk_format", org_id="org_lab")
-    ground.console.change("keys", key["id"], write_orgs=["org_main"], read_orgs=["org_main"])
-    found = ground.drift(expect=2)
+def test_a_row_hidden_from_the_key(native):
+    [key] = [row for row in native.console.rows("keys") if row["id"] == "key_main"]
+    native.console.change("blacklists", "blk_format", org_id="org_lab")
+    native.console.change("keys", key["id"], write_orgs=["org_main"], read_orgs=["org_main"])
+    found = native.drift(expect=2)
     assert found.drifted == {FORMAT}
     assert found.bucket(FORMAT) == "missing"
     assert found.of(FORMAT)["reason"] == "deleted, or not visible to this key (404)"
 
 
-def test_a_truncated_list_proves_nothing(ground_on, world):
-    ground = ground_on("truncated")
-    ground.apply(world())
-    agent_id = ground.id_of(AGENT)
-    ground.call("DELETE", f"/api/v1/agents/{agent_id}/plugins/plg_disk")
+def test_a_truncated_list_proves_nothing(native_on, world):
+    native = native_on("truncated")
+    native.apply(**world())
+    agent_id = native.id_of(AGENT)
+    call_api(native.console, "DELETE", f"/api/v1/agents/{agent_id}/plugins/plg_disk")
     for plugin_id in ("plg_logs", "plg_metrics", "plg_packages", "plg_backup", "plg_legacy"):
-        ground.console.create("attachments", agent_id=agent_id, plugin_id=plugin_id)
-    ground.console.create("attachments", agent_id=agent_id, plugin_id="plg_disk")
-    found = ground.drift(expect=1)
+        native.console.create("attachments", agent_id=agent_id, plugin_id=plugin_id)
+    native.console.create("attachments", agent_id=agent_id, plugin_id="plg_disk")
+    found = native.drift(expect=1)
     assert found.bucket(DISK) == "unchecked"
     assert "may not be whole" in found.of(DISK)["reason"]
     assert "cursor_parameter" in found.told

@@ -8,17 +8,17 @@ import pytest
 ALL = ("--count-unmanaged", "hosts,agents,blacklisted_commands")
 
 
-def test_lists_are_read_for_the_kinds_that_count_and_a_refused_one_is_an_error(ground_on, world):
-    ground = ground_on("extended")
-    ground.apply(world())
-    before = ground.drift(*ALL).addresses("unmanaged")
-    host = ground.console.create("hosts", name="stray")
-    agent = ground.console.create("agents", name="ghost", host_id=host["id"])
-    ground.console.create("agents", name="gone", host_id=host["id"], status="archived")
-    row = ground.console.create("blacklists", pattern="shutdown")
-    ground.console.reset_log()
+def test_lists_are_read_for_the_kinds_that_count_and_a_refused_one_is_an_error(native_on, world):
+    native = native_on("extended")
+    native.apply(**world())
+    before = native.drift(*ALL).addresses("unmanaged")
+    host = native.console.create("hosts", name="stray")
+    agent = native.console.create("agents", name="ghost", host_id=host["id"])
+    native.console.create("agents", name="gone", host_id=host["id"], status="archived")
+    row = native.console.create("blacklists", pattern="shutdown")
+    native.console.reset_log()
 
-    found = ground.drift(*ALL)
+    found = native.drift(*ALL)
 
     strays = {host["id"], agent["id"], row["id"]}
     assert found.code == 2
@@ -27,24 +27,24 @@ def test_lists_are_read_for_the_kinds_that_count_and_a_refused_one_is_an_error(g
     finding = found.of(host["id"])
     assert (finding["type"], finding["label"]) == ("opsconsole_host", "stray")
     assert found.of(row["id"])["label"] == "shutdown"
-    calls = ground.console.request_counts()
+    calls = native.console.request_counts()
     assert [calls[name] for name in ("host_list", "agent_list", "blacklist_list")] == [1, 1, 1]
 
-    ground.console.fault(method="GET", path="^/api/v1/hosts$", times=None, status=403)
-    found = ground.drift("--count-unmanaged", "hosts", expect=1)
+    native.console.fault(method="GET", path="^/api/v1/hosts$", times=None, status=403)
+    found = native.drift("--count-unmanaged", "hosts", expect=1)
     assert "host_list was not read" in found.told
     assert found.document["scope"]["listed"] == []
 
 
 @pytest.fixture
-def cut(ground_on: Callable[..., Any], world: Any) -> Iterator[Any]:
+def cut(native_on: Callable[..., Any], world: Any) -> Iterator[Any]:
     """The world on a console whose lists end after one entry, without a way on."""
-    ground = ground_on("extended")
-    ground.apply(world())
-    before = ground.console.profile
-    ground.console.switch(page_size=1, cursor_parameter=None)
-    yield ground
-    ground.console.switch(page_size=before.page_size, cursor_parameter=before.cursor_parameter)
+    native = native_on("extended")
+    native.apply(**world())
+    before = native.console.profile
+    native.console.switch(page_size=1, cursor_parameter=None)
+    yield native
+    native.console.switch(page_size=before.page_size, cursor_parameter=before.cursor_parameter)
 
 
 @pytest.mark.parametrize("kind", ["hosts", "specialties"])
@@ -57,7 +57,7 @@ def test_a_list_that_is_cut_short_is_an_error(kind, cut):
 
 def test_plugins_that_a_cut_list_may_hide_are_reported(cut):
     agent_id = cut.id_of("opsconsole_agent.ops[0]")
-    cut.call("POST", f"/api/v1/agents/{agent_id}/plugins", {"plugin_id": "plg_logs"})
+    cut.console.create("attachments", agent_id=agent_id, plugin_id="plg_logs")
 
     told = cut.drift("terraform.tfstate").told
 
@@ -65,14 +65,14 @@ def test_plugins_that_a_cut_list_may_hide_are_reported(cut):
     assert "may be unmanaged" not in cut.drift("--count-unmanaged", "none").told
 
 
-def test_specialties_that_count_are_searched_for_where_none_is_managed(ground):
-    ground.apply({"resource": {"opsconsole_host": {"web": {"name": "web"}}}})
+def test_specialties_that_count_are_searched_for_where_none_is_managed(native):
+    native.apply({"opsconsole_host": {"web": {"name": "web"}}})
 
     # What no endpoint lists cannot count.
-    found = ground.drift("--count-unmanaged", "hosts", expect=1)
+    found = native.drift("--count-unmanaged", "hosts", expect=1)
     assert "Unmanaged hosts cannot be counted" in found.told
     assert "host_list" in found.told
-    found = ground.drift("--count-unmanaged", "specialties", expect=2)
+    found = native.drift("--count-unmanaged", "specialties", expect=2)
     assert "spc_linux" in found.addresses("unmanaged")
-    ground.console.fault(path="/specialties/search", status=403, times=None)
-    assert ground.drift("--count-unmanaged", "specialties").code == 1
+    native.console.fault(path="/specialties/search", status=403, times=None)
+    assert native.drift("--count-unmanaged", "specialties").code == 1

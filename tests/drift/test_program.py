@@ -7,108 +7,90 @@ from typing import Any
 import pytest
 
 from commands import write_stacks
+from declarations import hosts
 from opsconsole.language.model import Origin
 
-HOST = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}
+HOST = hosts(web={})
 
 
-def test_what_is_declared_and_not_applied_is_pending(ground, world):
-    ground.apply(world(hosts=2))
-    ground.write(world(hosts=3))
-    found = ground.drift("--program", expect=0)
+def test_what_is_declared_and_not_applied_is_pending(native, world):
+    native.apply(**world(hosts=2))
+    native.write(**world(hosts=3))
+    found = native.drift("--program", expect=0)
     assert found.addresses("pending") == {
         "opsconsole_host.web[2]",
         "opsconsole_agent.ops[2]",
         "opsconsole_agent_plugin.disk[2]",
     }
     assert found.document["summary"]["coverage"]["required_percent"] == 100
-    assert ground.drift().addresses("pending") == set()
-    assert ground.drift("terraform.tfstate", "--program").addresses("pending") == (
+    assert native.drift().addresses("pending") == set()
+    assert native.drift("terraform.tfstate", "--program").addresses("pending") == (
         found.addresses("pending")
     )
 
 
-def test_what_was_moved_is_not_pending(ground):
-    ground.apply(
-        {"resource": {"opsconsole_host": {"a": {"name": "a"}, "b": {"count": 1, "name": "b"}}}}
-    )
-    ground.write(
-        {
-            "resource": {"opsconsole_host": {"x": {"name": "a"}, "y": {"count": 2, "name": "b"}}},
-            "moved": [
-                {"from": "opsconsole_host.a", "to": "opsconsole_host.w"},
-                {"from": "opsconsole_host.w", "to": "opsconsole_host.x"},
-                {"from": "opsconsole_host.b", "to": "opsconsole_host.y"},
-            ],
-        }
-    )
-    assert ground.drift("--program").addresses("pending") == {"opsconsole_host.y[1]"}
+def test_what_was_moved_is_not_pending(native):
+    native.apply(hosts(a={}, b={"count": 1}))
+    moved = [
+        {"from": f"opsconsole_host.{source}", "to": f"opsconsole_host.{target}"}
+        for source, target in ("aw", "wx", "by")
+    ]
+    native.write(hosts(x={"name": "a"}, y={"name": "b", "count": 2}), moved=moved)
+    assert native.drift("--program").addresses("pending") == {"opsconsole_host.y[1]"}
 
 
-def test_what_cannot_be_determined_in_the_program_is_reported(ground):
-    ground.apply(HOST)
-    ground.write(
-        {
-            "resource": {
-                "opsconsole_host": {
-                    "web": {"name": "web"},
-                    "new": {"name": "new"},
-                    "more": {"for_each": "${toset([opsconsole_host.new.id])}", "name": "more"},
-                }
-            }
-        }
-    )
-    found = ground.drift("--program", expect=0)
+def test_what_cannot_be_determined_in_the_program_is_reported(native):
+    native.apply(HOST)
+    for_each = "${toset([opsconsole_host.new.id])}"
+    native.write(hosts(web={}, new={}, more={"for_each": for_each}))
+    found = native.drift("--program", expect=0)
     assert found.addresses("pending") == {"opsconsole_host.new"}
     assert "pending resources of opsconsole_host.more cannot be determined" in found.told
 
 
-def test_settings_come_from_the_provider_block(ground, ground_on):
-    ground.apply(HOST)
+def test_settings_come_from_the_provider_block(native, native_on):
+    native.apply(HOST)
     key = "svc_ak_other"
-    ground.console.create(
+    native.console.create(
         "keys", id="key_other", secret=key, status="active", org_id="org_main", tenant_write=True
     )
-    ground.console.change("keys", "key_main", status="revoked")
-    assert ground.drift().code == 1
-    ground.settings["api_key"] = key
-    ground.write(HOST)
-    assert ground.drift().code == 0
-    assert ground.drift("--dir", ".").code == 0
-    assert ground.drift("terraform.tfstate", "--dir", ".").code == 0
+    native.console.change("keys", "key_main", status="revoked")
+    assert native.drift().code == 1
+    native.settings["api_key"] = key
+    native.write(HOST)
+    assert native.drift().code == 0
+    assert native.drift("--dir", ".").code == 0
+    assert native.drift("terraform.tfstate", "--dir", ".").code == 0
     # A state that is named alone is checked with the environment's settings.
-    assert ground.drift("terraform.tfstate").code == 1
-    assert key not in json.dumps(ground.drift().document)
+    assert native.drift("terraform.tfstate").code == 1
+    assert key not in json.dumps(native.drift().document)
 
 
-def test_variables(ground):
-    ground.settings["org_id"] = "${var.org}"
-    program = {**HOST, "variable": {"org": {"type": "string"}}}
-    ground.write(program)
-    ground.run("apply", "-auto-approve", "-var", "org=org_main", expect=0)
-    assert ground.drift("-var", "org=org_main").code == 0
-    _, _, err = ground.run("drift", expect=1)
-    assert 'variable "org" is not set' in err
+def test_variables(native):
+    native.settings["org_id"] = "${var.org}"
+    native.write(HOST, variable={"org": {"type": "string"}})
+    native.run("apply", "-auto-approve", "-var", "org=org_main")
+    assert native.drift("-var", "org=org_main").code == 0
+    assert 'variable "org" is not set' in native.run("drift", expect=1).err
 
 
-def test_settings_that_are_known_only_after_apply(ground):
-    ground.apply(HOST)
-    ground.settings["org_id"] = "${opsconsole_host.new.org_id}"
-    ground.write({"resource": {"opsconsole_host": {"web": {"name": "web"}, "new": {"name": "n"}}}})
-    found = ground.drift(expect=1)
+def test_settings_that_are_known_only_after_apply(native):
+    native.apply(HOST)
+    native.settings["org_id"] = "${opsconsole_host.new.org_id}"
+    native.write(hosts(web={}, new={}))
+    found = native.drift(expect=1)
     assert found.bucket("opsconsole_host.web") == "unchecked"
     assert "known only after apply" in found.told
 
 
-def test_an_unmanaged_object_of_any_id_is_declared_nowhere(ground, world):
+def test_an_unmanaged_object_of_any_id_is_declared_nowhere(native, world):
     program = world()
     program["moved"] = [{"from": "opsconsole_host.old", "to": "opsconsole_host.jump"}]
-    ground.apply(program)
-    agent_id = ground.id_of("opsconsole_agent.ops[0]")
-    ground.console.create("plugins", id='plg_"odd"[0]', name="Odd", enabled=True)
-    ground.console.create("attachments", agent_id=agent_id, plugin_id='plg_"odd"[0]')
-    found = ground.drift(expect=2)
-    assert found.drifted == {f'{agent_id}/plg_"odd"[0]'}
+    native.apply(**program)
+    agent_id = native.id_of("opsconsole_agent.ops[0]")
+    native.console.create("plugins", id='plg_"odd"[0]', name="Odd", enabled=True)
+    native.console.create("attachments", agent_id=agent_id, plugin_id='plg_"odd"[0]')
+    assert native.drift(expect=2).drifted == {f'{agent_id}/plg_"odd"[0]'}
 
 
 @pytest.mark.parametrize(
@@ -129,32 +111,35 @@ def test_places(trace, place):
 
 
 @pytest.fixture
-def stacks(ground: Any) -> Any:
+def stacks(native: Any) -> Any:
     """Two stacks as synthesis writes them, applied; the app of cdktf.json would fail if run."""
     written = {}
     for name in ("north", "south"):
-        trace = [f"new Host ({ground.folder}/main.py:{len(name)}:1)"]
+        trace = [f"new Host ({native.folder}/main.py:{len(name)}:1)"]
         note = {"metadata": {"path": f"{name}/web", "uniqueId": "web", "stackTrace": trace}}
         host = {"name": name, "//": note}
         written[name] = {"resource": {"opsconsole_host": {"web": host}}}
-    write_stacks(ground.folder, written)
+    write_stacks(native.folder, written)
     for name in written:
-        folder = ground.folder / "cdktf.out" / "stacks" / name
-        code, out, err = ground.run("apply", "-auto-approve", "--dir", str(folder))
-        assert code == 0, out + err
-    (ground.folder / "cdktf.json").write_text(json.dumps({"language": "python", "app": "false"}))
-    return ground
+        folder = native.folder / "cdktf.out" / "stacks" / name
+        native.run("apply", "-auto-approve", "--dir", str(folder))
+    (native.folder / "cdktf.json").write_text(json.dumps({"language": "python", "app": "false"}))
+    return native
 
 
-def test_every_stack_of_an_app_is_checked_or_the_named_one(stacks):
+def test_every_stack_of_an_app_is_checked_or_one_and_the_app_runs_only_where_asked(stacks):
     found = stacks.drift(expect=0)
     assert {item["stack"] for item in found.findings} == {"north", "south"}
     assert {item["construct_path"] for item in found.findings} == {"north/web", "south/web"}
     assert {item["location"] for item in found.findings} == {"main.py:5"}
     found = stacks.drift("--stack", "south")
     assert [item["stack"] for item in found.findings] == ["south"]
-    _, _, err = stacks.run("drift", "--stack", "sooth", expect=1)
-    assert 'There is no stack "sooth"' in err
+    for words, said in (
+        (["--stack", "sooth"], 'There is no stack "sooth"'),
+        (["--program"], "The app failed"),
+        (["--program", "nowhere"], "There is no directory nowhere"),
+    ):
+        assert said in stacks.run("drift", *words, expect=1).err
 
 
 def test_a_state_finds_its_stack(stacks):
@@ -167,10 +152,3 @@ def test_a_state_finds_its_stack(stacks):
     other.write_bytes((stacks.folder / "terraform.south.tfstate").read_bytes())
     found = stacks.drift("other.tfstate", "--program", expect=0)
     assert "1 state belongs to no stack of the program" in found.told
-
-
-def test_an_app_is_run_only_where_its_program_is_asked_for(stacks):
-    _, _, err = stacks.run("drift", "--program", expect=1)
-    assert "The app failed" in err
-    _, _, err = stacks.run("drift", "--program", "nowhere", expect=1)
-    assert "There is no directory nowhere" in err

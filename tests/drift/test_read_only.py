@@ -11,25 +11,26 @@ from opsconsole.v1.operations import DOCUMENTED
 from opsconsole.v1.settings import Settings
 
 
-def test_an_extra_endpoint_that_is_no_get_is_not_there(ground_on, world):
+def test_an_extra_endpoint_that_is_no_get_is_not_there(native_on, world):
     endpoints = {"host_get": "POST /api/v1/hosts/{id}", "specialty_get": EXTRA["specialty_get"]}
-    ground = ground_on("extended", extra_endpoints=endpoints)
-    ground.console.switch(empty_update="accepted")
+    native = native_on("extended")
+    native.settings["extra_endpoints"] = endpoints
+    native.console.switch(empty_update="accepted")
     try:
-        ground.apply(world())
-        ground.console.reset_log()
-        found = ground.drift("--read-only")
+        native.apply(**world())
+        native.console.reset_log()
+        found = native.drift("--read-only")
     finally:
-        ground.console.switch(empty_update="refused")
+        native.console.switch(empty_update="refused")
     assert found.bucket("opsconsole_host.jump") == "unchecked"
     assert found.bucket("opsconsole_specialty.linux") == "in_sync"
-    assert {entry["method"] for entry in ground.console.requests()} == {"GET"}
+    assert {entry["method"] for entry in native.console.requests()} == {"GET"}
 
 
 @pytest.mark.parametrize("operation", DOCUMENTED, ids=lambda item: item.name)
-async def test_the_client_refuses_before_anything_is_sent(operation, ground):
-    settings = Settings(base_url=ground.console.base_url, api_key=ground.console.api_key)
-    ground.console.reset_log()
+async def test_the_client_refuses_before_anything_is_sent(operation, native):
+    settings = Settings(base_url=native.console.base_url, api_key=native.console.api_key)
+    native.console.reset_log()
     ids = [f"x_{number}" for number in range(operation.path.count("{"))]
     async with aclosing(Client(settings, read_only=True)) as client:
         calling = client.call(operation, ids, shape=lambda answer: answer)
@@ -38,9 +39,9 @@ async def test_the_client_refuses_before_anything_is_sent(operation, ground):
                 await calling
             except Exception as problem:
                 assert not isinstance(problem, UserError)
-            assert len(ground.console.requests()) == 1
+            assert len(native.console.requests()) == 1
             return
         with pytest.raises(UserError, match="was not sent: this run is read only"):
             await calling
         assert client.calls == {}
-    assert ground.console.requests() == []
+    assert native.console.requests() == []

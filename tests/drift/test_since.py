@@ -4,10 +4,8 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from opsconsole.diagnostics import error
@@ -15,8 +13,8 @@ from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding, Sc
 from opsconsole.drift.since import compare
 from opsconsole.reports.formats import FORMATS
 from posts import Posts, serve_posts
+from published_schemas import follows_schema
 
-SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "schemas"
 WEB = "opsconsole_host.web[0]"
 OTHER = "opsconsole_host.web[1]"
 SECRET = "T0/B0/secret"
@@ -89,52 +87,52 @@ def webhook() -> Iterator[Posts]:
         yield posts
 
 
-def test_every_format_tells_new_resolved_and_open_apart(ground, world):
-    ground.apply(world())
+def test_every_format_tells_new_resolved_and_open_apart(native, world):
+    native.apply(**world())
     words = ("--since", "last.json", "--format", "json=last.json")
-    ground.console.change("hosts", ground.id_of(WEB), tags=["owner:me"])
-    _, out, _ = ground.run("drift", *words, "--format", "terminal", expect=2)
-    assert f"~ {WEB} (web-0), new\n" in out
-    assert "There is no earlier report, so all drift is new." in out
+    native.console.change("hosts", native.id_of(WEB), tags=["owner:me"])
+    ran = native.run("drift", *words, "--format", "terminal", expect=2)
+    assert f"~ {WEB} (web-0), new\n" in ran.out
+    assert "There is no earlier report, so all drift is new." in ran.out
 
-    ground.apply()
-    ground.console.change("hosts", ground.id_of(OTHER), tags=["owner:me"])
+    native.run("apply", "-auto-approve")
+    native.console.change("hosts", native.id_of(OTHER), tags=["owner:me"])
     files = [f"--format={name}=drift.{name}" for name in FORMATS if name != "json"]
-    ground.run("drift", *words, *files, expect=2)
-    document = json.loads((ground.folder / "last.json").read_text())
-    jsonschema.validate(document, json.loads((SCHEMAS / "drift-report-1.schema.json").read_text()))
+    native.run("drift", *words, *files, expect=2)
+    document = json.loads((native.folder / "last.json").read_text())
+    assert follows_schema(document, "drift-report")
     since = document["since"]
     assert document["scope"]["listed"] == ["opsconsole_agent_plugin"]
     assert [item["address"] for item in since["new"]] == [OTHER]
     assert [(item["address"], item["what"]) for item in since["resolved"]] == [(WEB, ["tags"])]
     assert [item["new"] for item in document["findings"] if item["address"] == OTHER] == [["tags"]]
     for name in FORMATS.keys() - {"json", "prometheus"}:
-        text = (ground.folder / f"drift.{name}").read_text()
+        text = (native.folder / f"drift.{name}").read_text()
         assert "1 new, 1 resolved, 0 still open." in text, name
         assert "resolved" in text.lower(), name
         marked = r'web-1 \*\*new|web-1\), new\n|"verb">new<|"changed, new'
         assert re.search(marked, text), name
-    metrics = (ground.folder / "drift.prometheus").read_text()
+    metrics = (native.folder / "drift.prometheus").read_text()
     assert 'since_resources{since="resolved",stack=' in metrics
 
-    _, out, _ = ground.run("drift", "--json", "--since", "last.json", expect=2)
-    assert [item["address"] for item in json.loads(out)["since"]["open"]] == [OTHER]
+    ran = native.run("drift", "--json", "--since", "last.json", expect=2)
+    assert [item["address"] for item in json.loads(ran.out)["since"]["open"]] == [OTHER]
 
 
 @pytest.mark.parametrize("kind", ["json", "slack", "teams"])
-def test_a_webhook_is_told_of_news_only(kind, ground, world, webhook, monkeypatch):
-    ground.apply(world())
+def test_a_webhook_is_told_of_news_only(kind, native, world, webhook, monkeypatch):
+    native.apply(**world())
     monkeypatch.setenv("OPSCONSOLE_NOTIFY_URL", f"{webhook.address}/{SECRET}")
     words = ("--since", "last.json", "--format", "json=last.json", "--notify-format", kind)
 
     def check() -> tuple[int, str]:
-        code, out, err = ground.run("drift", *words)
-        assert SECRET not in out + err
-        return code, err
+        ran = native.run("drift", *words, expect=None)
+        assert SECRET not in ran.text
+        return ran.code, ran.err
 
     assert check() == (0, "No drift. 8 resources in state checked.\n")
     assert webhook.kept == []
-    ground.console.change("hosts", ground.id_of(WEB), tags=["owner:me"])
+    native.console.change("hosts", native.id_of(WEB), tags=["owner:me"])
     assert check()[0] == 2
     [post] = webhook.kept
     assert post.path == f"/{SECRET}"
@@ -142,20 +140,19 @@ def test_a_webhook_is_told_of_news_only(kind, ground, world, webhook, monkeypatc
     text = json.dumps(body)
     assert WEB in text and "tags" in text and "owner:me" not in text
     if kind == "json":
-        schema = json.loads((SCHEMAS / "drift-notification-1.schema.json").read_text())
-        jsonschema.validate(body, schema)
+        assert follows_schema(body, "drift-notification")
         assert body["counts"] == {"new": 1, "resolved": 0, "open": 0}
     else:
         assert body["blocks" if kind == "slack" else "attachments"]
     assert check()[0] == 2
     assert len(webhook.kept) == 1
-    ground.apply()
+    native.run("apply", "-auto-approve")
     webhook.status = 500
     code, err = check()
     assert code == 0
     assert "Warning: The notification was not sent: the webhook answered 500.\n" in err
     assert len(webhook.kept) == 2
-    ground.console.change("hosts", ground.id_of(WEB), tags=["owner:me"])
+    native.console.change("hosts", native.id_of(WEB), tags=["owner:me"])
     monkeypatch.setenv("OPSCONSOLE_NOTIFY_URL", f"http://127.0.0.1:9/{SECRET}")
     code, err = check()
     assert code == 2
@@ -168,15 +165,15 @@ def test_a_webhook_is_told_of_news_only(kind, ground, world, webhook, monkeypatc
         (("--notify", f"https://hooks.example.com/{SECRET}"), "Add --since REPORT"),
         (("--since", "x.json", "--notify", f"http://hooks.example.com/{SECRET}"), "unencrypted"),
         (("--since", "x.json", "--notify", f"hooks.example.com/{SECRET}"), "is not one"),
-        (("--since", "main.tf.json"), "main.tf.json is not a drift report"),
+        (("--since", "cdk.tf.json"), "cdk.tf.json is not a drift report"),
         (("--since", "."), "cannot be read"),
         (("--since", "x.json", "--shard", "1/2"), "opsconsole drift merge"),
     ],
 )
-def test_what_is_refused_before_the_check(words, said, ground, world):
-    ground.write(world())
-    ground.console.reset_log()
-    code, out, err = ground.run("drift", *words)
-    assert (code, out) == (1, "")
-    assert said in err and SECRET not in err
-    assert ground.console.requests() == []
+def test_what_is_refused_before_the_check(words, said, native, world):
+    native.write(**world())
+    native.console.reset_log()
+    ran = native.run("drift", *words, expect=1)
+    assert ran.out == ""
+    assert said in ran.err and SECRET not in ran.err
+    assert native.console.requests() == []

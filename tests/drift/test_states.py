@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
+from consoles import call_api
 from opsconsole.cli.main import main
 from opsconsole.drift.state_files import stack_names, state_files
 from opsconsole.errors import UserError
 from opsconsole.reports.formats import FORMATS
 
 LINUX = "opsconsole_specialty.linux"
-ONE = {"resource": {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}}
-HOST = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}
+ONE = {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}
+HOST = {"opsconsole_host": {"web": {"name": "web"}}}
 
 
 @pytest.mark.parametrize(
@@ -88,146 +89,144 @@ def test_a_folder_that_cannot_be_read_is_an_error(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_file_name_that_is_no_text(name, ground):
-    ground.apply(HOST)
+def test_a_file_name_that_is_no_text(name, native):
+    native.apply(HOST)
     odd = os.fsdecode(b"odd\xff.tfstate")
-    (ground.folder / "terraform.tfstate").rename(ground.folder / odd)
-    ground.run("drift", odd, "--format", f"{name}=report", expect=0)
-    assert (ground.folder / "report").read_text("utf-8")
+    (native.folder / "terraform.tfstate").rename(native.folder / odd)
+    native.run("drift", odd, "--format", f"{name}=report", expect=0)
+    assert (native.folder / "report").read_text("utf-8")
 
 
-def test_one_several_and_all(ground):
-    for folder in ("a", "b/c"):
-        ground.apply(ONE, folder)
-    ground.console.reset_log()
-    found = ground.drift(".", expect=0)
+def test_one_several_and_all_share_one_search(native):
+    for folder in ("a", "b/c", "d"):
+        native.at(folder).apply(ONE)
+    native.console.reset_log()
+    found = native.drift(".", expect=0)
     in_sync = {item["stack"] for item in found.findings if item["bucket"] == "in_sync"}
-    assert in_sync == {"a", "c"}
-    # States of one console share one search.
-    assert ground.console.request_counts() == {"specialty_search": 1}
-
-    ground.console.change("specialties", "spc_linux", prompt="changed")
+    assert in_sync == {"a", "c", "d"}
+    assert native.console.request_counts() == {"specialty_search": 1}
+    native.console.change("specialties", "spc_linux", prompt="changed")
     for places, stacks in (
         (["a"], {"a"}),
         (["a/terraform.tfstate"], {"a"}),
         (["a", "b/c/terraform.tfstate"], {"a", "c"}),
-        (["."], {"a", "c"}),
-        ([], {"a", "c"}),
+        (["."], {"a", "c", "d"}),
+        ([], {"a", "c", "d"}),
     ):
-        found = ground.drift(*places, expect=2)
+        found = native.drift(*places, expect=2)
         drifted = {item["stack"] for item in found.findings if item["bucket"] == "changed"}
         assert drifted == stacks
 
 
-def test_a_plugin_attached_by_another_stack_is_managed(ground, world):
-    ground.apply(world(), "fleet")
-    agent_id = ground.id_of("opsconsole_agent.ops[0]", "fleet")
+def test_a_plugin_attached_by_another_stack_is_managed(native, world):
+    native.at("fleet").apply(**world())
+    agent_id = native.at("fleet").id_of("opsconsole_agent.ops[0]")
     more = {"more": {"agent_id": agent_id, "plugin_id": "plg_logs"}}
-    ground.apply({"resource": {"opsconsole_agent_plugin": more}}, "more")
-    assert ground.drift(".").code == 0
-    alone = ground.drift("fleet", expect=2)
-    assert alone.drifted == {f"{agent_id}/plg_logs"}
+    native.at("more").apply({"opsconsole_agent_plugin": more})
+    assert native.drift(".").code == 0
+    assert native.drift("fleet", expect=2).drifted == {f"{agent_id}/plg_logs"}
 
 
-def test_states_of_one_console_under_other_settings_are_reported_together(ground, world):
+def test_states_of_one_console_under_other_settings_are_reported_together(native, world):
     """Settings differ from stack to stack; what one of them manages is not unmanaged."""
     fleet = world()
-    ground.apply(fleet)
-    agent_id = ground.id_of("opsconsole_agent.ops[0]")
+    native.apply(**fleet)
+    agent_id = native.id_of("opsconsole_agent.ops[0]")
     more = {"agent_id": agent_id, "plugin_id": "plg_logs", "provider": "opsconsole.other"}
     fleet["resource"]["opsconsole_agent_plugin"]["more"] = more
     windows = {"key": "windows-server", "provider": "opsconsole.other"}
     fleet["resource"]["opsconsole_specialty"]["windows"] = windows
     fleet["provider"] = {"opsconsole": [{}, {"alias": "other", "org_id": "org_main"}]}
-    ground.apply(fleet)
-    found = ground.drift(expect=0)
+    native.apply(**fleet)
+    found = native.drift(expect=0)
     assert not found.drifted
     shown = [item["id"] for item in found.findings if item["bucket"] == "unmanaged"]
     assert len(shown) == len(set(shown)) == 4
 
 
-def test_an_agent_whose_host_is_in_another_state(ground):
-    ground.apply(HOST, "z-hosts")
-    host_id = ground.id_of("opsconsole_host.web", "z-hosts")
+def test_an_agent_whose_host_is_in_another_state(native):
+    native.at("z-hosts").apply(HOST)
+    host_id = native.at("z-hosts").id_of("opsconsole_host.web")
     agent = {"host_id": host_id, "specialty_id": "spc_linux", "main_engine": "engine-a"}
-    ground.apply({"resource": {"opsconsole_agent": {"ops": {"name": "ops"} | agent}}}, "agents")
-    ground.call("DELETE", f"/api/v1/hosts/{host_id}")
-    ground.console.reset_log()
-    found = ground.drift(".")
+    native.at("agents").apply({"opsconsole_agent": {"ops": {"name": "ops"} | agent}})
+    call_api(native.console, "DELETE", f"/api/v1/hosts/{host_id}")
+    native.console.reset_log()
+    found = native.drift(".")
     assert found.bucket("opsconsole_agent.ops") == "archived"
     assert "opsconsole_host.web is gone" in found.of("opsconsole_agent.ops")["reason"]
-    assert "plugin_list" not in ground.console.request_counts()
+    assert "plugin_list" not in native.console.request_counts()
 
 
-def test_an_empty_state_file_is_an_error(ground):
+def test_an_empty_state_file_is_an_error(native):
     """A write that a full disk cut short leaves one; a state without resources is no such file."""
-    (ground.folder / "empty.tfstate").write_text("")
-    found = ground.drift("empty.tfstate", expect=1)
+    (native.folder / "empty.tfstate").write_text("")
+    found = native.drift("empty.tfstate", expect=1)
     assert found.findings == []
     assert found.document["calls"] == {}
     assert "empty: its state is empty, so it was not checked" in found.told
     assert "there is no backup of it" in found.told
-    assert "Coverage" not in ground.run("drift", "empty.tfstate")[1]
-    (ground.folder / "empty.tfstate.backup").write_text("{}")
-    assert "Restore it from empty.tfstate.backup." in ground.drift("empty.tfstate").told
+    assert "Coverage" not in native.run("drift", "empty.tfstate", expect=1).out
+    (native.folder / "empty.tfstate.backup").write_text("{}")
+    assert "Restore it from empty.tfstate.backup." in native.drift("empty.tfstate").told
 
 
-def test_a_state_that_is_emptied_and_written_again_is_waited_for(ground):
+def test_a_state_that_is_emptied_and_written_again_is_waited_for(native):
     """Terraform writes in place: a moment's emptiness is no state without resources."""
-    ground.apply(ONE)
-    path = ground.folder / "terraform.tfstate"
+    native.apply(ONE)
+    path = native.folder / "terraform.tfstate"
     text = path.read_text()
     path.write_text("")
     timer = threading.Timer(0.2, path.write_text, [text])
     timer.start()
-    found = ground.drift("terraform.tfstate")
+    found = native.drift("terraform.tfstate")
     timer.join()
     assert found.bucket(LINUX) == "in_sync"
 
 
-def test_a_program_without_a_state_is_an_error(ground):
-    ground.write(ONE)
-    found = ground.drift(expect=1)
-    assert "there is no state" in found.told
+def test_a_program_without_a_state_is_an_error(native):
+    native.write(ONE)
+    assert "there is no state" in native.drift(expect=1).told
     # Asked what is not applied yet, that is all of it.
-    pending = ground.drift("--program", expect=0)
+    pending = native.drift("--program", expect=0)
     assert pending.bucket(LINUX) == "pending"
     assert "warning: " in pending.told
     # What was destroyed has a state, in which nothing drifts.
-    ground.apply(ONE)
-    ground.apply({"resource": {}})
-    assert ground.drift().code == 0
+    native.apply(ONE)
+    native.apply()
+    assert native.drift().code == 0
 
 
-def test_nothing_to_check_is_an_error(ground):
+def test_nothing_to_check_is_an_error(native):
     for words in ((), ("nowhere.tfstate",), (".",)):
-        code, out, err = ground.run("drift", *words)
-        assert code == 1
-        assert out == ""
-        assert "no state" in err
+        ran = native.run("drift", *words, expect=1)
+        assert ran.out == ""
+        assert "no state" in ran.err
+    assert f"There is no state file (*.tfstate) in {native.folder} or below it." in ran.err
+    assert "Apply the program first" in ran.err
 
 
-def test_settings_of_the_environment_serve_bare_states_and_imports(ground_on, monkeypatch):
+def test_settings_of_the_environment_serve_bare_states_and_imports(native_on, monkeypatch):
     """Only `host_get` shows a host, specialties come in pages, and a cookie is all there is."""
-    ground = ground_on("extended")
-    ground.apply({"resource": HOST["resource"] | ONE["resource"]})
-    (ground.folder / "main.tf.json").unlink()
-    ground.console.switch(page_size=2, cursor_parameter="after")
+    native = native_on("extended")
+    native.apply(HOST | ONE)
+    (native.folder / "cdk.tf.json").unlink()
+    native.console.switch(page_size=2, cursor_parameter="after")
     for name, value in {
-        "BASE_URL": ground.console.base_url,
+        "BASE_URL": native.console.base_url,
         "SESSION_COOKIE": "console_session=session-key_main",
         "EXTRA_ENDPOINTS": '{"host_get": "GET /api/v1/hosts/{id}"}',
         "CURSOR_PARAMETER": "after",
         "CURSOR_FIELD": "next_cursor",
     }.items():
         monkeypatch.setenv(f"OPSCONSOLE_{name}", value)
-    monkeypatch.chdir(ground.folder)
-    (ground.folder / "hosts.json").write_text('[{"name": "from-a-file"}]')
-    ground.console.reset_log()
+    monkeypatch.delenv("OPSCONSOLE_API_KEY")
+    monkeypatch.chdir(native.folder)
+    (native.folder / "hosts.json").write_text('[{"name": "from-a-file"}]')
+    native.console.reset_log()
     assert main(["drift", "--format", "json=report"]) == 0
-    checked = json.loads((ground.folder / "report").read_text())
+    checked = json.loads((native.folder / "report").read_text())
     assert set(checked["calls"]) == {"host_get", "specialty_search"}
     assert checked["calls"]["specialty_search"] > 1
     assert main(["hosts", "import", "hosts.json"]) == 0
-    assert "from-a-file" in {row["name"] for row in ground.console.rows("hosts")}
-    assert 401 not in {item["status"] for item in ground.console.requests()}
+    assert "from-a-file" in {row["name"] for row in native.console.rows("hosts")}
+    assert 401 not in {item["status"] for item in native.console.requests()}

@@ -1,8 +1,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 Make = Callable[..., Any]
 AGENTS = "/api/v1/agents"
 
@@ -26,34 +24,6 @@ def test_a_create_answers_with_the_agent_without_plugins(make: Make) -> None:
     assert [item["id"] for item in plugins["data"]] == ["plg_disk"]
 
 
-def test_an_agent_takes_the_org_of_its_host(make: Make) -> None:
-    ask = make()
-    host = ask.host(org_id="org_lab")
-    _, agent = ask("POST", AGENTS, wanted(ask, host_id=host["id"]))
-    assert agent["org_id"] == "org_lab"
-
-
-WRONG: dict[str, list[Any]] = {
-    "host_id": ["drop", "", "hst_none"],
-    "specialty_id": ["drop", "spc_none"],
-    "plugin_ids": [["plg_none"], "plg_disk"],
-    "name": ["", "n" * 101],
-    "remote_execution": ["yes"],
-    "credential_config": [{}, ["crd_a"], [{"order": "1"}], [{"credential_id": ""}]],
-    "accessible_credential_ids": [[None]],
-}
-
-
-@pytest.mark.parametrize(
-    ("field", "value"), [(field, value) for field, values in WRONG.items() for value in values]
-)
-def test_a_create_with_one_fault(make: Make, field: str, value: Any) -> None:
-    ask = make()
-    status, body = ask("POST", AGENTS, wanted(ask, **{field: value}))
-    assert (status, body["code"], body["field"]) == (400, "VALIDATION_FAILED", field)
-    assert len(ask.store.agents) == 0
-
-
 def test_a_strict_console_asks_for_more_and_says_404(make: Make) -> None:
     ask = make("strict")
     status, body = ask("POST", AGENTS, wanted(ask))
@@ -63,13 +33,6 @@ def test_a_strict_console_asks_for_more_and_says_404(make: Make) -> None:
     status, body = ask("POST", AGENTS, wanted(ask, **whole, specialty_id="spc_none"))
     assert (status, body["code"], body["field"]) == (404, "NOT_FOUND", "specialty_id")
     assert ask("POST", AGENTS, wanted(ask, **whole))[0] == 201
-
-
-@pytest.mark.parametrize("body", [{}, {"plugin_id": None}, {"plugin_id": 1}, {"plugin_id": "x"}])
-def test_a_bad_attach(make: Make, body: Any) -> None:
-    ask = make()
-    status, problem = ask("POST", f"{AGENTS}/{ask.agent()['id']}/plugins", body)
-    assert (status, problem["field"]) == (400, "plugin_id")
 
 
 def test_a_plugin_that_left_the_catalogue_is_not_listed(make: Make) -> None:

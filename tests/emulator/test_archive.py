@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from opsconsole.emulator import profiles
-from opsconsole.emulator.seed import BadSeed, seed_store
+from opsconsole.emulator.seed import BadSeed
 from opsconsole.emulator.server import make_application
 from opsconsole.emulator.store import NotAnArchive, SqliteArchive, Store
 
@@ -108,19 +108,17 @@ def test_a_seed_file(make: Make, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    ["", "[]", '{"hosts": {}}', '{"hosts": [1]}', '{"cars": []}', '{"hosts": [{"id": 1}]}'],
+    ["", "[]", '{"hosts": {}}', '{"hosts": [1]}', '{"cars": []}', '{"hosts": [{"id": 1}]}', None],
 )
-def test_a_seed_file_that_cannot_be(tmp_path: Path, content: str) -> None:
+def test_a_seed_that_cannot_be_leaves_the_file_unlocked(
+    make: Make, tmp_path: Path, content: str | None
+) -> None:
     file = tmp_path / "seed.json"
-    file.write_text(content)
-    with pytest.raises(BadSeed, match=r"seed\.json"):
-        seed_store(Store(), str(file))
-
-
-@pytest.mark.parametrize("seed", ["fleet:x", "fleet:-1", "/no/such/file.json"])
-def test_a_seed_that_is_none(seed: str) -> None:
-    with pytest.raises(BadSeed):
-        seed_store(Store(), seed)
+    if content is not None:
+        file.write_text(content)
+    for seed in ("fleet:x", str(file), "fleet:-1"):
+        with pytest.raises(BadSeed, match=seed.rpartition("/")[2]):
+            make(seed=seed, data=tmp_path / "console.db")
 
 
 def test_a_fleet_of_any_size(make: Make) -> None:

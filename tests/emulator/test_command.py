@@ -153,8 +153,7 @@ def test_a_shell_starts_one_in_the_background(tmp_path: Path) -> None:
     seen = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
     base_url, api_key, process = seen.stdout.split()
     try:
-        console = Emulator(base_url, api_key, profiles()["default"])
-        assert console.rows("specialties")
+        assert Emulator(base_url, api_key, profiles()["default"]).rows("specialties")
         assert f"`kill {process}` stops it" in seen.stderr
     finally:
         os.kill(int(process), signal.SIGTERM)

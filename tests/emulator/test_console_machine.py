@@ -52,7 +52,7 @@ class ConsoleMachine(RuleBasedStateMachine):
         self.ask = self.make(**switches)
         self.profile = self.ask.console.profile
         jump = self.ask.host(name="a")["id"]
-        self.ask.host(name="b", jump_host_ids=[jump])
+        self.ask.host(name="b", jump_host_ids=[jump], org_id="org_lab")
         agent_id = self.ask.agent(host_id=jump)["id"]
         self.ask.store.add("tasks", {"agent_id": agent_id, "status": "scheduled"})
 
@@ -254,8 +254,7 @@ class ConsoleMachine(RuleBasedStateMachine):
     def list_plugins(self, number: int) -> None:
         agent_id, profile = self.pick("agents", number), self.profile
         others = {404: profile.unknown_plugins_status, 409: profile.archived_plugins_status}
-        active = self.active(agent_id)
-        listed = self.listed(agent_id, others.get(active, 200))
+        listed = self.listed(agent_id, others.get(self.active(agent_id), 200))
         attachments = self.ask.store.attachments.find("agent_id", agent_id)
         if listed is not None:
             assert listed == [attachment["plugin_id"] for attachment in attachments]

@@ -202,7 +202,7 @@ def connects(console: Emulator) -> bool:
     return True
 
 
-def test_connections_are_refused_and_accepted_again(call: Call) -> None:
+def test_connections_are_refused_and_accepted_again_or_refused_after_an_answer(call: Call) -> None:
     with serve() as console:
         for _ in range(3):
             console.refuse()
@@ -210,13 +210,9 @@ def test_connections_are_refused_and_accepted_again(call: Call) -> None:
             assert console.waiting_faults() == []
             console.accept()
             assert call(console, "GET", "/api/v1/blacklists/blk_wipe")[0] == 200
-
-
-def test_connections_are_refused_after_an_answer(call: Call) -> None:
-    with serve() as console:
         console.fault(refuse=True, skip=1)
-        assert call(console, "GET", "/api/v1/blacklists/blk_wipe")[0] == 200
-        assert call(console, "GET", "/api/v1/blacklists/blk_wipe")[0] == 200
+        for _ in range(2):
+            assert call(console, "GET", "/api/v1/blacklists/blk_wipe")[0] == 200
         assert not connects(console)
         console.refuse()
 

@@ -6,16 +6,6 @@ import pytest
 Make = Callable[..., Any]
 
 
-WRONG: dict[str, list[Any]] = {
-    "target_port": [0, 65536, "22", True, 22.0],
-    "name": ["", "n" * 256, 5, None],
-    "skip_tls_verify": [1],
-    "ip_connect_mode": ["none"],
-    "target_type": [["ssh"]],
-    "tags": [["no-colon"], "a:b"],
-    "additional_names": [[1], ["n"] * 65],
-    "jump_host_ids": [["hst_none"], ["a"] * 6],
-}
 AT_BOUND: dict[str, list[Any]] = {
     "target_port": [1, 65535],
     "name": ["n" * 255],
@@ -25,18 +15,6 @@ AT_BOUND: dict[str, list[Any]] = {
     "target_type": ["winrm"],
     "jump_host_username_credential_id": ["crd_a"],
 }
-
-
-@pytest.mark.parametrize(
-    ("field", "value"), [(field, value) for field, values in WRONG.items() for value in values]
-)
-def test_a_value_out_of_bounds_is_one_field_at_fault(make: Make, field: str, value: Any) -> None:
-    ask = make()
-    host = ask.host()
-    status, body = ask("POST", f"/api/v1/hosts/{host['id']}", {field: value})
-    assert (status, body["code"], body["field"]) == (400, "VALIDATION_FAILED", field)
-    assert body["request_id"].startswith("req_")
-    assert ask.store.hosts.get(host["id"]) == host
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,7 @@ def test_default_is_the_first_and_every_name_is_its_own_key() -> None:
 
 def test_settings_that_go_with_a_profile_name_what_it_has() -> None:
     for profile in CONSOLES.values():
-        extra = profile.provider_settings.get("extra_endpoints", {})
-        assert set(extra) <= profile.extra
+        assert set(profile.provider_settings.get("extra_endpoints", {})) <= profile.extra
         if "cursor_parameter" in profile.provider_settings:
             assert profile.provider_settings["cursor_parameter"] == profile.cursor_parameter
             assert profile.provider_settings["cursor_field"] == profile.cursor_field

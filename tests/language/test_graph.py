@@ -34,7 +34,7 @@ def test_dependencies_come_from_everywhere(graph: Callable[[Any], Graph]) -> Non
             "provider": {"opsconsole": [{"alias": "x", "org_id": "${opsconsole_host.org.id}"}]},
             "locals": {
                 "deep": "${local.deeper}",
-                "deeper": ["${opsconsole_host.through_local.id}"],
+                "deeper": [{"${opsconsole_host.through_local.id}": 1}],
             },
             "resource": {
                 "opsconsole_host": {
@@ -153,9 +153,8 @@ def test_order_puts_every_block_after_what_it_depends_on(edges: list[tuple[int, 
         ),
         (
             {"resource": {"opsconsole_host": {"a": host(external_id="${opsconsole_host.a.id}")}}},
-            ("opsconsole_host.a refers to itself",),
+            ("opsconsole_host.a refers to itself. Leave the reference out, or use a local value.",),
         ),
-        ({"locals": {"a": "${local.b}", "b": "${local.a}"}}, ("a cycle: a → b → a",)),
         (
             {"resource": {"opsconsole_host": {"a": host(name="${opsconsole_host.bb.id}"),
                                               "b": host()}}},
@@ -172,20 +171,8 @@ def test_order_puts_every_block_after_what_it_depends_on(edges: list[tuple[int, 
             ("output.o", "there is no local value gone", "There is none."),
         ),
         (
-            {"resource": {"opsconsole_host": {"a": host(depends_on=["opsconsole_host.z"])}}},
-            ("opsconsole_host.a: depends_on refers to opsconsole_host.z",),
-        ),
-        (
             {"resource": {"opsconsole_host": {"a": host(name="${module.m.x}")}}},
             ("module.m.x", "Terraform can run it"),
-        ),
-        (
-            {"resource": {"opsconsole_host": {"a": host(provider="opsconsole.x")}}},
-            ('There is no provider configuration "opsconsole.x"',),
-        ),
-        (
-            {"output": {"o": {"value": "${1 +}"}}},
-            ("output.o: value: ${1 +} cannot be evaluated", "this is not an expression"),
         ),
     ],
 )  # fmt: skip

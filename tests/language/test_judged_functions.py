@@ -12,10 +12,11 @@ from text_groups import read_groups
 
 OTHERS = (
     '"é"',
-    "<<E\nx ${1 + 1} \\n\nE\n",
+    "<<E\n  x ${1 + 1} \\n\nE\n",
     "<<-E\n    x\n\n  ${1}\n      y\n    E\n",
     "[<<E\na\nE\n, upper(<<E\nb\nE\n)]",
-    "{\n  a = {\n    b = 1\n  } # c\n\n  c : [\n    1,\n  ] // d\n}",
+    '{\n  a = {\n    b = "x"\n d = (\n1\n)\ne = "${1 +\n1}"\n  } # c\n\n  c : [\n1,\n  ] // d\n}',
+    "[" + '-1, "", ' * 101 + "]",
     "true\n? 1 /* c */\n: 2",
     'length("ábc")',
     'strrev("ábc")',

@@ -73,9 +73,8 @@ def test_a_whole_program_is_read(write_program: Write) -> None:
     assert [item.address for item in program.resources] == ["opsconsole_host.a"]
 
 
-@pytest.mark.parametrize("every", ["all"])
-def test_all_changes_may_be_ignored(write_program: Write, every: Any) -> None:
-    program = load_directory(write_program(host(lifecycle={"ignore_changes": every})), resources)
+def test_all_changes_may_be_ignored(write_program: Write) -> None:
+    program = load_directory(write_program(host(lifecycle={"ignore_changes": "all"})), resources)
     assert program.blocks["opsconsole_host.a"].lifecycle.ignore_all
 
 
@@ -109,12 +108,8 @@ def test_several_files_make_one_program(tmp_path: Path) -> None:
     ("document", "parts"),
     [
         ('{"a": \n  nope}', ("main.tf.json:2:3", "Expecting value")),
-        ('{"a": NaN}', ("NaN is not JSON",)),
         ('{"a": 1e1234567890}', ("a number beyond 10^±4000",)),
         ("[" * 100000, ("nested too deeply",)),
-        ("[1]", ("an object is required here",)),
-        ('"x"', ("an object is required",)),
-        ({"resources": {}}, ('the block type "resources"', 'Did you mean "resource"?')),
         (
             {"resource": {"opsconsole_hst": {"a": {}}}},
             ('no resource type "opsconsole_hst"', 'Did you mean "opsconsole_host"?'),
@@ -127,24 +122,10 @@ def test_several_files_make_one_program(tmp_path: Path) -> None:
         ({"data": {"terraform_remote_state": {"a": {}}}}, ("it has no backend",)),
         ({"data": {"terraform_remote_state": {"a": {"lifecycle": {}}}}}, ("Terraform can run it",)),
         ({"data": {"terraform_remote_state": {"a": {"x": 1}}}}, ('the argument "x"',)),
-        ({"module": {"m": {"source": "x"}}}, ("module blocks", "Terraform can run it")),
-        ({"check": {"c": {}}}, ("check blocks", "Terraform can run it")),
-        ({"variable": {"v": {"validation": {}}}}, ("variable.v.validation", "condition")),
-        ({"variable": {"v": {"type": "strin"}}}, ('"strin" is not a type constraint',)),
-        ({"output": {"o": {}}}, ("it has no value",)),
-        ({"output": {"o": {"value": 1, "precondition": {}}}}, ("Terraform can run it",)),
         (host(provisioner={"local-exec": {}}), ("st/a", "provisioner", "Terraform can run it")),
         (host(connection={}), ("connection blocks", "Terraform can run it")),
         (host(lifecycle={"precondition": [{}]}), ("precondition", "Terraform can run it")),
         (host(lifecycle={"postcondition": [{}]}), ("postcondition", "Terraform can run it")),
-        (
-            host(lifecycle={"prevent_destory": True}),
-            ('the argument "prevent_destory"', "main.tf.json"),
-        ),
-        (host(lifecycle={"prevent_destroy": "maybe"}), ("true or false is required",)),
-        (host(lifecycle={"ignore_changes": ["a b"]}), ("'a b' names no attribute",)),
-        (host(count=1, for_each={}), ("exclude each other",)),
-        (host(depends_on=["1 + 1"]), ("'1 + 1' is not a reference",)),
         (
             {"moved": {"from": "opsconsole_host.a", "to": "opsconsole_agent.a"}},
             ("to another type", "Terraform can run it"),
@@ -154,17 +135,7 @@ def test_several_files_make_one_program(tmp_path: Path) -> None:
             {"moved": {"from": "module.m.opsconsole_host.a", "to": "opsconsole_host.a"}},
             ("module", "Terraform can run it"),
         ),
-        ({"removed": {"from": "opsconsole_host.a[0]"}}, ("names an instance",)),
-        ({"import": {"to": "opsconsole_host.a"}}, ("an id is required",)),
         ({"import": {"to": "a.b", "id": "x", "identity": {}}}, ("Terraform can run it",)),
-        ({"terraform": {"backend": {"local": {}, "pg": {}}}}, ("there must be one backend",)),
-        ({"terraform": {"backends": {}}}, ('the argument "backends"', 'mean "backend"?')),
-        ({"provider": {"opsconsole": [{}, {}]}}, ("opsconsole is declared twice",)),
-        ({"locals": [{"a": 1}, {"a": 2}]}, ("local value a is declared twice",)),
-        (
-            {"resource": [{"opsconsole_host": {"a": {}}}, {"opsconsole_host": {"a": {}}}]},
-            ("opsconsole_host.a is declared twice",),
-        ),
     ],
 )
 def test_bad_programs_are_one_clear_error(

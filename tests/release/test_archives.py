@@ -97,8 +97,7 @@ def test_the_same_content_gives_the_same_archive(dist, tmp_path):
     (copy := tmp_path / "copy").mkdir()
     with zipfile.ZipFile(archive) as opened:
         for member in reversed(opened.infolist()):
-            path = Path(opened.extract(member, copy))
-            path.chmod((member.external_attr >> 16) & 0o777)
+            Path(opened.extract(member, copy)).chmod((member.external_attr >> 16) & 0o777)
     pack(copy, tmp_path / "again.zip")
     assert (tmp_path / "again.zip").read_bytes() == archive.read_bytes()
 
@@ -177,8 +176,7 @@ def test_the_archives_provider_needs_no_python(released, tmp_path, terraform_bin
     with serve() as console:
         settings = {"OPSCONSOLE_BASE_URL": console.base_url, "OPSCONSOLE_API_KEY": console.api_key}
         apply = ("apply", "-auto-approve", "-no-color")
-        out = run(terraform_binary, *apply, cwd=folder, **environment, **settings)
-        assert "1 added" in out
+        assert "1 added" in run(terraform_binary, *apply, cwd=folder, **environment, **settings)
         assert [host["name"] for host in console.rows("hosts")] == ["web-1"]
         run(terraform_binary, "destroy", "-auto-approve", cwd=folder, **environment, **settings)
 

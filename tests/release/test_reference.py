@@ -34,8 +34,7 @@ PAGES = {
 
 
 def front_matter(page: Path) -> dict[str, str]:
-    text = page.read_text("utf-8")
-    found = re.match(r"---\n(.*?)\n---\n", text, re.DOTALL)
+    found = re.match(r"---\n(.*?)\n---\n", page.read_text("utf-8"), re.DOTALL)
     assert found, f"{page.name} has no front matter"
     return dict(re.findall(r'^(\w+): "?(.*?)"?$', found[1], re.MULTILINE))
 

@@ -39,17 +39,13 @@ def test_the_plan_has_its_sections_gravest_first(plan: Plan) -> None:
     assert "hush" not in text
 
 
-def test_a_message_is_one_sentence_after_the_other() -> None:
-    said = warning("It is gone", "The console answers 404.")
-    assert "It is gone. The console answers 404.\n" in render(
-        plan_report.to_report(Plan((), diagnostics=(said, warning("Alone"))))
-    )
-
-
 def test_an_empty_and_a_failed_plan(failure: Any) -> None:
     assert render(plan_report.to_report(Plan(()))).startswith("## ✅ No changes")
     failed = render(plan_report.to_report(Plan((), diagnostics=(failure, warning("w")))))
     assert failed.startswith("## ❌ Planning failed")
+    said = warning("It is gone", "The console answers 404.")
+    told = render(plan_report.to_report(Plan((), diagnostics=(said, warning("Alone")))))
+    assert "It is gone. The console answers 404.\n" in told
     assert "The console refuses the key" in failed
 
 
@@ -80,8 +76,7 @@ def test_a_large_fleet_stays_under_the_limit_and_counts_what_was_cut(
         total = re.search(r"### (?:Changed|Create) \(([\d,]+)\)", text)
         assert total is not None
         assert shown + number(cut[1]) >= number(total[1])
-    body = FORMATS["github-issue"](replace(report, findings=drifted))
-    assert 60_000 < len(body) <= 65_536
+    assert 60_000 < len(FORMATS["github-issue"](replace(report, findings=drifted))) <= 65_536
     # The smaller sections keep everything.
     text = render(drift_report.to_report(replace(report, findings=drifted)))
     assert "### Missing (2)" in text

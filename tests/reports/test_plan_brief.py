@@ -14,14 +14,7 @@ HOST = "opsconsole_host"
 def creations(names: Sequence[str]) -> Plan:
     return Plan(
         changes=tuple(
-            Change(
-                address=f"{HOST}.{name}",
-                type_name=HOST,
-                action=Action.CREATE,
-                before=None,
-                after={"name": name},
-            )
-            for name in names
+            Change(f"{HOST}.{name}", HOST, Action.CREATE, None, {"name": name}) for name in names
         )
     )
 
@@ -57,8 +50,7 @@ def test_changes_are_shown_attribute_by_attribute(plan: Plan) -> None:
     full = plan_text.render(plan)
     for change in plan.acting():
         if change.action in (Action.UPDATE, Action.REPLACE):
-            block = full[full.index(f"# {change.address} ") :].partition("\n\n")[0]
-            assert block in text
+            assert full[full.index(f"# {change.address} ") :].partition("\n\n")[0] in text
 
 
 def test_what_moves_or_is_imported_says_where_from(plan: Plan) -> None:
@@ -71,8 +63,7 @@ def test_what_moves_or_is_imported_says_where_from(plan: Plan) -> None:
 def test_notes_are_reported_once_for_all_that_share_them() -> None:
     plan = creations(["a", "b"])
     noted = tuple(replace(change, notes=("it stays unread",)) for change in plan.changes)
-    text = short(replace(plan, changes=noted))
-    assert "      a, b\n      (it stays unread)\n" in text
+    assert "      a, b\n      (it stays unread)\n" in short(replace(plan, changes=noted))
 
 
 def test_it_is_shorter_and_has_the_same_summary(plan: Plan) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from opsconsole.diagnostics import warning
 from opsconsole.reconcile.plan import Action, Change, Counts, OutputChange, Plan
-from opsconsole.reports import plan_text, terminal
+from opsconsole.reports import labels, plan_text, terminal
 from opsconsole.state import StateOutput
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -18,25 +18,25 @@ COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 def test_summary_line_counts_as_terraform_does(plan: Plan) -> None:
     text = plan_text.render(plan)
     assert "Plan: 1 to import, 6 to add, 4 to change, 6 to destroy." in text
-    assert "3 of them go with a host, without a call. 1 to leave management." in text
+    assert "3 of them go with their host, without a call. 1 to leave management." in text
+    along = [replace(item, cascade="opsconsole_agent.a") for item in plan.changes if item.cascade]
+    assert labels.plan_summary(Counts(), along[:1]).endswith(
+        "1 of them goes with its agent, without a call."
+    )
 
 
-def test_nothing_is_painted_unless_asked(plan: Plan) -> None:
-    assert "\x1b" not in plan_text.render(plan)
-
-
-def test_colour_changes_no_letter(plan: Plan) -> None:
-    painted = plan_text.render(plan, colour=True)
+def test_nothing_is_painted_unless_asked_and_colour_changes_no_letter(plan: Plan) -> None:
+    text, painted = plan_text.render(plan), plan_text.render(plan, colour=True)
+    assert "\x1b" not in text
     assert "\x1b[32m+\x1b[0m" in painted
-    assert COLOURS.sub("", painted) == plan_text.render(plan)
+    assert COLOURS.sub("", painted) == text
 
 
 def test_what_a_host_takes_along_stands_under_it_and_nowhere_else(plan: Plan) -> None:
     text = plan_text.render(plan)
     host = text.index('# opsconsole_host.web["5"] will be destroyed')
     under = text.index('# archived by the deletion of opsconsole_host.web["5"], without a call:')
-    agent = text.index('- opsconsole_agent.ops["5"] "web-ams-0005-windows-server"')
-    assert host < under < agent
+    assert host < under < text.index('- opsconsole_agent.ops["5"] "web-ams-0005-windows-server"')
     assert text.count('opsconsole_agent.ops["5"]') == 1
     assert '# opsconsole_agent.ops["6"] must be replaced' in text
 
@@ -94,15 +94,10 @@ def test_drift_outputs_and_warnings_have_their_sections(plan: Plan) -> None:
 )
 def test_an_empty_plan_says_so(plan: Plan, mode: str, words: str) -> None:
     still = tuple(change for change in plan.changes if not change.acts)
-    text = plan_text.render(Plan(still, mode=mode))
-    assert text.strip() == words
-
-
-def test_drift_alone_is_said_to_touch_state_only(plan: Plan) -> None:
-    text = plan_text.render(Plan((), drift=plan.drift))
-    assert "only updates state" in text
-    only = plan_text.render(Plan((), drift=plan.drift, mode="refresh-only"))
-    assert "No changes" not in only
+    assert plan_text.render(Plan(still, mode=mode)).strip() == words
+    drift = plan_text.render(Plan((), drift=plan.drift, mode=mode))
+    assert mode != "normal" or "only updates state" in drift
+    assert mode != "refresh-only" or "No changes" not in drift
 
 
 def test_a_failed_plan_does_not_look_like_one_that_can_be_applied(plan: Plan, failure: Any) -> None:
@@ -142,6 +137,8 @@ def test_the_end_of_an_apply() -> None:
     assert "1 left management." in text
     assert 'ids = [\n    "a",\n]' in text
     assert "hush" not in text
+    ended = terminal.apply_summary(Counts(destroy=4), "destroy")
+    assert ended == "Destroy complete! Resources: 4 destroyed."
 
 
 def test_an_apply_that_stopped_names_what_failed_and_what_waited(failure: Any) -> None:
@@ -155,12 +152,6 @@ def test_an_apply_that_stopped_names_what_failed_and_what_waited(failure: Any) -
     assert "opsconsole_agent.x (waited for opsconsole_host.a)" in text
     assert "Apply incomplete. Resources: 1 added" in text
     assert "complete!" not in text
-
-
-def test_the_end_of_a_destroy() -> None:
-    assert terminal.apply_summary(Counts(destroy=4), "destroy") == (
-        "Destroy complete! Resources: 4 destroyed."
-    )
 
 
 @pytest.mark.parametrize(

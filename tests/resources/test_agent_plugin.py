@@ -10,7 +10,7 @@ import pytest
 from declarations import host_with_agent
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
-from opsconsole.lifecycle.interface import Outcome, Seen, UpdateRequest
+from opsconsole.lifecycle.interface import Outcome, Seen, UnsettledCreate, UpdateRequest
 from opsconsole.resources import AGENT
 from outcomes import errors
 from patience import until
@@ -107,8 +107,7 @@ async def test_plugins_that_may_stay_attached_are_reported(steps_of, console, ag
     agents = steps_of("agent")
     agent = await agents.create(**agent_values)
     for name in ("disk", "logs", "metrics", "packages", "backup", "legacy"):
-        row = {"agent_id": agent.state["id"], "plugin_id": f"plg_{name}"}
-        console.create("attachments", **row)
+        console.create("attachments", agent_id=agent.state["id"], plugin_id=f"plg_{name}")
 
     updated = await agents.change(agent, **agent_values, plugin_ids=["plg_disk"])
 
@@ -146,6 +145,15 @@ async def test_an_attach_that_leaves_nothing_in_the_list_is_an_error_with_nothin
     assert [item.severity for item in lost.diagnostics] == [Severity.ERROR]
     assert "is not attached" in lost.diagnostics[0].summary
 
+    # Only a list that was read says so.
+    console.fault(operation="plugin_list", status=500)
+    made = await attachments.create(agent_id=agent.state["id"], plugin_id="plg_disk")
+    name = f'"{agent.state["id"]}/plg_disk"'
+    [told] = made.diagnostics
+    assert (told.severity, told.path) == (Severity.WARNING, ())
+    assert told.summary == f"Cannot read back the plugin attachment {name}"
+    assert f'"{made.state["id"]}"' == name
+
 
 @pytest.mark.parametrize("profile", ["truncated"], indirect=True)
 async def test_a_refused_detach_is_no_success_where_the_list_shows_only_a_part(
@@ -153,8 +161,7 @@ async def test_a_refused_detach_is_no_success_where_the_list_shows_only_a_part(
 ):
     agent = await steps_of("agent").create(**agent_values)
     for name in ("disk", "logs", "metrics", "packages", "backup"):
-        row = {"agent_id": agent.state["id"], "plugin_id": f"plg_{name}"}
-        console.create("attachments", **row)
+        console.create("attachments", agent_id=agent.state["id"], plugin_id=f"plg_{name}")
     attachments = steps_of("agent_plugin")
     made = await attachments.create(agent_id=agent.state["id"], plugin_id="plg_legacy")
     console.fault(method="DELETE", path="/plugins/", status=404, code="NOT_FOUND")
@@ -180,6 +187,13 @@ async def test_nothing_is_detached_from_an_agent_that_is_gone(steps_of, console,
     assert (removed.state, removed.diagnostics) == (None, ())
     assert console.traffic()["total"] == 0
 
+    # A run that does not know of it asks the list, which answers 404 too.
+    attachments.provider = None
+    again = await attachments.delete(made)
+    assert (again.state, again.diagnostics) == (None, ())
+    refused = await attachments.create(agent_id=agent.state["id"], plugin_id="plg_disk")
+    assert errors(refused) == [f'Cannot create the plugin attachment "{made.state["id"]}"']
+
 
 @pytest.mark.parametrize("profile", ["default", "strict", "sparse"], indirect=True)
 async def test_attach_twice_and_detach_of_a_missing_plugin_succeed(steps_of, console, agent_values):
@@ -189,11 +203,15 @@ async def test_attach_twice_and_detach_of_a_missing_plugin_succeed(steps_of, con
     first = await attachments.create(**ids)
 
     again = await attachments.create(**ids)
+    lost = UnsettledCreate(ids, "opsconsole_agent_plugin.lost")
+    [settled] = await attachments._run(lambda lifecycle: lifecycle.settle_creates([lost], []))
     [row] = console.rows("attachments")
     console.delete("attachments", row["id"])
     gone = await attachments.delete(first)
 
+    assert first.state["id"] == f"{agent.state['id']}/plg_disk"
     assert errors(again) == errors(gone) == []
+    assert settled.state == again.state == first.state
     assert gone.state is None
 
 
@@ -268,11 +286,10 @@ def test_plugins_that_a_key_may_not_list_stop_nothing_else(profile, native_on):
 
 def test_an_update_is_newer_than_the_answer_to_a_detach_before_it(native_on):
     native = native_on("extended")
-    agent = {"name": "a", "host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
+    rest = host_with_agent()
     attached = {"agent_id": "${opsconsole_agent.a.id}", "plugin_id": "plg_disk"}
-    rest = {"opsconsole_host": {"web": {"name": "web"}}, "opsconsole_agent": {"a": agent}}
     native.apply(rest | {"opsconsole_agent_plugin": {"disk": attached}})
-    agent["name"] = "b"
+    rest["opsconsole_agent"]["a"]["name"] = "b"
     # Without a time, the answer does not tell that it is older.
     answer = {**native.console.rows("agents")[0], "updated_at": None}
     native.console.fault(operation="plugin_detach", text=json.dumps(answer))
@@ -281,11 +298,7 @@ def test_an_update_is_newer_than_the_answer_to_a_detach_before_it(native_on):
 
 
 def test_the_agent_that_an_attach_is_answered_with_is_kept(native):
-    agent = {"name": "a", "host_id": "${opsconsole_host.web.id}", "specialty_id": "spc_linux"}
-    resources: dict[str, Any] = {
-        "opsconsole_host": {"web": {"name": "web"}},
-        "opsconsole_agent": {"a": agent},
-    }
+    resources = host_with_agent()
     native.apply(resources)
     [row] = native.console.rows("agents")
     native.console.change("agents", row["id"], secondary_engine="engine-z")
@@ -294,8 +307,19 @@ def test_the_agent_that_an_attach_is_answered_with_is_kept(native):
     assert native.attributes("opsconsole_agent.a")["secondary_engine"] == "engine-z"
     assert native.actions() == {}
 
+    # What is no whole agent, or an older one, changes nothing.
+    held, more = native.attributes("opsconsole_agent.a"), {"disk": attached}
+    older = {"updated_at": "2000-01-01T00:00:00Z", "name": "older"}
+    spoilt = {"logs": {"name": 5}, "metrics": {"host_id": None, "name": "none"}, "backup": older}
+    for name, shown in spoilt.items():
+        text = json.dumps({**native.console.row("agents", row["id"]), **shown})
+        native.console.fault(operation="plugin_attach", text=text)
+        more[name] = attached | {"plugin_id": f"plg_{name}"}
+        native.apply(resources | {"opsconsole_agent_plugin": more})
+        assert native.attributes("opsconsole_agent.a") == held
+
     answer = {**native.console.row("agents", row["id"]), "status": "archived"}
-    native.console.fault(operation="plugin_detach", text=json.dumps(answer))
+    native.console.fault(operation="plugin_detach", text=json.dumps(answer), times=None)
     native.write(resources)
     assert "is archived" in native.run("apply", "-auto-approve", "-force").text
     assert native.attributes("opsconsole_agent.a")["status"] == "archived"

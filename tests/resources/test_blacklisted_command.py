@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from declarations import attribute_at, foresee, held, program
-from engines import ON_TERRAFORM
+from engines import Native
 from opsconsole.diagnostics import Severity
 from opsconsole.resources import BLACKLISTED_COMMAND
 from opsconsole.values import UNKNOWN
@@ -65,7 +65,6 @@ def test_scopes_are_written_only_where_they_are_declared(project, console):
     engine.plan_run(expect={0})
 
 
-@ON_TERRAFORM
 def test_wrong_scopes_and_patterns_are_refused_by_the_plan(project, console):
     engine = project(
         entries(
@@ -95,31 +94,31 @@ def test_wrong_scopes_and_patterns_are_refused_by_the_plan(project, console):
         for error in run.errors
     }
     # Terraform cannot point at what is not written.
-    assert places == {"nowhere": "tenant_wide", "missing": "id", "unnamed": ""}
+    unnamed = "id" if isinstance(engine, Native) else ""
+    assert places == {"nowhere": "tenant_wide", "missing": "id", "unnamed": unnamed}
 
 
-@ON_TERRAFORM
-def test_a_scope_that_the_key_may_see_and_not_write(project, console):
+@pytest.mark.parametrize(
+    ("row", "declared", "scopes"),
+    [
+        ("wipe", {"pattern": "new"}, ("tenant-wide", "tenant-wide")),
+        ("wipe", {"org_id": "org_lab"}, ("tenant-wide", "org org_lab")),
+        ("format", {"tenant_wide": True}, ("org org_main", "tenant-wide")),
+        ("format", {"org_id": "org_lab"}, ("org org_main", "org org_lab")),
+    ],
+)
+async def test_a_scope_that_the_key_may_see_and_not_write(steps_of, console, row, declared, scopes):
     console.create("keys", secret="svc_ak_main", org_id="org_main", write_orgs=["org_main"])
-    engine = project(
-        entries(
-            wipe={"id": "blk_wipe", "pattern": "new"},
-            format={"id": "blk_format", "org_id": "org_lab"},
-        ),
-        console,
-        OPSCONSOLE_API_KEY="svc_ak_main",
-    )
-    run = engine.apply(expect={1})
-    told = {error["address"].rpartition(".")[2]: error for error in run.errors}
-    assert set(told) == {"wipe", "format"}
-    for error in told.values():
-        assert "sees the blacklisted command" in error["summary"]
-        assert "may not write its scope" in error["summary"]
-        assert "status 403" in error["detail"] and "request id req_" in error["detail"]
-    assert "takes tenant-level access" in told["wipe"]["detail"]
-    assert "takes tenant-level access" not in told["format"]["detail"]
-    assert attribute_at(engine.folder, told["format"]) == "org_id"
-    assert console.row("blacklists", "blk_wipe")["pattern"] == "rm -rf /"
+    rows = steps_of("blacklisted_command", api_key="svc_ak_main")
+    adopted = await rows.create(id=f"blk_{row}")
+    refused = await rows.change(adopted, id=f"blk_{row}", **declared)
+    [told] = refused.diagnostics
+    said = "The row is {}, the declaration says {}.".format(*scopes)
+    needs = " Writing a tenant-wide row takes tenant-level access."
+    assert told.detail == said + needs * ("tenant-wide" in scopes)
+    assert told.summary.startswith("This key sees the blacklisted command")
+    assert "status 403" in told.text and told.path == ("org_id",)
+    assert refused.state == adopted.state
 
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
@@ -154,6 +153,7 @@ async def test_a_scope_that_was_refused_only_at_the_second_try_is_read(steps_of,
         ({}, ("leaves the row as it is", "pattern: 'rm -rf' → 'rm -rf'")),
         ({"pattern": "rm"}, ("changes a row", "pattern: 'rm -rf' → 'rm'")),
         ({"description": "why"}, ("changes a row", "description: null → 'why'")),
+        ({"pattern": UNKNOWN, "org_id": UNKNOWN}, ("changes a row", "→ a scope known after apply")),
     ],
 )
 async def test_planning_an_adoption_says_what_it_does(steps_of, console, declared, said):
@@ -167,6 +167,8 @@ async def test_planning_an_adoption_says_what_it_does(steps_of, console, declare
     assert told.severity is Severity.WARNING
     assert said[0] in told.summary
     assert said[1] in told.detail
+    shown = {name: row.get(name) for name in ("pattern", "description", "org_id")}
+    assert {name: plan.planned[name] for name in shown} == shown | declared
     assert "doc_1" in told.detail
 
 
@@ -208,11 +210,12 @@ async def test_the_scope_of_a_row_to_be_created(steps_of, declared, org_id, tena
 async def test_the_scope_of_a_row_that_is_adopted(steps_of, row, declared, scope):
     rows = steps_of("blacklisted_command")
 
-    plan = await rows.plan(None, rows.config(id=f"blk_{row}", **declared))
-
-    refused = [item.path for item in plan.diagnostics if item.severity is Severity.ERROR]
-    assert refused == [("tenant_wide",)] * (scope == (None, False))
-    assert (plan.planned["org_id"], plan.planned["tenant_wide"]) == scope
+    # The row as it is adopted, and as a later change of the declaration finds it.
+    for prior in (None, await rows.create(id=f"blk_{row}")):
+        plan = await rows.plan(prior, rows.config(id=f"blk_{row}", **declared))
+        refused = [item.path for item in plan.diagnostics if item.severity is Severity.ERROR]
+        assert refused == [("tenant_wide",)] * (scope == (None, False))
+        assert (plan.planned["org_id"], plan.planned["tenant_wide"]) == scope
 
 
 @pytest.mark.parametrize("org_id", [None, UNKNOWN])
@@ -261,15 +264,6 @@ async def test_an_update_that_does_not_show_the_scope_keeps_what_was_asked(steps
 
     assert updated.state["org_id"] == "org_main"
     assert updated.state["tenant_wide"] is False
-
-
-async def test_adoption_keeps_what_is_declared_unknown(steps_of):
-    entries = steps_of("blacklisted_command")
-    config = entries.config(id="blk_format", pattern=UNKNOWN, org_id=UNKNOWN)
-    plan = await entries.plan(None, config)
-    assert plan.planned is not None
-    assert plan.planned["pattern"] is UNKNOWN and plan.planned["org_id"] is UNKNOWN
-    assert plan.planned["description"] == "formats"
 
 
 def test_a_row_whose_id_is_known_late_is_adopted_with_the_warning(native):

@@ -22,7 +22,7 @@ from declarations import (
     program,
     value,
 )
-from engines import Native, Terraform
+from engines import Terraform
 from opsconsole.definition import Attribute, ChangeRule, ResourceDefinition
 from opsconsole.emulator import Emulator
 from opsconsole.emulator.document import TABLES
@@ -174,10 +174,8 @@ def refusals(engine: Terraform, scenario: Scenario, variants: dict[str, int]) ->
         return refused
     engine.write(scenario.program(variants))
     run = engine.plan_run(expect={1})
-    # The native engine points at no line of a program.
-    points = not isinstance(engine, Native)
     assert {(error["address"], attribute_at(engine.folder, error)) for error in run.errors} == {
-        (f"{scenario.definition.type_name}.{name}", name * points) for name in refused
+        (f"{scenario.definition.type_name}.{name}", name) for name in refused
     }
     return refused
 

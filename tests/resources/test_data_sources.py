@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from declarations import attribute_at
-from engines import ON_TERRAFORM
 from opsconsole.emulator import Emulator
 from opsconsole.resources import DATA_SOURCES
 
@@ -52,7 +51,6 @@ def test_data_sources(applied, console):
     assert console.request_counts() == {"specialty_search": 1, "plugin_list": 1, "blacklist_get": 1}
 
 
-@ON_TERRAFORM
 def test_data_sources_without_a_match_are_errors(project, console):
     declared = {
         "data": {
@@ -164,3 +162,7 @@ async def test_a_match_in_the_shown_part_counts_where_it_is_the_only_one(one_run
     outcome = await one_run().read_data("opsconsole_specialty", config)
     assert [item.summary for item in outcome.diagnostics] == ([told] if told else [])
     assert (outcome.state or {}).get("id") == (None if told else "spc_linux")
+
+    whole = await one_run().read_data("opsconsole_specialties", {})
+    assert (whole.state["complete"], whole.failed) == (False, False)
+    assert whole.diagnostics[0].detail.startswith("The list of specialties may not be whole: ")

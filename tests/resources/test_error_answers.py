@@ -7,9 +7,7 @@ import pytest
 from declarations import attribute_at, held, program
 from engines import ON_TERRAFORM, Run, Terraform
 from opsconsole.emulator import Emulator
-from opsconsole.errors import BadRequest, Problem
 from opsconsole.lifecycle.interface import ReadRequest, Seen
-from opsconsole.lifecycle.translate import diagnose
 from outcomes import errors, warnings
 
 REFUSALS: dict[str, dict[str, Any]] = {
@@ -84,7 +82,6 @@ def hosts(version: str) -> dict[str, Any]:
     return {name: {"name": name, **changed} for name in REFUSALS} | {"base": {"name": "base"}}
 
 
-@ON_TERRAFORM
 def test_refused_writes_are_errors_at_their_attributes(applied, console):
     base = {"name": "base", "main_engine": "engine-a", "specialty_id": "spc_linux"}
     agent = base | {"host_id": "${opsconsole_host.base.id}"}
@@ -224,23 +221,32 @@ PATHS: dict[str, tuple[str | int, ...]] = {
 
 
 @pytest.mark.parametrize(("field", "path"), PATHS.items())
-async def test_an_error_is_shown_at_the_attribute_that_it_names(steps_of, console, field, path):
+async def test_an_error_is_shown_at_the_attribute_that_it_names(
+    steps_of, one_run, console, field, path
+):
     console.fault(operation="agent_create", status=400, code="VALIDATION_FAILED", field=field)
     refused = await steps_of("agent").create(host_id="hst_1", specialty_id="spc_linux")
     assert refused.diagnostics[0].path == path
-    problem = BadRequest(Problem(400, "wrong", field=field), "GET /api/v1/agents/{id}")
-    [told] = diagnose(problem, "read a data source")
+    # One of a data source is about the whole of it.
+    console.fault(operation="blacklist_get", status=400, code="BAD_REQUEST", field=field)
+    read = await one_run().read_data("opsconsole_blacklisted_command", {"id": "blk_format"})
+    [told] = read.diagnostics
     assert (told.path, told.detail) == ((), field)
+    assert told.summary == "Cannot read opsconsole_blacklisted_command"
 
 
 async def test_a_field_beside_a_list_of_fields_is_told_once(steps_of, console):
     refusal = {"code": "VALIDATION_FAILED", "message": "no", "field": "name"}
-    for field, names in (("name", ["name"]), ("main_engine", ["name", "main_engine"])):
-        entries = [{"field": field, "message": "taken"}]
+    for listed, paths, details in (
+        (["name"], [("name",)], ["taken"]),
+        (["main_engine"], [("name",), ("main_engine",)], ["taken"]),
+        (["name", "status"], [("name",), ()], ["taken", "taken (status)"]),
+    ):
+        entries = [{"field": field, "message": "taken"} for field in listed]
         console.fault(operation="agent_create", status=400, **refusal, errors=entries)
         refused = await steps_of("agent").create(host_id="hst_1", specialty_id="spc_linux")
-        assert [item.path for item in refused.diagnostics] == [(name,) for name in names]
-        assert refused.diagnostics[-1].detail == "taken"
+        assert [item.path for item in refused.diagnostics] == paths
+        assert [item.detail for item in refused.diagnostics if item.detail] == details
 
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
@@ -291,17 +297,31 @@ def test_an_error_that_names_an_object_in_state_says_its_address(native):
     assert f'"ops" ({agent_id})' in told
 
 
-async def test_refused_reads_after_one_that_was_accepted_are_those_of_these_hosts(
-    steps_of, console
+@pytest.mark.parametrize(
+    ("profile", "accepted", "last"),
+    [
+        ("default", True, Seen.PRESENT),
+        ("default", False, Seen.UNCHECKED),
+        ("extended", False, Seen.PRESENT),
+    ],
+    indirect=["profile"],
+)
+async def test_refused_reads_are_those_of_these_hosts_unless_no_empty_update_was_accepted(
+    steps_of, one_run, console, profile, accepted, last
 ):
     hosts = steps_of("host")
-    hosts.provider = hosts.open()
+    hosts.provider = one_run()
     made = await hosts.create_all(*(hosts.config(name=name) for name in "abc"))
-    console.fault(operation="host_update", status=400, times=2)
+    if not accepted:
+        hosts.provider = one_run()
+    console.fault(path="/hosts/hst_", status=400, times=2)
     read = [await hosts.read(each) for each in made]
-    await hosts.provider.close()
-    assert [each.seen for each in read] == [Seen.UNCHECKED, Seen.UNCHECKED, Seen.PRESENT]
-    assert not any("Hosts cannot be read" in item for each in read for item in warnings(each))
+    assert [each.seen for each in read] == [Seen.UNCHECKED, Seen.UNCHECKED, last]
+    refused = ["Hosts cannot be read" in item for item in warnings(read[1])]
+    assert refused == {"default": [not accepted], "extended": []}[profile]
+    assert errors(read[1])[:1] == [f'Cannot read the host "b" ({made[1].state["id"]})'] * (
+        profile == "extended"
+    )
 
 
 async def test_a_chunk_that_the_key_may_not_import_is_not_halved(steps_of, console):

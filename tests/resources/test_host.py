@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from declarations import foresee, held, program
-from engines import ON_TERRAFORM
+from declarations import foresee, held, hosts, program
+from engines import ON_TERRAFORM, Native
 from opsconsole.emulator import Profile
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome
+from opsconsole.values import UNKNOWN
 from outcomes import errors, warnings
 
 
@@ -141,7 +142,6 @@ def test_what_the_console_keeps_otherwise_is_reported(project, console):
     assert "' spaced '" in error["detail"] and "'spaced'" in error["detail"]
 
 
-@ON_TERRAFORM
 @pytest.mark.parametrize("policy", ["fail", "adopt"])
 def test_a_host_of_one_name_at_another_address_comes_after_the_old_one(policy, applied, console):
     def named(address: str) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def test_a_host_of_one_name_at_another_address_comes_after_the_old_one(policy, a
     engine = applied(named("old"), console, {"on_existing_host": policy})
     engine.write(named("new"))
     [moved] = engine.plan_run(expect={2}).warned("look like one host that moved")
-    assert "declare a moved block" in moved
+    assert ("declare the move" if isinstance(engine, Native) else "declare a moved block") in moved
     engine.apply()
     engine.plan_run(expect={0})
     assert [row["name"] for row in console.rows("hosts")] == ["web"]
@@ -196,6 +196,8 @@ async def test_host_that_the_declaration_followed_is_not_replaced(steps_of, cons
     assert plan.planned == moved.state
     assert "The console itself changed" in warnings(plan)[0]
     assert changed.replace == ("external_id",)
+    replacing = f'Replacing the host "web" ({created.state["id"]}) archives every agent'
+    assert any(item.startswith(replacing) for item in warnings(changed))
 
 
 UNREADABLE = Profile(name="unreadable", summary="Refuses the empty update.", empty_update="refused")
@@ -278,12 +280,10 @@ async def test_a_lost_import_that_made_one_host_of_two_rows_is_refused_for_both(
     passed = {"object": "import_result", "dry_run": True, "counts": {"created": 2}}
     results = [{"index": number, "status": "created"} for number in range(2)]
     text = json.dumps(passed | {"results": results})
-    console.fault(method="POST", path="/api/v1/hosts/batch", status=200, text=text)
-    console.fault(method="POST", path="/api/v1/hosts/batch", cut="after")
+    console.fault(operation="host_import", status=200, text=text)
+    console.fault(operation="host_import", cut="after")
 
-    outcomes = await hosts.create_all(
-        hosts.config(name="a", **same), hosts.config(name="b", **same)
-    )
+    outcomes = await hosts.create_all(*(hosts.config(name=name, **same) for name in "ab"))
 
     assert len(console.rows("hosts")) == 1
     for outcome in outcomes:
@@ -308,20 +308,17 @@ async def test_an_adoption_says_what_it_changed(steps_of, console, declared, sai
     assert console.request_counts() == {"host_import": 1, "host_update": updates}
 
 
-async def test_an_adoption_whose_answer_is_lost_is_read_and_a_refused_one_says_so(
-    steps_of, console
-):
+@pytest.mark.parametrize(
+    ("kind", "said", "knows"), [("reset_after", [], "after"), ("forbidden", ["Cannot adopt"], None)]
+)
+async def test_an_adoption_whose_update_is_lost_or_refused(steps_of, console, kind, said, knows):
     there = console.create("hosts", name="old", knowledge="before")
-    hosts = steps_of("host", on_existing_host="adopt")
-    console.fault(operation="host_update", skip=1, kind="reset_after")
-    adopted = await hosts.create(name="old", knowledge="after")
-    assert errors(adopted) == []
-    assert (adopted.state["id"], adopted.state["knowledge"]) == (there["id"], "after")
-
-    console.fault(operation="host_update", skip=1, status=403, code="FORBIDDEN")
-    refused = await hosts.create(name="old", knowledge="other")
-    assert refused.state is None
-    assert errors(refused)[0].startswith('Cannot adopt the host "old"')
+    console.fault(operation="host_update", skip=1, kind=kind)
+    adopted = await steps_of("host", on_existing_host="adopt").create(name="old", knowledge="after")
+    name = f'the host "old" ({there["id"]})'
+    assert errors(adopted) == [f"{words} {name}" for words in said]
+    held = adopted.state and (adopted.state["id"], adopted.state["knowledge"])
+    assert held == (knows and (there["id"], knows))
 
 
 @pytest.mark.parametrize("kinds", [("unavailable", "not_found"), ("unavailable", "forbidden")])
@@ -361,6 +358,40 @@ async def test_a_delete_of_what_is_gone_is_confirmed_by_one_read(console, steps_
     assert not gone.failed
     assert gone.state is None
     assert console.request_counts() == {"host_delete": 1, "host_update": 1}
+
+
+async def test_a_host_that_moves_within_a_run_of_terraform_is_told_and_not_deleted(
+    console, one_run, steps_of
+):
+    hosts = steps_of("host")
+    web = await hosts.create(name="web")
+    host_id, config = web.state["id"], hosts.config(name="web")
+    seems = f'The host "web" ({host_id}) and a new one of this name look like one host that moved'
+    for order in ((None, web), (web, None)):
+        hosts.provider = one_run(on_existing_host="adopt")
+        first, second = [await hosts.plan(it, None if it else config) for it in order]
+        assert (warnings(first), warnings(second)) == ([], [seems])
+    twins = [hosts.config(name=name) for name in (UNKNOWN, UNKNOWN, "twin", "twin")]
+    told = [item for twin in twins for item in (await hosts.plan(None, twin)).diagnostics]
+    assert [item.summary for item in told] == ['Two new hosts are named "twin"']
+    hosts.provider.session.plans_whole = True
+    assert warnings(await hosts.plan(None, config)) == warnings(await hosts.plan(web, None)) == []
+
+    assert (await hosts.create(name="web")).state["id"] == host_id
+    left = await hosts.delete(web)
+    assert (left.state, warnings(left)) == (None, [f'The host "web" ({host_id}) is not deleted'])
+    assert len(console.rows("hosts")) == 1
+
+
+async def test_a_host_that_was_read_is_named_to_another_of_its_name(one_run, steps_of):
+    hosts = steps_of("host")
+    made = await hosts.create(name="web")
+    hosts.provider = one_run()
+    await hosts.read(made)
+    refused = await hosts.create(name="web")
+    host_id = made.state["id"]
+    holds = f'It exists already as {host_id}, which is host "web" ({host_id}). Declare each machine'
+    assert holds in refused.diagnostics[0].detail
 
 
 @pytest.mark.parametrize(
@@ -414,13 +445,9 @@ async def test_a_deleted_host_is_gone_whatever_else_the_answer_holds(
 
 
 def test_a_host_name_that_is_declared_twice(native):
-    said = native.apply(
-        {"opsconsole_host": {"a": {"name": "web"}, "b": {"name": "web"}}}, expect=1
-    ).text
+    said = native.apply(hosts(a={"name": "web"}, b={"name": "web"}), expect=1).text
     assert 'Error: The console would not create the host "web"' in said
-    assert (
-        "In a dry run, which changes nothing, the console gives its row the status 'updated'"
-        in said
-    )
+    why = "In a dry run, which changes nothing, the console gives its row the status 'updated'"
+    assert why in said
     assert "opsconsole_host.a of this run has the same name. Declare each machine once." in said
     assert len([row for row in native.console.rows("hosts") if row["name"] == "web"]) == 1

@@ -8,7 +8,7 @@ import pytest
 
 from opsconsole.emulator import Emulator, Profile
 from opsconsole.lifecycle.answers import is_sentinel
-from opsconsole.lifecycle.interface import UnsettledCreate
+from opsconsole.lifecycle.interface import NEVER_CREATED, STILL_UNSETTLED, UnsettledCreate
 from opsconsole.resources import HOST
 from opsconsole.resources.host.settling import settle_host_creates
 from opsconsole.resources.host.verdicts import all_created, match_verdicts
@@ -35,9 +35,8 @@ def import_saying(console: Emulator, steps_of: Callable[..., Any]) -> Callable[.
 async def test_a_real_import_that_is_answered_as_a_dry_run_creates_nothing_that_is_known(
     console, steps_of
 ):
-    verdicts = [{"index": 0, "status": "created", "id": "hst_made_up"}]
-    answer = {"object": "import_result", "dry_run": True, "results": verdicts}
-    console.fault(operation="host_import", skip=1, status=200, text=json.dumps(answer))
+    text = answer(("created", "hst_made_up"), dry_run=True)
+    console.fault(operation="host_import", skip=1, status=200, text=text)
 
     created = await steps_of("host").create(name="a")
 
@@ -96,17 +95,51 @@ async def test_a_row_that_fails_after_all_leaves_nothing_in_state(console, impor
 
 
 @pytest.mark.parametrize(
-    ("said", "lost", "unsettled"),
-    [("created", 1, False), ("created", 2, True), ("", 1, True)],
+    ("said", "lost", "unsettled", "fault"),
+    [
+        ("created", 1, False, None),
+        ("created", 2, True, None),
+        ("", 1, True, None),
+        ("created", 1, True, {"path": "/hst_web", "text": '{"id": "hst_web", "name": "a"}'}),
+        ("created", 1, True, {"path": "/hosts/batch", "status": 400, "code": "BAD_REQUEST"}),
+    ],
 )
-async def test_one_host_settles_one_lost_create(console, one_run, said, lost, unsettled):
+async def test_one_host_settles_one_lost_create(console, one_run, said, lost, unsettled, fault):
     """Rows that are alike are answered with the same id, whichever of them made the host."""
-    console.create("hosts", name="web")
+    console.create("hosts", id="hst_web", name="web")
+    if fault:
+        console.fault(**fault)
     creates = [UnsettledCreate(HOST.empty() | {"name": "web"}, "a", said)] * lost
 
     settled = await settle_host_creates(one_run().resources[HOST.type_name], creates, [])
 
     assert [(each.unsettled, each.state is None) for each in settled] == [(unsettled,) * 2] * lost
+
+
+@pytest.mark.parametrize(
+    ("said", "word", "shown", "never"),
+    [
+        ("created", "created", "hst_b", True),
+        ("", "created", "hst_b", True),
+        ("planned", "planned", "hst_b", True),
+        ("", "planned", "hst_b", False),
+        ("created", "planned", "hst_b", False),
+        ("created", "created", None, False),
+    ],
+)
+async def test_a_dry_run_that_knows_a_host_in_state_shows_what_was_never_created(
+    console, one_run, said, word, shown, never
+):
+    text = answer((word, None), ("updated", shown), dry_run=True)
+    console.fault(operation="host_import", text=text)
+    hosts = [HOST.empty() | {"id": f"hst_{name}", "name": name} for name in (None, "b", "c")]
+    lost = UnsettledCreate(HOST.empty() | {"name": "a"}, "a", said)
+
+    settled = await settle_host_creates(one_run().resources[HOST.type_name], [lost], hosts)
+
+    assert settled == [NEVER_CREATED if never else STILL_UNSETTLED]
+    [sent] = [item["body"]["rows"] for item in console.requests()]
+    assert sent == [{"name": "a"}, {"name": "b"}]
 
 
 def told(rows: int, *entries: tuple[Any, str]) -> list[str | None]:
@@ -206,9 +239,6 @@ async def test_a_size_that_was_refused_is_not_tried_again(steps_of, console):
     assert console.request_counts()["host_import"] == 2 * 2
 
 
-IMPORT = "/api/v1/hosts/batch"
-
-
 def answer(*results: tuple[str, str | None], dry_run: bool, **counts: int) -> str:
     rows = [
         {"index": index, "status": status, "id": made}
@@ -222,41 +252,31 @@ def answer(*results: tuple[str, str | None], dry_run: bool, **counts: int) -> st
 async def test_a_settling_dry_run_that_is_not_heeded_leaves_no_host_behind(steps_of, console):
     hosts = steps_of("host")
     hosts.provider = hosts.open()
-    made = console.create("hosts", name="a")
-    console.fault(
-        method="POST",
-        path=IMPORT,
-        status=200,
-        text=answer(("created", None), ("created", None), dry_run=True, created=2),
-    )
-    console.fault(method="POST", path=IMPORT, cut="before")
-    console.fault(
-        method="POST",
-        path=IMPORT,
-        status=200,
-        text=answer(("created", made["id"]), ("failed", None), dry_run=False, created=1, failed=1),
-    )
+    made, other = (console.create("hosts", name=name) for name in ("a", "other"))
+    passed = answer(*[("created", None)] * 3, dry_run=True, created=3)
+    console.fault(operation="host_import", status=200, text=passed)
+    console.fault(operation="host_import", cut="before")
+    rows = (("created", made["id"]), ("failed", None), ("created", other["id"]))
+    ignored = answer(*rows, dry_run=False, created=2, failed=1)
+    console.fault(operation="host_import", status=200, text=ignored)
 
-    one, two = await hosts.create_all(hosts.config(name="a"), hosts.config(name="b"))
+    one, two, three = await hosts.create_all(*(hosts.config(name=name) for name in "abc"))
     later = await hosts.create(name="later")
     await hosts.provider.close()
 
     assert one.state["id"] == made["id"]
     assert errors(one) == []
     assert any("dry run" in item for item in warnings(one))
-    assert two.unsettled
+    assert two.unsettled and three.unsettled
+    assert warnings(two) == warnings(three) == []
     assert "dry run" in errors(later)[0]
 
 
 @pytest.mark.parametrize("profile", ["heedless"], indirect=True)
 async def test_a_row_that_is_not_created_fails_though_the_dry_run_was_not_heeded(steps_of, console):
     hosts = steps_of("host")
-    console.fault(
-        method="POST",
-        path=IMPORT,
-        status=200,
-        text=answer(("failed", None), dry_run=False, failed=1),
-    )
+    failed = answer(("failed", None), dry_run=False, failed=1)
+    console.fault(operation="host_import", status=200, text=failed)
 
     refused = await hosts.create(name="a")
 

@@ -108,14 +108,3 @@ def test_a_state_that_holds_it_twice_deletes_nothing_and_has_a_way_out(native):
     native.run("state", "rm", f"{HOST}.b")
     assert native.actions() == {}
     assert native.console.row("hosts", host_id) is not None
-
-
-def test_objects_without_an_id_are_not_one_object(native):
-    native.apply({HOST: {"a": {"name": "a"}, "b": {"name": "b"}}})
-    path = native.folder / "terraform.tfstate"
-    state = json.loads(path.read_text())
-    for resource in state["resources"]:
-        resource["instances"][0]["attributes"]["id"] = None
-    path.write_text(json.dumps(state))
-    result = native.run("plan", expect=None)
-    assert "are the same host" not in result.text

@@ -42,6 +42,8 @@ async def test_what_nobody_waits_for_any_more_is_not_printed_and_ends() -> None:
     await asyncio.sleep(0.01)
     await once.cancel()
     assert (ended, once.answers()) == (["later"], {})
+    with pytest.raises(asyncio.CancelledError):
+        await asking
     del once, asking
     gc.collect()
 
@@ -51,13 +53,18 @@ async def test_what_nobody_waits_for_any_more_is_not_printed_and_ends() -> None:
 async def test_nothing_is_sent_once_a_run_has_ended(steps_of, console):
     hosts = steps_of("host", max_retries=3)
     hosts.provider = hosts.open()
-    console.fault(method="POST", path="/hosts/batch$", delay=2)
+    session = hosts.provider.session
+    console.fault(path="/hosts/batch$|/search$|/plugins$", delay=2, times=None)
+    reads = [asyncio.create_task(read) for read in (session.specialties(), session.plugins("a"))]
     creating = asyncio.create_task(hosts.create(name="web"))
     while not console.traffic()["in_flight"]:  # noqa: ASYNC110  # no event of the console
         await asyncio.sleep(0.01)
 
     await hosts.provider.close()
     outcome = await creating
+    for read in reads:
+        with pytest.raises(asyncio.CancelledError):
+            await read
 
     assert outcome.state is None
     assert "run has ended" in outcome.diagnostics[0].text
@@ -92,7 +99,7 @@ def test_a_host_is_waited_for_three_quiet_seconds(console, monkeypatch, begins, 
         hosts = provider.session.get(deletions.HostDeletions)
         loop.call_later(begins, setattr, provider.session, "deletes_begun", 1)
         # What has ended before wakes nobody a second time.
-        hosts.end("hst_0", deleted=False)
+        hosts.end("hst_0")
         return [await hosts.wait_for_host("hst_1", {"hst_0"}) for _ in range(times)]
 
     assert loop.run_until_complete(wait(5)) == [False] * 5

@@ -12,7 +12,7 @@ from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import CreateRequest, DeleteRequest, Seen
 from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.values import UNKNOWN
-from outcomes import errors
+from outcomes import errors, warnings
 
 ADDRESS = "opsconsole_specialty.linux"
 
@@ -52,29 +52,6 @@ def test_a_delete_waits_for_the_hosts_of_released_agents(applied, console):
 
 
 @ON_TERRAFORM
-def test_delete_of_a_specialty_ends_with_its_timeout(applied, console):
-    engine = applied(declared(1, timeouts={"delete": "300ms"}), console)
-    agent_id = held(engine)["opsconsole_agent.a0"]["id"]
-    console.fault(method="DELETE", path="/hosts/", delay=2)
-
-    [error] = engine.destroy("-refresh=false", expect={1}).errors
-    assert 'carries the specialty "linux-server" (spc_linux)' in error["summary"]
-    assert agent_id in error["detail"]
-    assert "status 409" in error["detail"] and "request id req_" in error["detail"]
-    assert set(held(engine)) == {ADDRESS}
-    engine.destroy()
-
-
-def test_delete_of_a_specialty_does_not_wait_for_an_unmanaged_agent(applied, console):
-    console.create("agents", name="theirs", specialty_id="spc_linux", status="idle")
-    engine = applied(declared(0), console)
-    [error] = engine.destroy(expect={1}).errors
-    assert "outside this configuration" in error["detail"]
-    assert console.request_counts()["specialty_delete"] == 1
-    assert set(held(engine)) == {ADDRESS}
-
-
-@ON_TERRAFORM
 def test_an_agent_that_stays_keeps_its_specialty(applied, console):
     engine = applied(declared(1), console)
     kept = declared(1)
@@ -103,7 +80,6 @@ def test_adopted_specialty_stays_on_the_console_unless_its_deletion_is_declared(
     assert deletes(console) == []
 
 
-@ON_TERRAFORM
 def test_specialty_that_cannot_be_adopted_is_refused(project, console):
     console.create("specialties", id="spc_twice", key="linux-server")
     engine = project(
@@ -146,43 +122,67 @@ async def test_another_specialty_than_was_planned_is_not_adopted(steps_of, conso
     [refused] = await specialties._run(lambda lifecycle: created(lifecycle, [request]))
 
     assert refused.state is None
-    assert plan.planned["id"] in refused.diagnostics[0].detail
-    assert other["id"] in refused.diagnostics[0].detail
+    assert errors(refused) == ['The specialty "identity" (spc_identity) is another object now']
+    assert f"adopts spc_identity, the search finds {other['id']}." in refused.diagnostics[0].detail
 
 
-async def test_a_stop_ends_the_wait_of_a_delete(steps_of, one_run):
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+async def test_a_specialty_that_can_be_created_is_not_adopted_unless_it_is_there(steps_of, one_run):
+    specialties = steps_of("specialty")
+    specialties.provider = one_run()
+    config = specialties.config(key="new", name="New")
+    late = await specialties.plan(None, config | {"key": UNKNOWN})
+    plan = await specialties.plan(None, config)
+    [by_id] = errors(await specialties.plan(None, specialties.config(id="spc_none")))
+    made = await specialties.create(key="new", name="New", deletion_policy="delete")
+    again = await specialties.plan(None, config)
+    await specialties.change(made, key="new", name="Newer")
+    newer = await specialties.plan(None, specialties.config(key="new"))
+    await specialties.delete(made)
+    after = await specialties.plan(None, config)
+    gone = await specialties.read(made)
+
+    assert (late.adopts, plan.adopts, again.adopts, after.adopts) == (False, False, True, False)
+    assert (plan.planned["id"], again.planned["id"]) == (UNKNOWN, made.state["id"])
+    assert newer.planned["name"] == "Newer"
+    assert by_id == "There is no specialty with the id 'spc_none' that this key can see"
+    assert (gone.state, gone.seen) == (None, Seen.GONE)
+
+
+@pytest.mark.parametrize("end", ["stop", "host", "abandoned", "timeout"])
+async def test_what_ends_the_wait_of_a_delete(steps_of, console, one_run, end):
     hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
-    web = await hosts.create(name="web")
+    web = await hosts.create(name="web", deletion_policy="abandon" if end == "abandoned" else None)
     agent = await agents.create(host_id=web.state["id"], specialty_id="spc_identity")
-    specialty = await specialties.create(key="identity", deletion_policy="delete")
+    timeouts = {"delete": "0m900ms"} if end == "timeout" else None
+    policy = {"deletion_policy": "delete", "timeouts": timeouts}
+    specialty = await specialties.create(key="identity", **policy)
     run = one_run()
+    for name, unlike in (("agt_other", {"specialty_id": "spc_linux"}), ("agt_gone", {})):
+        run.resources[AGENT].note_existing(agent.state | {"id": name} | unlike, "")
+    run.session.gone_agents.add("agt_gone")
     await run.resources[AGENT].delete(DeleteRequest(agent.state, agent.private))
+    if end == "abandoned":  # and the answer names no agent
+        console.fault(operation="specialty_delete", status=409, code="CONFLICT", times=None)
 
     waiting = asyncio.create_task(run.resources[SPECIALTY].delete(DeleteRequest(specialty.state)))
     await asyncio.sleep(0.2)
     assert not waiting.done()
-    run.stop()
+    if end == "stop":
+        run.stop()
+    elif end != "timeout":
+        await run.resources[HOST].delete(DeleteRequest(web.state))
     async with asyncio.timeout(60):  # the delete itself would wait for two minutes
-        refused = await waiting
+        ended = await waiting
 
-    assert refused.state == specialty.state
-    assert "still carries" in errors(refused)[0]
-
-
-async def test_a_delete_does_not_wait_for_a_host_that_is_abandoned(steps_of, one_run):
-    hosts, agents, specialties = steps_of("host"), steps_of("agent"), steps_of("specialty")
-    web = await hosts.create(name="web", deletion_policy="abandon")
-    agent = await agents.create(host_id=web.state["id"], specialty_id="spc_identity")
-    specialty = await specialties.create(key="identity", deletion_policy="delete")
-    run = one_run()
-    await run.resources[AGENT].delete(DeleteRequest(agent.state, agent.private))
-    await run.resources[HOST].delete(DeleteRequest(web.state))
-
-    async with asyncio.timeout(5):
-        refused = await run.resources[SPECIALTY].delete(DeleteRequest(specialty.state))
-
-    assert "still carries" in errors(refused)[0]
-    assert agent.state["id"] in refused.diagnostics[0].detail
+    if end == "host":
+        assert (ended.state, ended.diagnostics) == (None, ())
+        return
+    assert ended.state == specialty.state
+    assert errors(ended) == ['An agent still carries the specialty "identity" (spc_identity)']
+    known = f"Agents known here that carry it: {agent.state['id']}. Delete their hosts"
+    assert ended.diagnostics[0].detail.startswith(known)
+    assert "status 409" in ended.diagnostics[0].text
 
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)
@@ -220,10 +220,25 @@ async def test_what_a_run_knows_of_a_specialty_follows_its_writes(steps_of, cons
     console.fault(kind="reset_after", operation="specialty_delete")
     assert (await specialties.delete(named)).state is None
 
+    # A run that has not met the agent does not wait for it.
+    console.reset_log()
+    for named, said in ((details, f"The console names {ids[3]}. "), ({}, "No agent ")):
+        specialties.provider = one_run()
+        console.fault(operation="specialty_delete", status=409, code="CONFLICT", details=named)
+        [told] = (await specialties.delete(kept)).diagnostics
+        assert told.detail.startswith(said) and "outside this configuration" in told.detail
+    assert console.request_counts()["specialty_delete"] == 2
+
 
 async def test_plans_of_specialties_name_them(steps_of, console):
     specialties = steps_of("specialty")
     adopted = await specialties.create(key="identity", deletion_policy="delete")
+    adopting = await specialties.plan(None, specialties.config(id="spc_linux"))
+    name = 'specialty "linux-server" (spc_linux)'
+    assert warnings(adopting) == [f"This takes the {name} under management; nothing is created"]
+    for unknown in ({"key": UNKNOWN}, {"id": UNKNOWN}):
+        late = await specialties.plan(None, specialties.config(**unknown))
+        assert (late.adopts, late.diagnostics) == (True, ())
     [told] = (await specialties.plan(adopted, None)).diagnostics
     assert told.summary.startswith('Once deleted, the specialty "identity"')
 
@@ -263,18 +278,12 @@ async def test_what_cannot_change_is_refused_only_where_it_is_known(steps_of):
         assert [item.path for item in plan.diagnostics] == [("name",)]
 
 
-def carried() -> dict[str, Any]:
-    return program(
-        specialty={"linux": {"key": "linux-server", "deletion_policy": "delete"}},
-        host={"web": {"name": "web", "depends_on": ["opsconsole_specialty.linux"]}},
-        agent={"a": agent_on("web", "a", specialty_id="${opsconsole_specialty.linux.id}")},
-    )
-
-
 @pytest.mark.parametrize("seen", [True, False])
 def test_a_lost_answer_to_the_deletion_of_a_specialty_ends_in_a_destroy(applied, console, seen):
     """A search settles it; where that fails too, the next destroy does."""
-    engine = applied(carried(), console, {"max_retries": 0})
+    carried = declared(1)
+    carried["resource"]["opsconsole_host"]["h0"]["depends_on"] = [ADDRESS]
+    engine = applied(carried, console, {"max_retries": 0})
     console.fault(kind="reset_after", operation="specialty_delete")
     if not seen:
         # The refresh and its plan search once.

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from consoles import call_api
 from declarations import agent_on, foresee, held, program
 from engines import ON_TERRAFORM, Terraform
 from left_calls import PROVIDER, calls_left, leave_calls
@@ -133,15 +134,12 @@ def leave(
     creates: Sequence[tuple[str, dict[str, Any]]],
     said: str = "",
     at: str = "2026-01-01",
+    **more: Any,
 ) -> None:
     """Leave creates of unknown outcome beside the state, sent at this time."""
     calls = []
     for address, planned in creates:
-        details = {
-            "planned": planned,
-            "dry_run_said": said,
-            "provider": PROVIDER,
-        }
+        details = {"planned": planned, "dry_run_said": said, "provider": PROVIDER, **more}
         calls.append(Intent(address, address, "create", details, at))
     leave_calls(native.state_file, calls)
 
@@ -151,10 +149,22 @@ def left(native: Any) -> list[str]:
 
 
 def test_lost_host_without_proof_is_kept_tainted(native):
-    native.write(HOSTS)
+    needs = {"agent_id": "${opsconsole_host.a.id}"}
+    native.write(
+        {**HOSTS, "opsconsole_agent": {"x": agent_on("a")}},
+        data={"opsconsole_agent_plugins": {"d": needs}},
+    )
     leave(native, [("opsconsole_host.a", {"name": "a"})], "created")
     result = native.run("apply", "-auto-approve", expect=1)
     assert "It is not known whether opsconsole_host.a was created" in result.out
+    for needy, name in (
+        ("opsconsole_agent.x", "host"),
+        ("data.opsconsole_agent_plugins.d", "agent"),
+    ):
+        assert f"{needy} needs values that are not known\n│\n│   at {name}_id\n" in result.out
+        assert (
+            f"{name}_id refers to a resource that was not applied, or whose outcome" in result.out
+        )
     assert [row["name"] for row in native.console.rows("hosts")] == ["b"]
     native.run("plan", "-refresh-only", "-detailed-exitcode", expect=2)
     refreshed = native.run("apply", "-refresh-only", "-auto-approve", expect=1)
@@ -167,30 +177,33 @@ def test_lost_host_without_proof_is_kept_tainted(native):
 
 def test_where_agents_can_be_listed_the_list_says_which_were_created(native_on):
     native = native_on("extended")
-    native.apply({"opsconsole_host": {"b": {"name": "b"}}})
-    host_id = native.attributes("opsconsole_host.b")["id"]
+    host_id = native.console.create("hosts", name="b")["id"]
     bound = {"host_id": host_id, "specialty_id": "spc_linux"}
-    names = ("came", "never", "twins")
+    native.apply({"opsconsole_agent": {"again": {"name": "again", **bound}}})
+    names = ("again", "came", "never", "twins")
     native.write(
         {
-            "opsconsole_host": {"b": {"name": "b"}},
             "opsconsole_agent": {name: {"name": name, **bound} for name in names},
         }
     )
-    for name, agent_id in (("came", "agt_1"), ("twins", "agt_2"), ("twins", "agt_3")):
+    old = native.attributes("opsconsole_agent.again")["id"]
+    leave(native, [("opsconsole_agent.again", {"name": "again", **bound})], instead_of=old)
+    for name, agent_id in (
+        ("again", "agt_0"),
+        ("came", "agt_1"),
+        ("twins", "agt_2"),
+        ("twins", "agt_3"),
+    ):
         native.console.create("agents", id=agent_id, name=name, **bound)
-    leave(native, [(f"opsconsole_agent.{name}", {"name": name, **bound}) for name in names])
+    leave(native, [(f"opsconsole_agent.{name}", {"name": name, **bound}) for name in names[1:]])
     told = native.run("apply", "-auto-approve", expect=1).out
     assert "opsconsole_agent.came was created by the run that was interrupted" in told
     assert "opsconsole_agent.never was not created by the run that was interrupted" in told
     assert "It is not known whether opsconsole_agent.twins was created" in told
     assert native.attributes("opsconsole_agent.came")["id"] == "agt_1"
-    assert sorted(row["name"] for row in native.console.rows("agents")) == [
-        "came",
-        "never",
-        "twins",
-        "twins",
-    ]
+    assert native.attributes("opsconsole_agent.again")["id"] == "agt_0"
+    names = sorted(row["name"] for row in native.console.rows("agents"))
+    assert names == ["again", "came", "never", "twins", "twins"]
 
 
 def test_refused_dry_run_settles_no_lost_create(native):
@@ -200,6 +213,46 @@ def test_refused_dry_run_settles_no_lost_create(native):
     refused = native.run("plan", expect=1)
     assert "may have created opsconsole_host.a" in refused.err
     assert left(native) == ["opsconsole_host.a"]
+    row = native.console.create("hosts", name="a")
+    native.run("import", "opsconsole_host.a", row["id"])
+    assert left(native) == []
+    leave(native, [("opsconsole_host.a", {"name": "a"})], "created")
+    native.run("plan")
+    assert left(native) == [], "state holds it, so nobody is asked"
+
+
+def test_deletions_and_updates_of_an_interrupted_run_are_settled_by_reads(native, fleet):
+    native.apply(fleet(4))
+    rows = {row["name"]: row["id"] for row in native.console.rows("hosts")}
+    for number, verb in enumerate(("delete", "delete", "delete", "update")):
+        details = {"verb": verb, "id": rows[f"web-{number}"], "provider": PROVIDER}
+        call = Intent(f"{number}", f"opsconsole_host.web[{number}]", verb, details, "2026-01-01")
+        leave_calls(native.state_file, [call])
+    call_api(native.console, "DELETE", f"/api/v1/hosts/{rows['web-0']}")
+    native.console.fault(path=rows["web-2"], status=403, times=None)
+    words = ("apply", "--json", "-auto-approve", "-target=opsconsole_specialty.linux")
+    told = {item["summary"]: item["detail"] for item in native.run(*words).warnings}
+    unread = told.pop("It is not known whether the interrupted run deleted 1 resource")
+    assert unread.startswith("They cannot be read (the console does not allow this key the call")
+    assert unread.endswith("), so they stay in state:\n  opsconsole_host.web[2]")
+    assert told == {
+        "The interrupted run deleted 1 resource and did not learn the outcome": "The console does "
+        "not have them any more: they left the state, and 2 that went with them.\n"
+        "  opsconsole_host.web[0]",
+        "The interrupted run has not deleted 1 resource so far": "Their deletion was sent or about "
+        "to be; the console still has them:\n  opsconsole_host.web[1]",
+        "The interrupted run did not learn the outcome of 1 update": "Reading these resources "
+        "shows what was changed:\n  opsconsole_host.web[3]",
+    }
+    assert (len(native.addresses()), left(native)) == (10, ["opsconsole_host.web[2]"])
+    native.console.clear_faults()
+    native.console.change(
+        "agents", native.attributes("opsconsole_agent.a[2]")["id"], status="archived"
+    )
+    said = native.run("state", "fold").text
+    assert "Warning: 2 resources left the state with what the interrupted run deleted\n" in said
+    assert "the console still has them:\n│   opsconsole_host.web[2]\n" in said
+    assert (len(native.addresses()), left(native)) == (8, [])
 
 
 def test_no_run_is_complete_while_an_outcome_is_unknown(native):
@@ -227,10 +280,9 @@ def test_no_run_is_complete_while_an_outcome_is_unknown(native):
 
 def test_agent_sent_just_now_is_unknown_though_no_list_shows_it(native_on):
     native = native_on("extended")
-    native.apply({"opsconsole_host": {"b": {"name": "b"}}})
-    host_id = native.attributes("opsconsole_host.b")["id"]
+    host_id = native.console.create("hosts", name="b")["id"]
     late = {"name": "late", "host_id": host_id, "specialty_id": "spc_linux"}
-    native.write({"opsconsole_host": {"b": {"name": "b"}}, "opsconsole_agent": {"late": late}})
+    native.write({"opsconsole_agent": {"late": late}})
     leave(native, [("opsconsole_agent.late", late)], at=timestamp(utc_now()))
     told = native.run("apply", "-auto-approve", expect=1).out
     assert "It is not known whether opsconsole_agent.late was created" in told
@@ -256,9 +308,12 @@ def test_lost_create_is_retried_after_900_seconds(native):
     private["sent_at"] -= 100_000
     item["instances"][0]["private"] = base64.b64encode(json.dumps(private).encode()).decode()
     native.state_file.write_text(json.dumps(state))
-    created = native.run("apply", "-auto-approve")
+    native.console.fault(operation="host_import", status=403)
+    native.run("plan", "-detailed-exitcode", expect=2)
+    created = native.run("plan", "-out=p")
     assert "was not created by an earlier run" in created.out
     assert "A dry run of the same row shows" in created.out
+    native.run("apply", "p")
     assert sorted(row["name"] for row in native.console.rows("hosts")) == ["a", "b"]
 
 

@@ -43,8 +43,7 @@ def test_a_list_that_may_not_be_whole_lets_nothing_leave_state(
 @pytest.mark.parametrize("profile", ["truncated"], indirect=True)
 def test_a_list_that_is_cut_short_proves_no_absence(project, console):
     specialties = {"seen": {"key": "linux-server"}, "hidden": {"key": "identity"}}
-    engine = project(program(specialty=specialties), console)
-    [error] = engine.plan_run(expect={1}).errors
+    [error] = project(program(specialty=specialties), console).plan_run(expect={1}).errors
     assert error["address"] == "opsconsole_specialty.hidden"
     assert "has_more" in error["detail"] and "cursor_parameter" in error["detail"]
 

@@ -25,8 +25,7 @@ def test_no_more_is_deleted_than_the_setting_allows(applied, console):
     replaced = {name: {"name": name, "external_id": "new"} for name in NAMES[:2]}
 
     engine.write(program(host=replaced | {"c": hosts["c"]} | kept))
-    run = engine.plan_run(expect={1})
-    told = run.errors[-1]
+    told = engine.plan_run(expect={1}).errors[-1]
     assert "than max_deletions allows: 1" in told["summary"]
     assert '"a"' in told["detail"] and '"b"' in told["detail"]
     engine.write(program(host=hosts | kept))
@@ -82,6 +81,7 @@ async def test_deletions_beyond_the_setting_are_refused_when_planned_and_when_ma
     told = plans[2].diagnostics
     names = [f'host "{each.state["name"]}" ({each.state["id"]})' for each in made]
     assert told == (refuse_too_many(names, 1),)
+    assert told[0].detail.startswith(f"Hosts and specialties: {', '.join(names)}. If")
     assert ended == [Outcome(None), Outcome(*requests[1][:2], told)]
     assert [row["name"] for row in console.rows("hosts")] == ["b"]
     assert ", 49 and 1,002 more. If" in refuse_too_many([*map(str, range(1052))], 3).detail
@@ -96,6 +96,9 @@ def test_no_more_is_deleted_than_max_deletions_allows(native, fleet):
         for number in range(3):
             assert f"opsconsole_host.web[{number}]" in refused
     assert len(native.console.rows("hosts")) == 3
+    native.console.fault(operation="host_delete", status=400)
+    native.apply(fleet(2), "-force", expect=1)
+    assert len(native.addresses()) == 10, "an agent stays while its host could not be deleted"
     native.apply(fleet(2), "-force")
     assert len(native.console.rows("hosts")) == 2
 

@@ -1,12 +1,25 @@
 """One program on two consoles: an id says something within its own console only."""
 
+from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
+from engines import Run
 from left_calls import PROVIDER, leave_calls
-from opsconsole.emulator import serve
+from opsconsole.emulator import Emulator, serve
 from opsconsole.state import Intent
 
 HOST, AGENT, SPECIALTY = "opsconsole_host", "opsconsole_agent", "opsconsole_specialty"
+
+
+@pytest.fixture
+def other(native: Any) -> Iterator[Emulator]:
+    """Another console; both have the host `hst_a`."""
+    with serve("default") as other:
+        for console in (native.console, other):
+            console.create("hosts", id="hst_a", name="a")
+        yield other
 
 
 def write(native: Any, resource: dict[str, Any], **second: Any) -> None:
@@ -15,11 +28,18 @@ def write(native: Any, resource: dict[str, Any], **second: Any) -> None:
     native.write(resource, provider={"opsconsole": [shared, shared | second | {"alias": "other"}]})
 
 
+def apply(native: Any, resource: dict[str, Any], *, expect: int = 0, **second: Any) -> Run:
+    """Apply resources that are declared so."""
+    write(native, resource, **second)
+    ended: Run = native.run("apply", "-auto-approve", expect=expect)
+    return ended
+
+
 def elsewhere(**values: Any) -> dict[str, Any]:
     return {"provider": "opsconsole.other", **values}
 
 
-def test_what_is_deleted_on_one_is_not_kept_by_the_same_ids_on_the_other(native):
+def test_what_is_deleted_on_one_is_not_kept_by_the_same_ids_on_the_other(native, other):
     agent = {"name": "x", "host_id": "hst_a", "specialty_id": "spc_linux"}
     staying = {
         HOST: {"b": elsewhere(name="a")},
@@ -30,60 +50,47 @@ def test_what_is_deleted_on_one_is_not_kept_by_the_same_ids_on_the_other(native)
         AGENT: {"a": {**agent, "depends_on": [f"{HOST}.a"]}},
         SPECIALTY: {"a": {"key": "linux-server"}},
     }
-    with serve("default") as other:
-        for console in (native.console, other):
-            console.create("hosts", id="hst_a", name="a")
-        both = {kind: leaving[kind] | staying.get(kind, {}) for kind in leaving}
-        write(native, both, base_url=other.base_url)
-        native.run("apply", "-auto-approve")
-        write(native, staying, base_url=other.base_url)
-        planned = native.run("plan", expect=None).out
-        assert f"archived by the deletion of {HOST}.a" in planned
-        native.run("apply", "-auto-approve")
-        assert native.addresses() == [f"{AGENT}.b", f"{HOST}.b"]
-        assert [row["status"] for row in other.rows("agents")] != ["archived"]
-        assert native.run("plan", "-detailed-exitcode").code == 0
+    both = {kind: leaving[kind] | staying.get(kind, {}) for kind in leaving}
+    apply(native, both, base_url=other.base_url)
+    write(native, staying, base_url=other.base_url)
+    assert f"archived by the deletion of {HOST}.a" in native.run("plan", expect=None).out
+    native.run("apply", "-auto-approve")
+    assert native.addresses() == [f"{AGENT}.b", f"{HOST}.b"]
+    assert [row["status"] for row in other.rows("agents")] != ["archived"]
+    assert native.run("plan", "-detailed-exitcode").code == 0
 
 
 def test_two_providers_of_one_console_are_one(native):
     native.console.create("hosts", id="hst_a", name="a")
     agent = elsewhere(name="x", host_id="hst_a", specialty_id="spc_linux")
-    write(native, {HOST: {"a": {"name": "a"}}, AGENT: {"b": agent}})
-    native.run("apply", "-auto-approve")
+    apply(native, {HOST: {"a": {"name": "a"}}, AGENT: {"b": agent}})
     write(native, {AGENT: {"b": agent}})
     refused = native.run("plan", expect=1).text
     assert f"{HOST}.a cannot be deleted" in refused
     assert f"would also archive {AGENT}.b. Remove these too" in refused
 
 
-def test_a_deletion_that_was_cut_off_is_settled_on_its_own_console(native):
-    with serve("default") as other:
-        for console in (native.console, other):
-            console.create("hosts", id="hst_a", name="a")
-        hosts = {"a": {"name": "a"}, "b": elsewhere(name="a")}
-        write(native, {HOST: hosts}, base_url=other.base_url)
-        native.run("apply", "-auto-approve")
-        details = {"verb": "delete", "id": "hst_a", "provider": PROVIDER}
-        call = Intent("1", f"{HOST}.a", "host_delete", details, "2026-01-01")
-        leave_calls(native.state_file, [call])
-        native.console.delete("hosts", "hst_a")
-        write(native, {HOST: {"b": hosts["b"]}}, base_url=other.base_url)
-        told = native.run("plan", "-detailed-exitcode")
-        assert "did not learn the outcome" in told.out
-        assert native.addresses() == [f"{HOST}.b"]
+def test_a_deletion_that_was_cut_off_is_settled_on_its_own_console(native, other):
+    hosts = {"a": {"name": "a"}, "b": elsewhere(name="a")}
+    apply(native, {HOST: hosts}, base_url=other.base_url)
+    details = {"verb": "delete", "id": "hst_a", "provider": PROVIDER}
+    call = Intent("1", f"{HOST}.a", "host_delete", details, "2026-01-01")
+    leave_calls(native.state_file, [call])
+    native.console.delete("hosts", "hst_a")
+    write(native, {HOST: {"b": hosts["b"]}}, base_url=other.base_url)
+    assert "did not learn the outcome" in native.run("plan", "-detailed-exitcode").out
+    assert native.addresses() == [f"{HOST}.b"]
 
 
 def test_a_lost_creation_is_not_what_another_provider_of_its_console_holds(native_on):
     native = native_on("extended")
     native.console.create("hosts", id="hst_a", name="a")
     agent = {"name": "x", "host_id": "hst_a", "specialty_id": "spc_linux"}
-    write(native, {AGENT: {"a": agent}})
-    native.run("apply", "-auto-approve")
+    apply(native, {AGENT: {"a": agent}})
     details = {"verb": "create", "planned": agent, "provider": f"{PROVIDER}.other"}
     leave_calls(native.state_file, [Intent("1", f"{AGENT}.b", "create", details, "2026-01-01")])
     write(native, {AGENT: {"a": agent, "b": elsewhere(**agent)}})
-    told = native.run("plan").out
-    assert f"{AGENT}.b was not created by the run that was interrupted" in told
+    assert f"{AGENT}.b was not created by the run that was interrupted" in native.run("plan").out
     assert native.addresses() == [f"{AGENT}.a"]
 
 
@@ -94,20 +101,17 @@ def test_a_failed_update_keeps_nothing_of_the_other_console(native):
         jump = {"name": "j", "is_jump_host": True}
         web = {"name": "web", "jump_host_ids": ["hst_j"]}
         hosts = {"j": jump, "web": web, "gone": elsewhere(**jump)}
-        write(native, {HOST: hosts}, base_url=other.base_url)
-        native.run("apply", "-auto-approve")
+        apply(native, {HOST: hosts}, base_url=other.base_url)
         native.console.fault(operation="host_update", status=400, holds="jump_host_ids")
         kept = {"j": jump, "web": web | {"jump_host_ids": []}}
-        write(native, {HOST: kept}, base_url=other.base_url)
-        native.run("apply", "-auto-approve", expect=1)
+        apply(native, {HOST: kept}, base_url=other.base_url, expect=1)
         assert other.rows("hosts") == []
         assert native.addresses() == [f"{HOST}.j", f"{HOST}.web"]
 
 
 def test_two_providers_of_one_console_that_ignores_dry_runs_create_one_host(native_on):
     native = native_on("heedless")
-    write(native, {HOST: {"a": {"name": "a"}, "b": elsewhere(name="b")}})
-    native.run("apply", "-auto-approve", expect=1)
+    apply(native, {HOST: {"a": {"name": "a"}, "b": elsewhere(name="b")}}, expect=1)
     assert len(native.addresses()) == len(native.console.rows("hosts")) == 1
 
 
@@ -117,24 +121,20 @@ def hosts_of_two_providers() -> dict[str, Any]:
 
 def test_adoptions_under_two_providers_of_one_console(native):
     native.console.create("hosts", id="hst_a", name="a")
-    write(native, hosts_of_two_providers())
-    result = native.run("apply", "-auto-approve", expect=1)
+    result = apply(native, hosts_of_two_providers(), expect=1)
     assert "hst_a would stand for two declarations" in result.text
     assert len(native.addresses()) == 1
 
 
-def test_two_consoles_may_have_objects_of_one_id(native):
-    with serve("default") as other:
-        for console in (native.console, other):
-            console.create("hosts", id="hst_a", name="a")
-        resources = hosts_of_two_providers() | {
-            "opsconsole_specialty": {
-                "a": {"key": "linux-server"},
-                "b": {"key": "linux-server", "provider": "opsconsole.other"},
-            }
+def test_two_consoles_may_have_objects_of_one_id(native, other):
+    resources = hosts_of_two_providers() | {
+        "opsconsole_specialty": {
+            "a": {"key": "linux-server"},
+            "b": {"key": "linux-server", "provider": "opsconsole.other"},
         }
-        write(native, resources, base_url=other.base_url)
-        for target in ("a", "b"):
-            targets = [f"-target={name}.{target}" for name in resources]
-            native.run("apply", "-auto-approve", *targets)
-        assert len(native.addresses()) == 4
+    }
+    write(native, resources, base_url=other.base_url)
+    for target in ("a", "b"):
+        targets = [f"-target={name}.{target}" for name in resources]
+        native.run("apply", "-auto-approve", *targets)
+    assert len(native.addresses()) == 4

@@ -22,8 +22,7 @@ def run(*command: str | Path, **variables: str) -> subprocess.CompletedProcess[s
 def test_make_alone_lists_every_target() -> None:
     shown = run("make", "--no-print-directory").stdout
     (phony,) = re.findall(r"^\.PHONY: (.*)", MAKEFILE, re.MULTILINE)
-    listed = re.findall(r"^  make (\w+)", shown, re.MULTILINE)
-    assert sorted(listed) == sorted(phony.split())
+    assert sorted(re.findall(r"^  make (\w+)", shown, re.MULTILINE)) == sorted(phony.split())
 
 
 @pytest.mark.parametrize(

@@ -27,11 +27,11 @@ def test_no_rule_is_broken_and_no_log_changes(case: int) -> None:
         assert live(seed).digest() == DIGESTS[str(seed)], CHANGED.format(seed, seed)
 
 
-@pytest.mark.timeout(300)
-def test_a_seed_is_one_world_in_every_process() -> None:
-    told = set()
-    for hash_seed in ("1", "2"):
-        words = [sys.executable, run_worlds.__file__, "--seed", "115", "--worlds", "6"]
-        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-        told.add(subprocess.check_output(words, env=environment, timeout=300))
-    assert len(told) == 1
+def test_the_command_gives_the_same_logs(tmp_path: Path) -> None:
+    words = [sys.executable, run_worlds.__file__, "--seed", "115", "--worlds", "3"]
+    words += ["--digests", str(tmp_path / "digests"), "--logs", str(tmp_path)]
+    told = subprocess.check_output(words, env={**os.environ, "PYTHONHASHSEED": "1"}, text=True)
+    assert told.startswith("3 worlds held: ")
+    lines = (tmp_path / "digests").read_text().split()
+    assert lines == [word for seed in ("115", "116", "117") for word in (seed, DIGESTS[seed])]
+    assert "POST /api/v1/hosts/batch" in (tmp_path / "115.txt").read_text()

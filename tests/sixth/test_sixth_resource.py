@@ -14,7 +14,6 @@ import pytest
 from scripts.generate.constructs import construct_files
 from scripts.generate.reference import reference_files
 
-from commands import run_command
 from opsconsole.definition import Way
 from opsconsole.drift import unmanaged_kinds
 from opsconsole.emulator import Emulator
@@ -23,6 +22,7 @@ from sixth_resource import SCHEDULE, Schedules, registered
 
 ROOT = Path(__file__).resolve().parents[2]
 HOST = "${opsconsole_host.web.id}"
+ADDRESS = "opsconsole_schedule.nightly"
 
 
 def program(**schedule: Any) -> dict[str, Any]:
@@ -41,106 +41,79 @@ def schedules(monkeypatch: pytest.MonkeyPatch) -> Iterator[Schedules]:
 
 
 @pytest.fixture
-def native(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, console_of: Callable[[str], Emulator]
-) -> Callable[..., tuple[int, str]]:
-    """Run the native command in a folder: `(*words, resource=None)`; returns code and output."""
-    console = console_of("strict")
-    for name, value in console.environment.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words: str, resource: dict[str, Any] | None = None) -> tuple[int, str]:
-        if resource is not None:
-            Path("cdk.tf.json").write_text(json.dumps({"resource": resource}))
-        ended = run_command(*words)
-        return ended.code, ended.text
-
-    return run
+def native(native_on: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A folder of the native engine on a strict console, which is the working directory."""
+    native = native_on("strict")
+    monkeypatch.chdir(native.folder)
+    return native
 
 
 def test_the_native_engine(schedules: Schedules, native: Any) -> None:
-    assert native("apply", "-auto-approve", resource=program())[0] == 0
+    native.apply(program())
     [(schedule_id, row)] = schedules.rows.items()
-    assert native("plan", "-detailed-exitcode")[0] == 0
-
-    code, out = native("apply", "-auto-approve", resource=program(cron="0 2 * * *"))
-    assert (code, row["cron"]) == (0, "0 2 * * *"), out
-
-    row["cron"] = "0 3 * * *"
-    code, out = native("drift", "--format", "json")
-    findings = {item["address"]: item for item in json.loads(out)["findings"]}
-    assert findings["opsconsole_schedule.nightly"]["bucket"] == "changed"
-    assert code == 2
-    assert native("apply", "-refresh-only", "-auto-approve")[0] == 0
-    assert "0 3" in Path("terraform.tfstate").read_text()
-
-    assert native("state", "rm", "opsconsole_schedule.nightly")[0] == 0
-    assert native("import", "opsconsole_schedule.nightly", schedule_id)[0] == 0
-    assert native("apply", "-auto-approve")[0] == 0
+    native.run("plan", "-detailed-exitcode")
+    native.apply(program(cron="0 2 * * *"))
     assert row["cron"] == "0 2 * * *"
 
-    code, out = native("destroy", "-auto-approve")
-    assert code == 0
+    row["cron"] = "0 3 * * *"
+    assert native.drift(expect=2).bucket(ADDRESS) == "changed"
+    native.run("apply", "-refresh-only", "-auto-approve")
+    assert "0 3" in native.state_file.read_text()
+
+    native.run("state", "rm", ADDRESS)
+    native.run("import", ADDRESS, schedule_id)
+    native.run("apply", "-auto-approve")
+    assert row["cron"] == "0 2 * * *"
+
+    out = native.run("destroy", "-auto-approve").text
     # Its host takes it along: no call is made.
     assert schedules.rows == {schedule_id: row}
     assert "deleted by the deletion of opsconsole_host.web" in out
 
 
 def test_its_list_is_adopted_and_may_be_narrowed(
-    schedules: Schedules,
-    native: Any,
-    console_of: Callable[[str], Emulator],
-    monkeypatch: pytest.MonkeyPatch,
+    schedules: Schedules, native: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    console = console_of("strict")
-    assert native("apply", "-auto-approve", resource=program())[0] == 0
+    native.apply(program())
     [schedule_id] = schedules.rows
-    assert native("state", "rm", "opsconsole_schedule.nightly")[0] == 0
+    native.run("state", "rm", ADDRESS)
     endpoints = {"schedule_list": "GET /api/v1/schedules"}
     monkeypatch.setenv("OPSCONSOLE_EXTRA_ENDPOINTS", json.dumps(endpoints))
     query = {"schedules.q": "nightly", "plugins.q": "x"}
     monkeypatch.setenv("OPSCONSOLE_LIST_QUERY", json.dumps(query))
-    code, out = native("adopt", "--output", "-", "--hcl")
-    assert (code, f'id = "{schedule_id}"' in out) == (0, True), out
-    listed = [item for item in console.requests() if item["operation"] == "schedule_list"]
+    assert f'id = "{schedule_id}"' in native.run("adopt", "--output", "-", "--hcl").text
+    listed = [item for item in native.console.requests() if item["operation"] == "schedule_list"]
     assert {item["query"] for item in listed} == {"q=nightly"}
-    code, out = native("adopt", schedule_id, "--output", "-")
-    assert (code, "import OpsconsoleProvider, Schedule" in out) == (0, True), out
+    out = native.run("adopt", schedule_id, "--output", "-").text
+    assert "import OpsconsoleProvider, Schedule" in out
 
     unlisted = replace(SCHEDULE, ways={**SCHEDULE.ways, "list": (Way(""),)})
     monkeypatch.setitem(cast(dict[str, Any], RESOURCES), SCHEDULE.type_name, unlisted)
-    console.switch(extra=["host_list"])
+    native.console.switch(extra=["host_list"])
     monkeypatch.setenv("OPSCONSOLE_EXTRA_ENDPOINTS", '{"host_list": "GET /api/v1/hosts"}')
-    code, out = native("adopt", "--output", "-")
-    assert (code, "No operation lists schedules, so none were looked up" in out) == (0, True), out
-    code, out = native("drift", "--count-unmanaged", "schedules")
-    assert (code, "leave them out of --count-unmanaged" in out) == (1, True), out
+    out = native.run("adopt", "--output", "-").text
+    assert "No operation lists schedules, so none were looked up" in out
+    out = native.run("drift", "--count-unmanaged", "schedules", expect=1).text
+    assert "leave them out of --count-unmanaged" in out
 
 
 def test_what_its_host_took_along_is_found_after_the_host(
-    schedules: Schedules, native: Any, console_of: Callable[[str], Emulator]
+    schedules: Schedules, native: Any
 ) -> None:
-    console = console_of("strict")
-    assert native("apply", "-auto-approve", resource=program())[0] == 0
-    [host] = [item for item in console.rows("hosts") if item["name"] == "web"]
-    console.delete("hosts", host["id"])
-    console.reset_log()
-    code, out = native("drift", "--format", "json")
-    findings = {item["address"]: item for item in json.loads(out)["findings"]}
-    found = findings["opsconsole_schedule.nightly"]
-    assert found["bucket"] == "archived"
-    assert found["reason"].startswith("its host opsconsole_host.web is gone")
-    assert "schedule_get" not in console.request_counts()
-    assert code == 2
+    native.apply(program())
+    native.console.delete("hosts", native.id_of("opsconsole_host.web"))
+    native.console.reset_log()
+    found = native.drift(expect=2)
+    assert found.bucket(ADDRESS) == "archived"
+    assert found.of(ADDRESS)["reason"].startswith("its host opsconsole_host.web is gone")
+    assert "schedule_get" not in native.console.request_counts()
 
 
 @pytest.mark.terraform
 def test_terraform(
     schedules: Schedules, terraform: Any, console_of: Callable[[str], Emulator]
 ) -> None:
-    console = console_of("strict")
-    engine = terraform({"resource": program()}, console)
+    engine = terraform({"resource": program()}, console_of("strict"))
     engine.apply()
     [(schedule_id, row)] = schedules.rows.items()
     assert engine.plan().code == 0
@@ -149,8 +122,8 @@ def test_terraform(
     assert row["cron"] == "0 2 * * *"
     row["cron"] = "0 3 * * *"
     assert engine.plan().code == 2
-    engine.run("state", "rm", "opsconsole_schedule.nightly")
-    engine.run("import", "opsconsole_schedule.nightly", schedule_id)
+    engine.run("state", "rm", ADDRESS)
+    engine.run("import", ADDRESS, schedule_id)
     engine.apply()
     assert (row["cron"], len(schedules.rows)) == ("0 2 * * *", 1)
     engine.destroy()
@@ -158,16 +131,12 @@ def test_terraform(
 
 
 def test_reports_draw_it(schedules: Schedules, native: Any) -> None:
-    code, drawn = native("graph", resource=program())
-    assert code == 0
-    assert '(("nightly<br/>schedule"))' in drawn
-    code, capable = native("capabilities")
-    assert code == 0
-    assert "POST /api/v1/schedules/{id}" in capable
-    code, _ = native("plan", "--html", "plan.html")
-    assert code == 0
+    native.write(program())
+    assert '(("nightly<br/>schedule"))' in native.run("graph").text
+    assert "POST /api/v1/schedules/{id}" in native.run("capabilities").text
+    native.run("plan", "--html", "plan.html")
     page = Path("plan.html").read_text()
-    assert "opsconsole_schedule.nightly" in page
+    assert ADDRESS in page
     drawn = page[page.index("<svg") :]
     assert "Others" in drawn
     assert "nightly" in drawn[: drawn.index("</svg>")]

@@ -30,8 +30,7 @@ def test_deploy_diff_destroy(fork, profile, deployer, real_terraform) -> None:
         assert {row["name"] for row in console.rows("hosts")} == {"jump", "web"}
         assert "No changes." in engine.diff("--skip-synth", "above").text
         for stack in BOTH:
-            real = real_terraform(engine.stack_folder(stack), console)
-            assert real.plan().actions == {}
+            assert real_terraform(engine.stack_folder(stack), console).plan().actions == {}
 
         refused = console.profile.archived_agents_block
         destroyed = engine.destroy("--skip-synth", *BOTH, expect=[1] if refused else [0]).text

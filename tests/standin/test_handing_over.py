@@ -99,8 +99,7 @@ def test_what_opentofu_alone_finds_or_encrypts_goes_to_it(elsewhere) -> None:
 
 
 def test_an_unknown_verb_goes_to_terraform(elsewhere) -> None:
-    engine = elsewhere(HOST)
-    run = engine.run("-chdir=.", "console", "-x", expect={7})
+    run = elsewhere(HOST).run("-chdir=.", "console", "-x", expect={7})
     assert run.out == "called: -chdir=. console -x\n"
     assert "because of the verb `console`" in run.err
 
@@ -108,8 +107,7 @@ def test_an_unknown_verb_goes_to_terraform(elsewhere) -> None:
 def test_a_directory_without_plugins_is_reported(elsewhere) -> None:
     engine = elsewhere(HOST | {"terraform": {"backend": {"local": {"path": "s"}}}})
     engine.init()
-    run = engine.run("console", expect={7})
-    assert "initialised without plugins" in run.err
+    assert "initialised without plugins" in engine.run("console", expect={7}).err
 
 
 def test_a_plan_file_goes_to_the_engine_that_made_it(elsewhere, console_of) -> None:
@@ -148,8 +146,7 @@ def test_an_imported_resource_with_a_mistake_is_not_to_be_generated(elsewhere) -
 
 def test_without_terraform_there_is_one_error(standin) -> None:
     engine = standin(AWS, init=False)
-    run = engine.run("plan", expect={1})
-    assert "neither terraform nor tofu is on PATH" in run.err
+    assert "neither terraform nor tofu is on PATH" in engine.run("plan", expect={1}).err
     run = engine.run("plan", OPSCONSOLE_TERRAFORM_FALLBACK="/nowhere", expect={1})
     assert "OPSCONSOLE_TERRAFORM_FALLBACK names /nowhere, which is not on PATH" in run.err
 

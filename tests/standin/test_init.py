@@ -45,17 +45,14 @@ def test_the_directory_must_be_initialised_for_the_backend(standin, console_of) 
     engine.apply()
     engine.write(local("two"))
     for verb in ("plan", "apply", "output", "destroy", "refresh"):
-        run = engine.run(verb, expect={1})
-        assert "Reason: the backend configuration has changed" in run.err
+        assert "Reason: the backend configuration has changed" in engine.run(verb, expect={1}).err
     assert "Backend configuration changed" in engine.run("init", expect={1}).err
     engine.write(HOST)
-    run = engine.run("plan", expect={1})
-    assert '"local" is no longer in the program' in run.err
+    assert '"local" is no longer in the program' in engine.run("plan", expect={1}).err
 
 
 def test_a_changed_backend_takes_the_state_along(standin, console_of) -> None:
-    console = console_of("strict")
-    engine = standin(local("one"), console)
+    engine = standin(local("one"), console_of("strict"))
     engine.apply()
     engine.write(local("two"))
     assert answered(engine, "yes\n", "init", "-migrate-state").returncode == 0

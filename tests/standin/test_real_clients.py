@@ -59,8 +59,7 @@ def test_the_fleet_without_terraform(fork, deployer, real_terraform) -> None:
         assert "web-north" in hosts()
         assert "north_jump_host = hst_" in engine.run("output").text
 
-        real = real_terraform(engine.stack_folder("fleet"), console)
-        assert real.plan().actions == {}
+        assert real_terraform(engine.stack_folder("fleet"), console).plan().actions == {}
 
         answered(engine, "destroy")
         assert hosts() == set()

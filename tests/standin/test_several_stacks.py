@@ -50,15 +50,13 @@ def test_stacks_and_an_interrupt(fork, deployer, real_terraform) -> None:
         engine.configure(f"{sys.executable} main.py")
         interrupted(engine, console)
 
-        deployed = engine.deploy("ground", "above").text
-        assert "ERROR" not in deployed
+        assert "ERROR" not in engine.deploy("ground", "above").text
         assert len(console.rows("agents")) == 6
         jump = next(row["id"] for row in console.rows("hosts") if row["name"] == "jump")
         assert f"through = {jump}" in engine.run("output", "ground", "above").text
 
         for stack in ("ground", "above"):
-            real = real_terraform(engine.stack_folder(stack), console)
-            assert real.plan().actions == {}
+            assert real_terraform(engine.stack_folder(stack), console).plan().actions == {}
 
         engine.destroy("ground", "above")
         assert console.rows("hosts") == []

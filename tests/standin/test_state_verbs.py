@@ -66,8 +66,7 @@ def test_the_guard_is_lifted_by_the_environment(standin, console_of) -> None:
     engine.write(
         {"resource": {"opsconsole_host": {"many": {"count": 2, "name": "n${count.index}"}}}}
     )
-    refused = engine.run("apply", "-auto-approve", expect={1})
-    assert "OPSCONSOLE_FORCE=1" in refused.text
+    assert "OPSCONSOLE_FORCE=1" in engine.run("apply", "-auto-approve", expect={1}).text
     assert len(console.rows("hosts")) == 12
     engine.run("apply", "-auto-approve", OPSCONSOLE_FORCE="1")
     assert len(console.rows("hosts")) == 2
@@ -75,8 +74,7 @@ def test_the_guard_is_lifted_by_the_environment(standin, console_of) -> None:
 
 def test_a_plan_of_many_is_short(standin, console_of) -> None:
     many = {"opsconsole_host": {"many": {"count": 60, "name": "n${count.index}"}}}
-    engine = standin({"resource": many}, console_of("strict"), init=False)
-    said = engine.run("plan").out
+    said = standin({"resource": many}, console_of("strict"), init=False).run("plan").out
     assert "60 opsconsole_host will be created" in said
     assert "many[0] … many[59]" in said
     assert len(said.splitlines()) < 30
@@ -85,5 +83,4 @@ def test_a_plan_of_many_is_short(standin, console_of) -> None:
 
 def test_a_local_lock_ends_with_its_process(standin, console_of) -> None:
     engine = applied(standin, console_of("strict"))
-    run = engine.run("force-unlock", "-force", "some-id", expect={1})
-    assert run.err.startswith("Error: ")
+    assert engine.run("force-unlock", "-force", "some-id", expect={1}).err.startswith("Error: ")

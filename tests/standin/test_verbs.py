@@ -37,8 +37,7 @@ def test_the_version_imports_nothing_heavy(standin, standin_binary) -> None:
         "sys.stderr.write(', '.join(heavy))"
     )
     python = standin_binary.parent / "python"
-    done = subprocess.run([python, "-c", code], capture_output=True, text=True)
-    assert done.stderr == ""
+    assert subprocess.run([python, "-c", code], capture_output=True, text=True).stderr == ""
 
 
 def test_nothing_but_errors_goes_to_stderr(standin, console_of) -> None:
@@ -64,8 +63,7 @@ def test_nothing_but_errors_goes_to_stderr(standin, console_of) -> None:
 
 
 def test_a_plan_as_json_is_a_stream_of_messages(standin, console_of) -> None:
-    engine = standin(PROGRAM, console_of("strict"))
-    run = engine.plan_run()
+    run = standin(PROGRAM, console_of("strict")).plan_run()
     kinds = [message["type"] for message in run.messages]
     assert kinds[0] == "version"
     assert kinds.count("planned_change") == 3
@@ -74,15 +72,13 @@ def test_a_plan_as_json_is_a_stream_of_messages(standin, console_of) -> None:
 
 
 def test_a_failed_plan_as_json_says_why_in_the_stream(standin) -> None:
-    engine = standin({"variable": {"v": {}}})
-    (told,) = engine.run("plan", "-json", expect={1}).errors
+    (told,) = standin({"variable": {"v": {}}}).run("plan", "-json", expect={1}).errors
     assert told["summary"] == "No value for required variable"
     assert told["detail"].startswith('The root module input variable "v" is not set, and has no')
 
 
 def test_a_missing_variable_is_reported_in_the_words_that_clients_know(standin) -> None:
-    engine = standin({"variable": {"v": {}}})
-    run = engine.run("plan", expect={1})
+    run = standin({"variable": {"v": {}}}).run("plan", expect={1})
     assert "Error: No value for required variable" in run.err
     assert 'The root module input variable "v" is not set' in run.err
 
@@ -90,15 +86,13 @@ def test_a_missing_variable_is_reported_in_the_words_that_clients_know(standin) 
 def test_the_last_line_of_a_failed_apply_says_what_failed(standin, console_of) -> None:
     console = console_of("strict")
     console.fault(method="POST", path="/agents$", status=400, times=None)
-    engine = standin(PROGRAM, console, init=False)
-    run = engine.run("apply", "-auto-approve", expect={1})
+    run = standin(PROGRAM, console, init=False).run("apply", "-auto-approve", expect={1})
     console.clear_faults()
     assert run.text.splitlines()[-1] == "Failed: opsconsole_agent.a"
 
 
 def test_validate_finds_what_is_wrong_without_a_console(standin) -> None:
-    right = standin({**PROGRAM, "variable": {"v": {}}})
-    assert right.validate()["valid"] is True
+    assert standin({**PROGRAM, "variable": {"v": {}}}).validate()["valid"] is True
     wrong = standin({"resource": {"opsconsole_host": {"h": {"name": "h", "target_port": 70000}}}})
     report = wrong.validate(expect={1})
     assert report["error_count"] == 1

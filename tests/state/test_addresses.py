@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opsconsole.errors import UserError
-from opsconsole.state.address import Address
+from opsconsole.state.address import Address, print_key
 
 LETTERS = st.sampled_from(string.ascii_letters + "_")
 NAMES = st.builds(
@@ -23,6 +23,8 @@ KEYS = st.none() | st.integers(0, 10**9) | st.text(st.characters(exclude_categor
         ("opsconsole_host.web[0]", Address("opsconsole_host", "web", 0)),
         ('opsconsole_host.web["a.b"]', Address("opsconsole_host", "web", "a.b")),
         ('x.y["$${a} %%{b} $c \\"q\\" \\\\ \\n"]', Address("x", "y", '${a} %{b} $c "q" \\ \n')),
+        (f"x.y[{'1' * 18}]", Address("x", "y", int("1" * 18))),
+        ('x.y["\\ud7ff\\ue000\\U0010ffff"]', Address("x", "y", "\ud7ff\ue000\U0010ffff")),
         ("data.opsconsole_specialty.s", Address("opsconsole_specialty", "s", mode="data")),
         (
             'module.a["x.y"].module.b[1].data.x.y[2]',
@@ -33,6 +35,7 @@ KEYS = st.none() | st.integers(0, 10**9) | st.text(st.characters(exclude_categor
 def test_address_is_read_and_printed_as_terraform_does(text, address):
     assert Address.parse(text) == address
     assert str(address) == text
+    assert str(address.resource) == text.removesuffix(print_key(address.key))
 
 
 @given(NAMES, NAMES, KEYS, st.sampled_from(["", "module.m", 'module.m["k"].module.n[3]']))
@@ -41,17 +44,15 @@ def test_what_is_printed_is_read_back(type_name, name, key, module):
     assert Address.parse(str(address)) == address
 
 
-def test_a_resource_is_its_instances_without_the_key():
-    assert str(Address.parse('module.a["x"].x.y[2]').resource) == 'module.a["x"].x.y'
-
-
 @pytest.mark.parametrize(
-    "text",
+    ("text", "place"),
     [
-        *("", "web", "a.b.c", "a.b[", "a.b[x]", 'a.b["x]', "a.b[-1]", "module.a", 'a.b["\\x"]'),
-        'a.b["\\U00110000"]',
+        *(("", 1), ("web", 4), ("a.b.c", 4), ("a.b[", 4), ("a.b[x]", 4), ('a.b["x]', 4)),
+        *(("a.b[-1]", 4), ("module.a", 9), ('a.b["\\x"]', 10), ('a.b["\\U00110000"]', 18)),
+        *(('a.b["\\ud800"]', 14), ('a.b["\\uDFFF"]', 14), (f"a.b[{'1' * 19}]", 25)),
     ],
 )
-def test_what_is_no_address_is_refused(text):
-    with pytest.raises(UserError, match="not a resource address"):
+def test_what_is_no_address_is_refused(text, place):
+    with pytest.raises(UserError, match="Write it as Terraform does, such as ") as caught:
         Address.parse(text)
+    assert caught.value.message == f"{text!r} is not a resource address (character {place})."

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import resource
 import signal
 import socket
@@ -11,13 +12,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of
 from opsconsole.state import backend
-from opsconsole.state.backend import LocalBackend, local_path, workspace_of, write_at
+from opsconsole.state.backend import LocalBackend, local_path, workspace_of
 from opsconsole.state.last_place import LastPlace
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
@@ -48,98 +50,108 @@ def fill(session: Open, host: Host, count: int = 3) -> None:
             opened.state.put(f"opsconsole_host.h{number}", host(number))
 
 
-def test_state_is_rewritten_in_place_after_a_backup(session, state_path, host):
+def put_in_place(name: str) -> list[str]:
+    return [f"{call} {name} draft" for call in ("pwrite", "fsync", "replace")]
+
+
+def test_a_state_is_rewritten_in_place_and_each_step_is_durable_before_the_next(
+    session, state_path, host, monkeypatch
+):
+    calls: list[str] = []
+
+    def watch(name: str) -> Callable[..., Any]:
+        real = getattr(os, name)
+
+        def note(file: int | Path, *rest: Any) -> Any:
+            is_open = isinstance(file, int)
+            path = Path(f"/proc/self/fd/{file}").readlink() if is_open else Path(file)
+            kind = re.sub(r"^\.?terraform\.tfstate\.?(opsconsole-)?", "", path.name) or "state"
+            kind = "folder" if path == state_path.parent else kind
+            calls.append(f"{name} {kind.replace(f'.{os.getpid()}.new', ' draft')}")
+            return real(file, *rest)
+
+        return note
+
     fill(session, host)
     before, number = state_path.read_bytes(), state_path.stat().st_ino
-    backup = state_path.with_name("terraform.tfstate.backup")
-    assert not backup.exists()
-    with session() as opened:
-        opened.state.remove("opsconsole_host.h0")
-        opened.state.remove("opsconsole_host.h1")
-    assert state_path.stat().st_ino == number
-    assert backup.read_bytes() == before
-    state = State.parse(state_path.read_bytes())
-    assert (state.serial, [str(address) for address in state.addresses()]) == (
-        2,
-        ["opsconsole_host.h2"],
-    )
-    assert sorted(path.name for path in state_path.parent.iterdir()) == [
-        "terraform.tfstate",
-        "terraform.tfstate.backup",
-    ]
-
-
-def test_nothing_is_written_when_nothing_changed(session, state_path, host):
-    fill(session, host)
-    before = state_path.stat().st_mtime_ns, state_path.read_bytes()
+    assert [*state_path.parent.iterdir()] == [state_path]
+    for name in ("pwrite", "fsync", "fdatasync", "ftruncate", "replace", "unlink"):
+        monkeypatch.setattr(os, name, watch(name))
     with session() as opened:
         opened.state.put("opsconsole_host.h0", host(0))
-    assert (state_path.stat().st_mtime_ns, state_path.read_bytes()) == before
-
-
-def test_no_room_is_one_error_and_state_is_as_it_was(session, state_path, host):
-    fill(session, host, 3000)
-    before = state_path.read_bytes()
-    journal = state_path.with_name("terraform.tfstate.opsconsole-journal")
-    with largest_file(len(before) + 100):
-        opened = session()
-        opened.state.put("opsconsole_host.new", host(1))
-        opened.state.remove("opsconsole_host.h17")
-        opened.state.put("opsconsole_host.newer", host(2))
-        with pytest.raises(UserError, match=r"no room .*The state is as it was\. Make room"):
-            opened.close()
-        assert state_path.read_bytes() == before
-        assert journal.exists()
-        with pytest.raises(UserError, match="no room"):
-            session()
-        assert state_path.read_bytes() == before
+    assert (state_path.read_bytes(), calls) == (before, ["unlink lock.info"])
+    calls.clear()
+    appended = ["pwrite journal", "fdatasync journal"]
+    rewritten = ["pwrite state", "ftruncate state", "fsync state", "unlink copy"]
+    begun = ["fsync folder", *appended]
+    written = [
+        *(*put_in_place("backup"), "fsync folder", *appended, *put_in_place("copy")),
+        *("fsync folder", *rewritten, *put_in_place("journal")),
+    ]
     with session() as opened:
-        assert opened.folded == 3
-    assert len(State.parse(state_path.read_bytes())) == 3001
-    assert not journal.exists()
+        opened.state.remove("opsconsole_host.h0")
+    removed = ["fsync folder", "unlink journal", "fsync folder", "unlink lock.info"]
+    assert calls == [*begun, *written, *removed]
+    backup = state_path.with_name("terraform.tfstate.backup")
+    assert sorted(state_path.parent.iterdir()) == [state_path, backup]
+    assert (state_path.stat().st_ino, backup.read_bytes()) == (number, before)
+    opened, calls[:] = session(), []
+    opened.state.remove("opsconsole_host.h1")
+    opened.abandon()
+    assert calls == [*begun, "unlink lock.info"]
+    calls.clear()
+    session().close()
+    finished = ["fsync state", "unlink copy"]
+    assert calls == [*put_in_place("journal"), "fsync folder", *written, *finished, *removed]
+    state = State.parse(state_path.read_bytes())
+    assert (state.serial, [*map(str, state.addresses())]) == (3, ["opsconsole_host.h2"])
 
 
-def test_room_for_the_copy_alone_is_one_error(session, state_path, host, monkeypatch):
+@pytest.mark.parametrize(
+    ("function", "where", "said"),
+    [
+        (
+            "pwrite",
+            r"\..*\.backup\..*",
+            r"\.backup: there is no room .* The file is as it was\. Make",
+        ),
+        ("pwrite", r"\..*-copy\..*", r"there is no room .* The state is as it was\. Make room"),
+        ("posix_fallocate", "terraform.tfstate", r"no room .* The state is as it was\. Make room"),
+        ("pwrite", "terraform.tfstate", r"no room .* It is whole in .*-copy: the next run puts it"),
+    ],
+)
+async def test_a_write_without_room_is_one_error_and_made_by_the_next_run(
+    session, state_path, host, monkeypatch, function, where, said
+):
     fill(session, host)
-    before, reserve = state_path.read_bytes(), os.posix_fallocate
+    before, real = state_path.read_bytes(), getattr(os, function)
 
-    def refuse(descriptor: int, offset: int, length: int) -> None:
-        if os.fstat(descriptor).st_ino == state_path.stat().st_ino:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        reserve(descriptor, offset, length)
+    def fail(file: int, *rest: Any) -> Any:
+        if not re.fullmatch(where, Path(f"/proc/self/fd/{file}").readlink().name):
+            return real(file, *rest)
+        if function == "pwrite":
+            real(file, rest[0][:100], rest[1])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     opened = session()
     opened.state.put("opsconsole_host.new", host(9))
+    opened.state.remove("opsconsole_host.h1")
     with monkeypatch.context() as patch:
-        patch.setattr(os, "posix_fallocate", refuse)
-        with pytest.raises(UserError, match=r"no room .*The state is as it was\. Make room"):
-            opened.close()
-    assert state_path.read_bytes() == before
+        patch.setattr(os, function, fail)
+        with pytest.raises(UserError, match=said):
+            await opened.checkpoint()
+        assert (opened.state.serial, opened.has_unwritten_changes) == (1, True)
+        for save in (opened.close, session):
+            with pytest.raises(UserError, match=said):
+                save()
+    is_torn = (function, where) == ("pwrite", "terraform.tfstate")
+    assert (state_path.read_bytes() != before) is is_torn
+    assert list(state_path.parent.glob("*.new")) == []
     with session() as opened:
-        assert opened.folded == 1
-    assert len(State.parse(state_path.read_bytes())) == 4
-
-
-def test_a_disk_that_fails_in_a_write_leaves_the_copy(
-    session: Open, state_path: Path, host: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fill(session, host)
-
-    def fail(descriptor: int, data: bytes, at: int) -> int:
-        if os.fstat(descriptor).st_ino != state_path.stat().st_ino:
-            return write_at(descriptor, data, at)
-        os.pwrite(descriptor, data[:100], at)
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-    opened = session()
-    opened.state.put("opsconsole_host.new", host(9))
-    with monkeypatch.context() as patch:
-        patch.setattr(backend, "write_at", fail)
-        with pytest.raises(UserError, match=r"Input/output error.*It is whole in .*-copy"):
-            opened.close()
-    with session() as opened:
-        assert "opsconsole_host.new" in opened.state
-    assert len(State.parse(state_path.read_bytes())) == 4
+        assert opened.folded == 2
+    state = State.parse(state_path.read_bytes())
+    assert {address.name for address in state.addresses()} == {"h0", "h2", "new"}
+    assert not journal_of(state_path).exists()
 
 
 @pytest.mark.parametrize("journal", ["begun", "none", "of another"])
@@ -170,8 +182,7 @@ import os, sys
 from pathlib import Path
 import getpass, pwd, socket
 from opsconsole.errors import UserError
-from opsconsole.state.backend import SnapshotMeta
-from opsconsole.state.backend import LocalBackend
+from opsconsole.state.backend import LocalBackend, SnapshotMeta
 from opsconsole.state.opening import open_state
 if os.getuid() == 0:
     os.setgroups([])
@@ -205,31 +216,31 @@ def test_a_directory_that_may_not_be_written_is_one_error(session, host, python,
         assert [path.name for path in Path(folder).iterdir()] == ["terraform.tfstate"] * existing
 
 
-def test_without_a_lock_what_another_wrote_is_not_written_over(session, state_path, host):
+@pytest.mark.parametrize("how", ["written", "replaced", "replaced, without a journal"])
+def test_a_state_that_another_wrote_is_not_written_over(session, state_path, host, how):
     fill(session, host)
-    late = session(lock=False)
+    late = session(lock=how != "written")
+    late.begin()
     late.state.remove("opsconsole_host.h0")
-    with session() as other:
-        other.state.remove("opsconsole_host.h1")
+    if how == "written":
+        with open_state(LocalBackend(state_path, journal=state_path.with_name("j"))) as other:
+            other.state.remove("opsconsole_host.h1")
+    else:
+        other_path = state_path.with_name("other")
+        other_path.write_bytes(state_path.read_bytes())
+        other_path.replace(state_path)
     after = state_path.read_bytes()
-    with pytest.raises(UserError, match="written by someone else"):
+    has_journal = "without" not in how
+    if not has_journal:
+        journal_of(state_path).unlink()
+    with pytest.raises(UserError, match="written by someone else since it was read") as caught:
         late.close()
+    compare = f"Compare it with {state_path}, which is another file now, and keep one of them."
+    assert (compare in caught.value.remedy) is not has_journal
     assert state_path.read_bytes() == after
     with session() as again:
-        assert [str(address) for address in again.state.addresses()] == ["opsconsole_host.h2"]
-
-
-def test_a_state_file_that_was_replaced_is_not_written(session, state_path, host):
-    fill(session, host)
-    late = session()
-    late.state.remove("opsconsole_host.h0")
-    content = state_path.read_bytes()
-    other = state_path.with_name("other")
-    other.write_bytes(content)
-    other.replace(state_path)
-    with pytest.raises(UserError, match="written by someone else"):
-        late.close()
-    assert state_path.read_bytes() == content
+        left = {"h2", *["h0"] * (not has_journal), *["h1"] * (how != "written")}
+        assert {address.name for address in again.state.addresses()} == left
 
 
 @pytest.mark.parametrize("removed", ["both", "state", "journal"])
@@ -304,19 +315,39 @@ def test_what_is_no_file_is_refused_before_anything_is_read(session, tmp_path, k
                 session(path, lock=locked)
         with pytest.raises(UserError, match=r"is not a regular file.*--journal=FILE"):
             LocalBackend(tmp_path / "terraform.tfstate", journal=path)
+    with pytest.raises(UserError, match=r"Cannot read .*: .*directory.* Nothing was changed\."):
+        backend.read_file(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "why", ["it has a second name (a hard link)", "the file itself is mounted"]
+)
+def test_a_second_path_of_a_state_needs_one_journal(session, tmp_path, monkeypatch, why):
+    (tmp_path / "a b").mkdir()
+    path, mounts = tmp_path / "a b" / "s", tmp_path / "mounts"
+    path.touch()
+    if "link" in why:
+        os.link(path, tmp_path / "other")
+    else:
+        mounts.write_text(f"36 35 98:0 / / rw\n37 35 98:0 /x {tmp_path}/a\\040b/s rw\n")
+        monkeypatch.setattr(backend, "_MOUNTS", mounts)
+    with pytest.raises(UserError, match=f"by another path: {re.escape(why)}.*--journal=FILE"):
+        session(path)
+    open_state(LocalBackend(path, journal=tmp_path / "journal")).close()
 
 
 def test_a_file_that_is_no_journal_is_not_taken_for_one(session, state_path, host):
     fill(session, host)
     before = state_path.read_bytes()
+    held = LocalBackend(state_path, journal=state_path)
     with pytest.raises(UserError, match="is not a journal"):
-        open_state(LocalBackend(state_path, journal=state_path))
+        open_state(held)
+    held.close()
     assert state_path.read_bytes() == before
 
 
 def test_directories_are_made_for_a_workspace(session, tmp_path, host):
     path = local_path(tmp_path, {}, "prod")
-    assert path == tmp_path / "terraform.tfstate.d" / "prod" / "terraform.tfstate"
     with session(path) as opened:
         opened.state.put("opsconsole_host.a", host(1))
     assert path.exists()
@@ -339,9 +370,13 @@ def test_state_is_kept_where_terraform_looks_for_it(tmp_path, settings, workspac
 @pytest.mark.parametrize(
     ("block", "said"),
     [
-        ({"path": "${var.where}"}, r"hold an expression: \$\{var.where\}"),
-        ({"path": "new"}, "`path` was 'old', and is 'new'"),
-        ({"path": "old", "workspace_dir": "w"}, "`workspace_dir` was 'terraform.tfstate.d'"),
+        ({"local": {"path": "${var.where}"}}, r"hold an expression: \$\{var.where\}"),
+        ({"local": [{"path": "new"}]}, "`path` was 'old', and is 'new'"),
+        (
+            {"local": {"workspace_dir": "w"}},
+            "`workspace_dir` was 'terraform.tfstate.d', and is 'w'",
+        ),
+        ({"s3": {"bucket": "b"}}, "changed from local to s3 since it was initialised"),
     ],
 )
 def test_a_state_is_looked_for_where_init_noted_it(tmp_path, block, said):
@@ -349,7 +384,7 @@ def test_a_state_is_looked_for_where_init_noted_it(tmp_path, block, said):
     (tmp_path / ".terraform").mkdir()
     (tmp_path / ".terraform" / "terraform.tfstate").write_text(json.dumps({"backend": noted}))
     with pytest.raises(UserError, match=said):
-        backend_for(tmp_path, {"local": block}, "plan", given={})
+        backend_for(tmp_path, block, "plan", given={})
     for same in ({}, {"path": "old"}, {"workspace_dir": "terraform.tfstate.d"}):
         found = backend_for(tmp_path, {"local": same}, "plan", given={})
         assert found.journal == journal_of(tmp_path / "old")
@@ -362,6 +397,11 @@ def test_a_state_is_looked_for_where_the_last_run_wrote_it(tmp_path):
     LastPlace(tmp_path, "other", "s3", "s3://b", "two").check()
     with pytest.raises(UserError, match=r"written to s3://a \(s3\), .* names s3://b \(s3\)"):
         LastPlace(tmp_path, "default", "s3", "s3://b", "two").check()
+    with pytest.raises(UserError, match=r"written to s3://a \(s3\), .* names the local backend"):
+        backend_for(tmp_path, None, "plan", given={})
+    for read, given in (("plan", None), ("other", {})):
+        found = backend_for(tmp_path, None, read, workspace=read, given=given)
+        assert found.name == str(local_path(tmp_path, {}, read))
 
 
 @pytest.mark.parametrize(
@@ -391,13 +431,18 @@ def test_the_selected_workspace_is_terraforms(tmp_path, monkeypatch):
 def test_a_rescue_that_runs_out_of_room_leaves_nothing_behind(working_directory, monkeypatch):
     other = working_directory / "other"
     other.mkdir()
-    real, failing = os.fsync, iter([True])
+    real, sizes = os.fsync, list[int]()
 
     def fail_once(descriptor: int) -> None:
-        if next(failing, False):
+        sizes.append(os.fstat(descriptor).st_size)
+        if len(sizes) == 1:
             raise OSError(28, "No space left on device")
         real(descriptor)
 
     monkeypatch.setattr(os, "fsync", fail_once)
     assert rescue(b"{}", other) == other / "errored.tfstate"
     assert not (working_directory / "errored.tfstate").exists()
+    names = [rescue(b"{}", other).name for _ in range(2)]
+    assert names == ["errored.tfstate", "errored.1.tfstate"]
+    assert sizes == [2] * 4
+    assert (other / "errored.tfstate").stat().st_mode & 0o777 == 0o600

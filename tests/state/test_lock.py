@@ -50,24 +50,22 @@ def excluded(python: Callable[..., Popen[str]]) -> bool:
 
 
 def test_two_sessions_exclude_each_other_and_name_the_holder(session, state_path):
-    first = session(operation="apply")
-    with pytest.raises(UserError, match=r"locked by .+@.+, opsconsole apply, since 20.+\(ID "):
-        session(operation="plan")
-    first.close()
-    assert not info_file(state_path).exists()
-    session(operation="plan").close()
-
-
-def test_who_holds_it_is_noted_in_terraforms_form(session, state_path):
     with session(operation="destroy"):
+        with pytest.raises(
+            UserError, match=r"locked by .+@.+, opsconsole destroy, since 20.+\(ID "
+        ):
+            session(operation="plan")
+        assert session(lock=False).state.empty
         note = info_file(state_path)
         assert note.name == ".terraform.tfstate.lock.info"
         assert note.stat().st_mode & 0o777 == 0o600
         found = json.loads(note.read_bytes())
-    names = ["ID", "Operation", "Who", "Version", "Created", "Path", "Info"]
-    assert list(found) == names
+    assert list(found) == ["ID", "Operation", "Who", "Version", "Created", "Path", "Info"]
     assert found["Operation"] == "opsconsole destroy"
     assert found["Path"] == str(state_path)
+    assert found["Who"] == f"{getpass.getuser()}@{socket.gethostname()}"
+    assert not note.exists()
+    session(operation="plan").close()
 
 
 def test_lock_outlives_other_descriptors_of_the_file(session, state_path, python, host):
@@ -79,17 +77,22 @@ def test_lock_outlives_other_descriptors_of_the_file(session, state_path, python
     assert not excluded(python)
 
 
-def test_waiting_ends_with_the_holder(session, state_path, python):
-    holder = python(HOLD)
+@pytest.mark.parametrize("words", [(), ("unlink",)])
+def test_waiting_ends_with_the_holder_even_if_it_removes_the_file(
+    session, state_path, python, host, words
+):
+    holder = python(HOLD, *words)
     assert holder.stdout is not None
     holder.stdout.readline()
     info_file(state_path).write_bytes(LockInfo(id="x", who="ada@engine").to_json())
     told: list[LockInfo] = []
     threading.Timer(0.4, holder.communicate, ("go\n",)).start()
-    with session(timeout=PATIENCE, on_wait=told.append):
+    with session(timeout=PATIENCE, on_wait=told.append) as held:
+        held.state.put("opsconsole_host.a", host(1))
         assert excluded(python)
     holder.wait(timeout=PATIENCE)
     assert [info.who for info in told] == ["ada@engine"]
+    assert b"hst_0001" in state_path.read_bytes()
 
 
 @pytest.mark.parametrize("held", [True, False])
@@ -100,10 +103,6 @@ def test_a_forced_unlock_of_a_file_is_refused_and_names_the_holder(state_path, h
         LocalBackend(state_path).check_force_unlock("x")
     assert ("It is held by" in str(refused.value)) is held
     assert ("ada@engine" in str(refused.value)) is held
-
-
-def test_a_lock_names_user_and_machine():
-    assert LockInfo.own("apply", "s").who == f"{getpass.getuser()}@{socket.gethostname()}"
 
 
 def test_waiting_ends_with_the_time(session, python):
@@ -117,23 +116,6 @@ def test_waiting_ends_with_the_time(session, python):
         session(timeout=0.3, on_wait=told.append)
     assert len(told) == 1, "it has waited"
     holder.communicate("go\n", timeout=PATIENCE)
-
-
-def test_a_file_that_its_holder_removed_is_made_again(session, state_path, python, host):
-    holder = python(HOLD, "unlink")
-    assert holder.stdout is not None
-    holder.stdout.readline()
-    threading.Timer(0.3, holder.communicate, ("go\n",)).start()
-    with session(timeout=PATIENCE) as held:
-        held.state.put("opsconsole_host.a", host(1))
-        assert excluded(python)
-    holder.wait(timeout=PATIENCE)
-    assert b"hst_0001" in state_path.read_bytes()
-
-
-def test_without_a_lock_nobody_is_asked(session, state_path):
-    with session(), session(lock=False) as other:
-        assert other.state.empty
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'"x"'])

@@ -39,8 +39,7 @@ class Story:
         return self
 
     def write(self) -> bytes:
-        serial = self.state.raise_serial()
-        self.records.append(Writing(serial, self.state.digest()))
+        self.records.append(Writing(self.state.raise_serial(), self.state.digest()))
         return self.state.to_bytes()
 
 
@@ -62,12 +61,9 @@ def outcome(records: Sequence[Record], data: bytes, copy: bytes = b"") -> dict[s
 DONE = {A: "new", C: "host-3"}
 
 
-def test_changes_are_applied_to_the_state_the_run_began_from(story):
-    assert outcome(story.change().records, story.before) == DONE
-
-
 def test_changes_are_applied_again_to_a_state_that_has_them(story):
-    written = story.change().write()
+    assert outcome(story.change().records, story.before) == DONE
+    written = story.write()
     assert outcome(story.records, written) == DONE
     assert not after(story.records, written).changed
     story.change(tags=["late:1"])
@@ -97,8 +93,7 @@ def test_a_mixture_that_reads_well_is_not_believed(story):
     mixed = json.loads(copy)
     mixed["resources"] = [*mixed["resources"][:1], *json.loads(story.before)["resources"][:1]]
     mixed["resources"][1]["name"] = "zzz"
-    torn = (json.dumps(mixed, indent=2) + "\n").encode()
-    assert outcome(story.records, torn, copy) == DONE
+    assert outcome(story.records, (json.dumps(mixed, indent=2) + "\n").encode(), copy) == DONE
 
 
 def test_a_cut_state_without_its_copy_is_an_error(story):
@@ -116,6 +111,10 @@ def test_damage_that_no_write_of_ours_made_is_an_error(story):
 def test_a_state_that_is_gone_is_an_error(story):
     with pytest.raises(UserError, match="is gone, but a journal"):
         after(story.change().records, b"")
+    story.records[0] = Base("run", "chosen", 0, State.new().digest(), True)
+    assert outcome(story.records, b"") == DONE
+    for data, lineage in ((b"", "chosen"), (State.new("stored").to_bytes(), "stored")):
+        assert after(story.records, data).lineage == lineage
 
 
 def test_a_foreign_lineage_is_an_error(story):
@@ -179,20 +178,26 @@ def test_a_replacement_is_not_forgotten_when_the_old_one_was_removed(story, host
     assert outcome(story.records, data) == {A: "host-5", B: "host-2"}
 
 
-def test_two_journals_are_one_where_a_run_wrote_both(story):
+def test_two_journals_are_one_where_a_run_wrote_both(story, host):
     """What is only here, where runs store their journals, was settled elsewhere or never sent."""
     a, b = (Intent(name, f"opsconsole_agent.{name}", "POST", {}, "now") for name in "ab")
     other = Base("other", "lineage", 1, story.state.digest(), False)
-    stored = [story.records[0], a]
-    for here, keeps_journal, names in (
-        ([*stored, b], True, [a, b]),
-        ([other, b], True, [a]),
-        ([other, b], False, [a, b]),
-        ([*stored, Changes((), ("a",))], True, []),
+    story.state.put(A, host(1, name="new"))
+    stored = [story.records[0], Changes((story.pending.pop(),)), a]
+    story.state.put(C, host(3))
+    made = Changes((story.pending.pop(),))
+    for here, keeps_journal, names, places in (
+        ([*stored, b], True, [a, b], [A]),
+        ([other, made, b], True, [a], [A, C]),
+        ([other, made, b], False, [a, b], [A, C]),
+        ([*stored, Changes((), ("a",))], True, [], [A]),
     ):
         found = recover(here, stored, story.before, b"", "s", keeps_journal=keeps_journal)
-        assert found.intents == names
+        assert (found.intents, [change.address for change in found.changes]) == (names, places)
+        assert (found.count, C in found.state) == (len(places), C in places)
     assert recover([other, b], [], story.before, b"", "s", keeps_journal=True).intents == []
+    with pytest.raises(UserError, match="belongs to another state: lineage foreign, not lineage"):
+        recover([Base("other", "foreign", 1, "", False), made], stored, story.before, b"", "s")
 
 
 def test_a_journal_without_its_first_record_is_refused_and_names_some(story):

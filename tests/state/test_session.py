@@ -16,8 +16,9 @@ from opsconsole.state.backend import LocalBackend, SnapshotMeta
 from opsconsole.state.backends.base import LockLost, RunOptions
 from opsconsole.state.lock import info_file
 from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject, StateOutput
+from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import open_state
+from opsconsole.state.records import decode_lines
 from opsconsole.state.session import Cadence, StateSession
 from shared_place import InMemory, Place
 
@@ -66,27 +67,36 @@ async def test_the_journal_does_not_outgrow_the_state(session, state_path, host)
             await opened.flush()
             await opened.checkpoint_if_due()
             sizes.append(len(journal.read_bytes().rstrip(b"\0")))
+        for _ in range(120):
+            opened.record([opened.intend(WEB, "POST", {"refused": "x" * 20_000})])
+            await opened.flush()
+            await opened.checkpoint_if_due()
+            sizes.append(len(journal.read_bytes().rstrip(b"\0")))
+        [base] = decode_lines(journal.read_bytes().rstrip(b"\0"), "journal")[0][:1]
+        assert (base.serial, base.digest) == (opened.state.serial, opened.state.digest())
     assert max(sizes) <= len(stored(state_path).to_bytes())
 
 
-def test_a_session_that_has_ended_touches_nothing(session, state_path):
-    opened = session()
-    opened.state.set_output("o", StateOutput("x", "string"))
-    opened.close()
-    with session() as another:
-        another.begin()
-        opened.state.set_output("o", StateOutput("y", "string"))
-        opened.close()
-        opened.abandon()
-        assert info_file(state_path).exists()
-    assert stored(state_path).outputs == {"o": StateOutput("x", "string")}
+def test_a_stored_state_of_serial_0_may_lose_its_last_object(session, state_path, host):
+    state = State.new("lineage")
+    state.put(WEB, host(1))
+    state_path.write_bytes(state.to_bytes())
+    with session() as opened:
+        opened.state.remove(WEB)
+    state = stored(state_path)
+    assert (state.empty, state.serial, state.lineage) == (True, 1, "lineage")
 
 
 @pytest.mark.parametrize(
-    "failure", [OSError(30, "Read-only file system"), MemoryError(), RuntimeError("no thread")]
+    ("failure", "said"),
+    [
+        (OSError(30, "Read-only file system"), "Cannot write .*: this user may not "),
+        (MemoryError(), "Cannot write the state .*: there is not enough memory "),
+        (RuntimeError("no thread"), "Cannot write the state .*: RuntimeError: no thread"),
+    ],
 )
 async def test_whatever_keeps_it_from_being_saved_is_one_error_that_names_it(
-    session, state_path, host, monkeypatch, failure
+    session, state_path, host, monkeypatch, failure, said
 ):
     opened = session()
     opened.intend(WEB, "POST /api/v1/hosts/batch", {})
@@ -99,11 +109,10 @@ async def test_whatever_keeps_it_from_being_saved_is_one_error_that_names_it(
     opened.state.put(WEB, host(1))
     for name in ("pwrite", "unlink", "fsync"):
         monkeypatch.setattr(os, name, fail)
-    with pytest.raises(UserError):
+    with pytest.raises(UserError, match=said):
         await opened.flush()
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError, match=f"{said}.*Neither .* journal holds: {WEB} = hst_0001\\."):
         opened.close()
-    assert f"Neither state nor journal holds: {WEB} = hst_0001." in str(caught.value)
     monkeypatch.undo()
     session().close()
 
@@ -203,6 +212,50 @@ def test_when_a_write_is_due(changes, since, cost, due):
     assert Cadence().due(changes, since, cost) is due
 
 
+@pytest.mark.parametrize(
+    ("embeds_journal", "stored"),
+    [
+        (True, "write | write | write | write | write"),
+        (False, "store | store store write | store store write | store | store store"),
+    ],
+)
+async def test_what_a_shared_place_stores_before_calls_and_when(
+    clock, tmp_path, host, embeds_journal, stored
+):
+    asked: list[str] = []
+
+    def store(name: str) -> None:
+        if name in ("write", "store"):
+            asked.append(name)
+            clock.time += 0.5
+
+    clock.time, place = 100.0, Place(point=store)
+    opened = open_state(InMemory(place, RunOptions(tmp_path), embeds_journal=embeds_journal))
+    calls = [opened.intend(WEB, "POST /api/v1/agents", {}) for _ in range(4)]
+    clock.time += 2
+    await opened.flush()
+    asked.append("|")
+    # Four calls in two and a half seconds, where a write takes half a second.
+    assert opened.calls_at_once == 3 * embeds_journal
+    opened.state.put(WEB, host(1))
+    opened.record(calls[1:])
+    await opened.checkpoint()
+    asked.append("|")
+    opened.state.put(WEB, host(2))
+    clock.time += 3
+    assert not opened.is_due()
+    clock.time += 1
+    assert opened.is_due()
+    await opened.checkpoint()
+    asked.append("|")
+    place.lock, elsewhere = "", RunOptions(Path.cwd())
+    with open_state(InMemory(place, elsewhere, embeds_journal=embeds_journal)) as again:
+        asked.append("|")
+        assert [call.id for call in again.open_intents] == calls[:1]
+        again.mark_settled(calls)
+    assert (asked, place.journal) == (stored.split(), b"")
+
+
 async def test_a_cancelled_checkpoint_ends_before_the_next_begins(session, state_path, host):
     with session() as opened:
         for number in range(300):
@@ -241,20 +294,26 @@ async def test_a_write_whose_turn_comes_after_the_end_is_not_made(
         assert ids(again.state) == {WEB: "hst_0001"}
 
 
+@pytest.mark.parametrize("end", [StateSession.abandon, StateSession.close])
 async def test_what_is_recorded_after_the_end_is_written_nowhere(
-    session, state_path, host, tmp_path
+    session, state_path, host, tmp_path, end
 ):
     opened = session()
     opened.state.put(WEB, host(1))
-    opened.record()
-    opened.abandon()
-    # It gets the number that the journal had, most likely.
-    with (tmp_path / "other").open("w+b") as other:
+    end(opened)
+    with session() as another, (tmp_path / "other").open("w+b") as other:
+        another.begin()
+        # It gets the number that the journal had, most likely.
         opened.state.put(WEB, host(2))
         opened.intend(WEB, "POST /api/v1/agents", {})
         with pytest.raises(UserError):
             await opened.flush()
+        opened.close()
+        opened.abandon()
         assert other.read() == b""
+        assert info_file(state_path).exists()
+    with session() as again:
+        assert (ids(again.state), again.open_intents) == ({WEB: "hst_0001"}, ())
 
 
 async def test_a_flush_that_fails_refuses_the_calls_of_every_caller(tmp_path):

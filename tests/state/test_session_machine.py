@@ -149,8 +149,7 @@ class Sessions(RuleBasedStateMachine):
             return
         known = f"hst_{next(self.numbers)}" if made else ""
         if made:
-            held = InstanceObject(PROVIDER, {"id": known})
-            self.live.state.put(address, held)
+            self.live.state.put(address, InstanceObject(PROVIDER, {"id": known}))
         self.live.record([call])
 
         def learn(to: Known) -> None:

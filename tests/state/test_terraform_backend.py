@@ -14,11 +14,10 @@ from typing import Any
 import pytest
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import LocalBackend
 from opsconsole.state.lock import Locking
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
-from opsconsole.state.opening import backend_for, open_state, read_state
+from opsconsole.state.opening import backend_for, open_state, read_foreign, read_state
 from opsconsole.state.session import StateSession
 from opsconsole.state.terraform_backend import TerraformBackend
 from postgres_server import running_postgres
@@ -134,12 +133,13 @@ async def test_a_crash_before_the_push_is_folded_in(place, host):
 def test_native_runs_in_one_directory_exclude_each_other(place):
     with opened(place), pytest.raises(UserError, match=r"locked by .+, opsconsole apply"):
         opened(place)
-    opened(place).close()
+    (again := opened(place)).close()
+    again._backend.close()
 
 
 def test_a_lock_of_the_backend_is_respected(place, host):
     place.declare(
-        terraform={"backend": {"pg": backend_block(place)}},
+        terraform=json.loads((place.directory / "main.tf.json").read_text())["terraform"],
         resource={
             "terraform_data": {"slow": {"provisioner": {"local-exec": {"command": "sleep 6"}}}}
         },
@@ -160,10 +160,6 @@ def test_a_lock_of_the_backend_is_respected(place, host):
     assert len(stored(place)) == 2
 
 
-def backend_block(place: Any) -> Any:
-    return json.loads((place.directory / "main.tf.json").read_text())["terraform"]["backend"]["pg"]
-
-
 def test_a_directory_that_is_not_initialised_says_so(terraform, tmp_path, monkeypatch):
     monkeypatch.setenv("TF_CLI_CONFIG_FILE", os.devnull)
     (tmp_path / "main.tf.json").write_text('{"terraform": {"backend": {"pg": {}}}}')
@@ -177,5 +173,12 @@ def test_without_terraform_a_remote_backend_is_one_error(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="no terraform or tofu is installed"):
         backend_for(tmp_path, {"consul": {}}, "plan")
-    assert isinstance(backend_for(tmp_path, None, "plan"), LocalBackend)
-    assert isinstance(backend_for(tmp_path, {"local": [{"path": "x"}]}, "plan"), LocalBackend)
+    with pytest.raises(UserError, match="no terraform or tofu is installed"):
+        read_foreign(tmp_path, "consul", {}, "default")
+    assert read_foreign(tmp_path, "local", {"path": "x"}, "default")[0] == str(tmp_path / "x")
+    for block, name in ((None, "terraform.tfstate"), ({"local": [{"path": "x"}]}, "x")):
+        assert backend_for(tmp_path, block, "plan").name == str(tmp_path / name)
+    (tmp_path / "tofu").symlink_to("/bin/true")
+    found = backend_for(tmp_path, {"consul": []}, "plan")
+    assert found.name == f"the consul backend of {tmp_path}"
+    assert found.journal == tmp_path / "consul.default.opsconsole-journal"

@@ -50,10 +50,15 @@ class Place:
     embeds_journal: bool = False
     has_workspaces: bool = True
     server: Any = None
+    opened: list[SharedBackend] = field(default_factory=list)
 
     def storage(self, workspace: str = DEFAULT_WORKSPACE) -> SharedBackend:
-        """Return a storage of its own on this place, as another machine would have it."""
-        return native_backend(self.kind, self.block, workspace)
+        """Return a storage of its own on this place, as another machine would have it.
+
+        It is closed at the end of the test.
+        """
+        self.opened.append(native_backend(self.kind, self.block, workspace))
+        return self.opened[-1]
 
     def session(self, folder: Path, timeout: float = 0.0) -> StateSession:
         """Open a session as a machine of its own would; nothing is stored until it is closed."""

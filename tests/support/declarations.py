@@ -106,10 +106,12 @@ def program(**resources: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def attribute_at(folder: Path, diagnostic: Mapping[str, Any]) -> str:
-    """Return the attribute that a diagnostic of Terraform points at, or the empty string.
+    """Return the attribute that a diagnostic points at, or the empty string.
 
-    The line of the program where it points holds the attribute's name.
+    The native engine names it; for Terraform it stands in the line of the program that is named.
     """
+    if path := diagnostic.get("path"):
+        return str(path[0])
     place = diagnostic.get("range")
     if place is None:
         return ""

@@ -61,12 +61,17 @@ class Checked:
         )
 
 
-def check_drift(folder: Path, console: Emulator, *words: str, expect: int | None = None) -> Checked:
-    """Check what is in a folder against a console; `expect` is the exit code, None any."""
+def check_drift(
+    folder: Path, console: Emulator | None, *words: str, expect: int | None = None
+) -> Checked:
+    """Check what is in a folder against a console, None: that of the environment.
+
+    `expect` is the exit code, None any.
+    """
     file = folder / "drift.json"
     file.unlink(missing_ok=True)
     words = ("drift", "--format", f"json={file}", *words)
-    ended = run_command(*words, folder=folder, environment=console.environment)
+    ended = run_command(*words, folder=folder, environment=console and console.environment)
     assert file.exists(), ended.text
     document = json.loads(file.read_text())
     assert document["verdict"]["exit_code"] == ended.code

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from opsconsole.definition import ResourceDefinition
 from opsconsole.reconcile.plan import Action, Change
 from opsconsole.resources import AGENT, AGENT_PLUGIN, BLACKLISTED_COMMAND, HOST, SPECIALTY
 from opsconsole.values import UNKNOWN
@@ -36,21 +37,23 @@ class Item:
     depends_on: tuple[str, ...] = ()
 
 
+def values_of(definition: ResourceDefinition, **own: Any) -> dict[str, Any]:
+    """Return the values of a resource: those that all share, and its own."""
+    return definition.empty() | SHARED | own
+
+
 def jump_host(number: int) -> Item:
     site = SITES[number % len(SITES)]
-    values = (
-        HOST.empty()
-        | SHARED
-        | {
-            "id": f"hst_jump{number}",
-            "name": f"jump-{site}-{number}",
-            "public_ip": f"203.0.113.{number % 250 + 1}",
-            "target_type": "ssh",
-            "target_port": 22,
-            "is_jump_host": True,
-            "tags": ["role:jump", f"site:{site}"],
-            "eligible_subnets": [f"10.{number % 250}.0.0/16"],
-        }
+    values = values_of(
+        HOST,
+        id=f"hst_jump{number}",
+        name=f"jump-{site}-{number}",
+        public_ip=f"203.0.113.{number % 250 + 1}",
+        target_type="ssh",
+        target_port=22,
+        is_jump_host=True,
+        tags=["role:jump", f"site:{site}"],
+        eligible_subnets=[f"10.{number % 250}.0.0/16"],
     )
     return Item(f"opsconsole_host.jump_{number}", HOST.type_name, values, f"fleet/jump/{number}")
 
@@ -59,22 +62,19 @@ def host(number: int) -> Item:
     jump = number // PER_JUMP_HOST
     site = SITES[jump % len(SITES)]
     role = ROLES[number % len(ROLES)]
-    values = (
-        HOST.empty()
-        | SHARED
-        | {
-            "id": f"hst_{number:05}",
-            "name": f"{role}-{site}-{number:04}",
-            "private_ip": f"10.{jump % 250}.{number % 200}.{number % 250 + 1}",
-            "ip_connect_mode": "private",
-            "target_type": "ssh",
-            "target_port": 22,
-            "skip_tls_verify": False,
-            "is_jump_host": False,
-            "jump_host_ids": [f"hst_jump{jump}"],
-            "tags": ["env:prod", f"role:{role}", f"site:{site}"],
-            "knowledge": f"Runs {role}.\nRestart with systemctl restart {role}.\nOwner: platform.",
-        }
+    values = values_of(
+        HOST,
+        id=f"hst_{number:05}",
+        name=f"{role}-{site}-{number:04}",
+        private_ip=f"10.{jump % 250}.{number % 200}.{number % 250 + 1}",
+        ip_connect_mode="private",
+        target_type="ssh",
+        target_port=22,
+        skip_tls_verify=False,
+        is_jump_host=False,
+        jump_host_ids=[f"hst_jump{jump}"],
+        tags=["env:prod", f"role:{role}", f"site:{site}"],
+        knowledge=f"Runs {role}.\nRestart with systemctl restart {role}.\nOwner: platform.",
     )
     return Item(
         f'opsconsole_host.{role}["{number}"]',
@@ -87,26 +87,22 @@ def host(number: int) -> Item:
 
 def agent(number: int, owner: Item) -> Item:
     specialty = SPECIALTIES[2] if "db" in owner.values["name"] else SPECIALTIES[number % 2]
-    values = (
-        AGENT.empty()
-        | SHARED
-        | {
-            "id": f"agt_{number:05}",
-            "name": f"{owner.values['name']}-{specialty[1]}",
-            "host_id": owner.values["id"],
-            "specialty_id": specialty[0],
-            "main_engine": "standard",
-            "status": "idle",
-            "remote_execution": True,
-            "credential_config": [
-                {
-                    "credential_id": "crd_1",
-                    "credential_role": "login",
-                    "order": 1,
-                    "is_required": True,
-                }
-            ],
-        }
+    credential = {
+        "credential_id": "crd_1",
+        "credential_role": "login",
+        "order": 1,
+        "is_required": True,
+    }
+    values = values_of(
+        AGENT,
+        id=f"agt_{number:05}",
+        name=f"{owner.values['name']}-{specialty[1]}",
+        host_id=owner.values["id"],
+        specialty_id=specialty[0],
+        main_engine="standard",
+        status="idle",
+        remote_execution=True,
+        credential_config=[credential],
     )
     return Item(
         f'opsconsole_agent.ops["{number}"]',
@@ -119,16 +115,13 @@ def agent(number: int, owner: Item) -> Item:
 
 def attachment(owner: Item, plugin: tuple[str, str]) -> Item:
     agent_id = owner.values["id"]
-    values = (
-        AGENT_PLUGIN.empty()
-        | SHARED
-        | {
-            "id": f"{agent_id}/{plugin[0]}",
-            "agent_id": agent_id,
-            "plugin_id": plugin[0],
-            "name": plugin[1],
-            "enabled": True,
-        }
+    values = values_of(
+        AGENT_PLUGIN,
+        id=f"{agent_id}/{plugin[0]}",
+        agent_id=agent_id,
+        plugin_id=plugin[0],
+        name=plugin[1],
+        enabled=True,
     )
     values.pop("tenant_id")
     key = f"{agent_id.removeprefix('agt_')}-{plugin[0].removeprefix('plg_')}"
@@ -143,15 +136,12 @@ def attachment(owner: Item, plugin: tuple[str, str]) -> Item:
 
 def specialties() -> Iterator[Item]:
     for row_id, key, name in SPECIALTIES:
-        values = (
-            SPECIALTY.empty()
-            | SHARED
-            | {
-                "id": row_id,
-                "key": key,
-                "name": name,
-                "prompt": f"Look after {name}.\nAsk before a restart.",
-            }
+        values = values_of(
+            SPECIALTY,
+            id=row_id,
+            key=key,
+            name=name,
+            prompt=f"Look after {name}.\nAsk before a restart.",
         )
         address = f"opsconsole_specialty.{key.replace('-', '_')}"
         yield Item(address, SPECIALTY.type_name, values, f"fleet/{key}")
@@ -159,10 +149,8 @@ def specialties() -> Iterator[Item]:
 
 def blacklist() -> Iterator[Item]:
     for number, pattern in enumerate(("rm -rf /", "mkfs*", "shutdown*")):
-        values = (
-            BLACKLISTED_COMMAND.empty()
-            | SHARED
-            | {"id": f"blk_{number}", "pattern": pattern, "tenant_wide": False}
+        values = values_of(
+            BLACKLISTED_COMMAND, id=f"blk_{number}", pattern=pattern, tenant_wide=False
         )
         address = f"opsconsole_blacklisted_command.row[{number}]"
         yield Item(address, BLACKLISTED_COMMAND.type_name, values, f"fleet/row/{number}")

@@ -4,21 +4,27 @@ Commands run in this process, by the function behind the console script; what ne
 its own (signals, terminals, locks) starts one.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from commands import run_command
-from declarations import agent_on, attributes_in
+from declarations import agent_on, attributes_in, program
+from drift_checks import Checked, check_drift
 from engines import Run
 from opsconsole.emulator import Emulator
+from terminals import Session
+
+LINUX = "${opsconsole_specialty.linux.id}"
 
 
 @dataclass
@@ -35,6 +41,11 @@ class Native:
         program = {"provider": {"opsconsole": [self.settings]}, "resource": dict(resource or {})}
         whole = {name: body for name, body in {**program, **blocks}.items() if body}
         (self.folder / "cdk.tf.json").write_text(json.dumps(whole))
+
+    def at(self, name: str) -> Native:
+        """Return a folder below this one, with the same console and settings."""
+        (self.folder / name).mkdir(parents=True, exist_ok=True)
+        return replace(self, folder=self.folder / name)
 
     def run(self, *words: str, answer: str = "", expect: int | None = 0) -> Run:
         """Run a command; its exit code must be `expect`, unless that is None."""
@@ -71,6 +82,15 @@ class Native:
             },
         )
 
+    def run_on_terminal(self, *words: str, expect: int = 0) -> str:
+        """Run a command on a terminal of its own; return what it wrote there, with its colours."""
+        command = [sys.executable, "-m", "opsconsole.cli.main", *words]
+        names = os.environ.keys() - {"NO_COLOR", "FORCE_COLOR"}
+        environment = {name: os.environ[name] for name in names} | self.console.environment
+        session = Session(command, self.folder, environment)
+        assert session.finish() == expect, session.text
+        return session.raw.decode()
+
     def plan(self, *words: str) -> dict[str, Any]:
         """Plan, and return the plan in Terraform's JSON."""
         found: dict[str, Any] = json.loads(self.run("plan", "-json", *words, expect=None).out)
@@ -81,6 +101,10 @@ class Native:
         changes = self.plan(*words).get("resource_changes", [])
         found = {item["address"]: item["change"]["actions"] for item in changes}
         return {address: actions for address, actions in found.items() if actions != ["no-op"]}
+
+    def drift(self, *words: str, expect: int | None = None) -> Checked:
+        """Check with `opsconsole drift`; return the exit code and what the JSON says."""
+        return check_drift(self.folder, None, *words, expect=expect)
 
     @property
     def state_file(self) -> Path:
@@ -100,6 +124,10 @@ class Native:
     def attributes(self, address: str) -> dict[str, Any]:
         """What state holds of one instance."""
         return attributes_in(self.state)[address]
+
+    def id_of(self, address: str) -> str:
+        """The id that state holds of one instance."""
+        return str(self.attributes(address)["id"])
 
 
 @pytest.fixture
@@ -135,12 +163,47 @@ def fleet() -> Callable[..., dict[str, Any]]:
         host = {"count": hosts, "name": "web-${count.index}", "tags": ["role:web"], **fields}
         found: dict[str, Any] = {"opsconsole_host": {"web": host}}
         if agents:
-            linux = "${opsconsole_specialty.linux.id}"
-            agent = agent_on("web[count.index]", "agent-${count.index}", specialty_id=linux)
+            agent = agent_on("web[count.index]", "agent-${count.index}", specialty_id=LINUX)
             plugin = {"agent_id": "${opsconsole_agent.a[count.index].id}", "plugin_id": "plg_disk"}
             found["opsconsole_specialty"] = {"linux": {"key": "linux-server"}}
             found["opsconsole_agent"] = {"a": {"count": hosts, **agent}}
             found["opsconsole_agent_plugin"] = {"p": {"count": hosts, **plugin}}
         return found
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def world() -> Callable[..., dict[str, Any]]:
+    """Make a program with every resource: `(hosts=2)`."""
+
+    def make(hosts: int = 2) -> dict[str, Any]:
+        web = {
+            "count": hosts,
+            "name": "web-${count.index}",
+            "tags": ["role:web", "env:prod", "site:ams"],
+            "additional_names": ["b", "a"],
+            "jump_host_ids": ["${opsconsole_host.jump.id}"],
+            "depends_on": ["opsconsole_specialty.linux"],
+        }
+        on_each = {"name": "ops-${count.index}", "count": hosts, "specialty_id": LINUX}
+        plugins = ["plg_metrics", "plg_disk"]
+        attached = {"agent_id": "${opsconsole_agent.ops[count.index].id}", "plugin_id": "plg_disk"}
+        return program(
+            specialty={"linux": {"key": "linux-server"}},
+            host={
+                "jump": {"name": "jump", "is_jump_host": True, "tags": ["role:jump"]},
+                "web": web,
+            },
+            agent={
+                "ops": agent_on("web[count.index]", **on_each),
+                "whole": agent_on("jump", "whole", specialty_id=LINUX, plugin_ids=plugins),
+            },
+            agent_plugin={"disk": {"count": hosts, **attached}},
+            blacklisted_command={
+                "format": {"id": "blk_format", "pattern": "mkfs.*"},
+                "wipe": {"id": "blk_wipe", "tenant_wide": True},
+            },
+        )
 
     return make

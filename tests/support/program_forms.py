@@ -63,7 +63,9 @@ REFUSED: Final[Mapping[str, Program]] = {
         "a.tf.json": '{"terraform":{"backend":{"local":{}}}}',
         "b.tf.json": '{"terraform":{"backend":{"local":{}}}}',
     },
-    **{f"one {text}": program("one", text) for text in ("", "  ", f"\ufeff{{{REQUIRED},{HOST}}}")},
+    **{
+        f"one {text!r}": program("one", text) for text in ("", "  ", f"\ufeff{{{REQUIRED},{HOST}}}")
+    },
     **_programs("refused"),
 }
 """Terraform and the native engine refuse each of these."""

@@ -15,13 +15,13 @@ SECONDS = 240
 
 
 class Session:
-    """A program in a terminal of its own; `text` is what it has written, without sequences."""
+    """A program in a terminal of its own: `raw` is what it wrote, `text` has no sequences."""
 
     def __init__(
         self, command: Sequence[str], folder: Path, environment: Mapping[str, str]
     ) -> None:
         self._terminal, inner = pty.openpty()
-        self._raw = b""
+        self.raw = b""
         self._seen = 0
         self.process = subprocess.Popen(
             command,
@@ -38,7 +38,7 @@ class Session:
     @property
     def text(self) -> str:
         """Everything written up to now."""
-        return _SEQUENCE.sub("", self._raw.decode(errors="replace"))
+        return _SEQUENCE.sub("", self.raw.decode(errors="replace"))
 
     def wait_for(self, text: str) -> None:
         """Read until `text` is written after what was waited for before.
@@ -86,7 +86,7 @@ class Session:
         except OSError:
             # The last one to hold the other end is gone.
             return False
-        self._raw += piece
+        self.raw += piece
         return bool(piece)
 
 

@@ -97,8 +97,7 @@ async def test_a_few_batches_are_in_flight() -> None:
 
 
 async def test_what_fails_fails_for_all_of_its_batch_and_for_no_other() -> None:
-    lifecycle = Lifecycle()
-    batcher = Batcher(lifecycle)
+    batcher = Batcher(Lifecycle())
     both = [batcher.create(request(number)) for number in (1, -13)]
     found = await asyncio.gather(*both, return_exceptions=True)
     assert [type(item) for item in found] == [LookupError, LookupError]

@@ -37,8 +37,7 @@ def test_an_import_of_what_another_address_holds(terraform, console_of):
     [host] = console.rows("hosts")
     block = {"import": [{"to": "opsconsole_host.b", "id": host["id"]}]}
     folder.write(program("a", "b") | block)
-    result = folder.apply(expect=(1,))
-    assert "Two addresses in state hold the host" in result.text
+    assert "Two addresses in state hold the host" in folder.apply(expect=(1,)).text
     assert len(folder.state()["resources"]) == 1
 
 

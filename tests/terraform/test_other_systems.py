@@ -15,8 +15,7 @@ from patience import PATIENCE
 
 def test_a_certificate_is_read_without_memory_files(identity, monkeypatch):
     monkeypatch.delattr(os, "memfd_create", raising=False)
-    context = server_context(make_certificate().pem, identity.certificate)
-    assert context.get_ca_certs()
+    assert server_context(make_certificate().pem, identity.certificate).get_ca_certs()
 
 
 def waiting_process() -> subprocess.Popen[bytes]:

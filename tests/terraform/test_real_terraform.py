@@ -40,8 +40,7 @@ def hosts(count: int) -> dict[str, Any]:
 def test_validate_needs_no_settings_and_points_at_the_attribute(terraform):
     program = hosts(1)
     program["resource"]["opsconsole_host"]["h0"]["target_port"] = 70000
-    report = terraform(program).validate(expect={1})
-    [problem] = report["diagnostics"]
+    [problem] = terraform(program).validate(expect={1})["diagnostics"]
     assert problem["summary"] == "target_port cannot be 70000"
     assert '"target_port": 70000' in problem["snippet"]["code"]
 

@@ -269,9 +269,9 @@ def settings_of(server: ScriptedServer) -> Callable[..., Settings]:
 
 @pytest.fixture
 async def connect(
-    settings_of: Callable[..., Settings], clock: Clock
+    settings_of: Callable[..., Settings], server: ScriptedServer, clock: Clock
 ) -> AsyncIterator[Callable[..., tuple[Client, Console]]]:
-    """Make a client and a console for `server`; they are closed at the end.
+    """Make a client and a console for `server`, which gives these answers; both are closed.
 
     `shared` gives the client the limiter of the one before.
     """
@@ -279,7 +279,8 @@ async def connect(
 
     limiters: list[Limiter] = []
 
-    def make(shared: bool = False, **values: Any) -> tuple[Client, Console]:
+    def make(*answers: Answer, shared: bool = False, **values: Any) -> tuple[Client, Console]:
+        server.will(*answers)
         settings = settings_of(**values)
         if not shared:
             # Tests replace the clock's `sleep` to decide when a wait ends.

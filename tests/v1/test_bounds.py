@@ -78,6 +78,7 @@ async def test_one_large_body_is_in_memory_at_a_time(loop_turns):
     other = asyncio.ensure_future(whole_body(pieces(content), "gzip", BOUND, second))
     await loop_turns()
     assert not other.done(), "the first is still being decoded"
+    assert await whole_body(pieces(b"x" * MEBIBYTE), "", BOUND, Turn(large)) == b"x" * MEBIBYTE
     first.end()
     assert len(await other) == BOUND
     second.end()
@@ -124,9 +125,8 @@ IDS = ["..", ".", "", None, 7, ["a"], "x" * 100_000]
 
 
 @pytest.mark.parametrize("found", IDS, ids=lambda found: str(found)[:9])
-async def test_an_id_that_cannot_stand_in_a_path(server, connect, answer, found):
-    _, console = connect()
-    server.will(
+async def test_an_id_that_cannot_stand_in_a_path(connect, answer, found):
+    _, console = connect(
         answer(body={"id": found}),
         answer(body={"data": [{"id": found}], "has_more": False}),
         answer(body={"results": [{"index": 0, "status": "created", "id": found}]}),
@@ -214,9 +214,8 @@ async def test_an_error_keeps_the_beginning_of_what_the_console_says(server, con
     assert result.results[0].error == "x" * 2000 + "…"
 
 
-async def test_an_answer_longer_than_the_setting_allows(server, connect, answer):
-    _, console = connect(max_response_bytes=2000)
-    server.will(answer(body={"id": "agt_1", "name": "x" * 2000}))
+async def test_an_answer_longer_than_the_setting_allows(connect, answer):
+    _, console = connect(answer(body={"id": "agt_1", "name": "x" * 2000}), max_response_bytes=2000)
     with pytest.raises(UnexpectedAnswer, match="longer than 2000 bytes") as caught:
         await console.call("agent_create", body={"name": "a"})
     assert not caught.value.safe_to_repeat
@@ -234,9 +233,8 @@ async def test_an_unknown_host_name_of_a_proxy():
     assert "hunter2" not in str(caught.value)
 
 
-async def test_an_error_keeps_no_answer_in_memory(server, connect, answer):
-    _, console = connect()
-    server.will(answer(body={"name": "x" * BOUND}))
+async def test_an_error_keeps_no_answer_in_memory(connect, answer):
+    _, console = connect(answer(body={"name": "x" * BOUND}))
     with pytest.raises(UnexpectedAnswer) as caught:
         await console.call("agent_create", body={"name": "a"})
     for frame, _ in traceback.walk_tb(caught.value.__traceback__):

@@ -73,8 +73,7 @@ async def test_two_clients_of_one_console_share_its_places(server, connect, answ
 async def test_a_call_that_ran_out_of_time_keeps_its_place_until_it_ended(
     server, connect, answer, loop_time, loop_turns
 ):
-    client, console = connect(max_concurrency=1, request_timeout=1)
-    server.will(answer(body=GOOD, held=True))
+    client, console = connect(answer(body=GOOD, held=True), max_concurrency=1, request_timeout=1)
     call = asyncio.create_task(read(console))
     await server.has_received(1)
     loop_time.move(1.1)
@@ -88,8 +87,7 @@ async def test_a_call_that_ran_out_of_time_keeps_its_place_until_it_ended(
 
 
 async def test_a_cancelled_call_keeps_its_place_until_it_ended(server, connect, answer, loop_turns):
-    client, console = connect(max_concurrency=1)
-    server.will(answer(body=GOOD, held=True))
+    client, console = connect(answer(body=GOOD, held=True), max_concurrency=1)
     first = asyncio.create_task(read(console))
     await server.has_received(1)
     first.cancel()
@@ -105,8 +103,7 @@ async def test_a_cancelled_call_keeps_its_place_until_it_ended(server, connect, 
 async def test_a_connection_that_never_answers_is_closed_in_the_end(
     server, connect, answer, loop_time, loop_turns
 ):
-    client, console = connect(max_concurrency=1, request_timeout=1)
-    server.will(answer(held=True))
+    client, console = connect(answer(held=True), max_concurrency=1, request_timeout=1)
     call = asyncio.create_task(read(console))
     await server.has_received(1)
     loop_time.move(1.1)
@@ -119,8 +116,7 @@ async def test_a_connection_that_never_answers_is_closed_in_the_end(
 
 @pytest.mark.parametrize("close", [Client.aclose, Client.end])
 async def test_closing_ends_what_was_abandoned(server, connect, answer, loop_time, close):
-    client, console = connect(request_timeout=1, max_retries=0)
-    server.will(answer(held=True))
+    client, console = connect(answer(held=True), request_timeout=1, max_retries=0)
     call = asyncio.create_task(read(console))
     await server.has_received(1)
     loop_time.move(1.1)
@@ -134,8 +130,7 @@ async def test_closing_ends_what_was_abandoned(server, connect, answer, loop_tim
 async def test_a_late_answer_shows_that_the_console_answers(
     server, connect, answer, loop_time, loop_turns
 ):
-    _, console = connect(request_timeout=1, max_retries=0)
-    server.will(answer(held=True))
+    _, console = connect(answer(held=True), request_timeout=1, max_retries=0)
     call = asyncio.create_task(read(console))
     await server.has_received(1)
     loop_time.move(1.1)
@@ -180,8 +175,7 @@ async def test_nothing_begins_after_a_stop(server, connect):
 async def test_what_is_in_flight_is_finished_and_what_waits_its_turn_is_not_sent(
     server, connect, answer
 ):
-    client, console = connect(max_concurrency=1)
-    server.will(answer(body=GOOD, held=True))
+    client, console = connect(answer(body=GOOD, held=True), max_concurrency=1)
     calls = [asyncio.create_task(read(console)) for _ in range(3)]
     await server.has_received(1)
     client.stop()

@@ -101,31 +101,27 @@ async def test_refuses_an_answer_that_is_no_resource(
 
 
 @pytest.mark.parametrize("name", ["blacklist_get", "host_delete", "specialty_delete"])
-async def test_refuses_another_resource_than_asked_for(server, connect, answer, name):
-    _, console = connect()
-    server.will(answer(body={"id": "other"}))
+async def test_refuses_another_resource_than_asked_for(connect, answer, name):
+    _, console = connect(answer(body={"id": "other"}))
     with pytest.raises(UnexpectedAnswer, match='the id "other" for "one"'):
         await console.call(name, "one")
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 207, 299])
-async def test_takes_any_2xx(server, connect, answer, status):
-    _, console = connect()
-    server.will(answer(status, {"id": "hst_1", "deleted": True}))
+async def test_takes_any_2xx(connect, answer, status):
+    _, console = connect(answer(status, {"id": "hst_1", "deleted": True}))
     assert await console.call("host_delete", "hst_1") == {"id": "hst_1", "deleted": True}
 
 
-async def test_an_empty_204_is_no_documented_answer(server, connect, answer):
-    _, console = connect()
-    server.will(answer(raw=b"HTTP/1.1 204 No Content\r\n\r\n"))
+async def test_an_empty_204_is_no_documented_answer(connect, answer):
+    _, console = connect(answer(raw=b"HTTP/1.1 204 No Content\r\n\r\n"))
     with pytest.raises(UnexpectedAnswer, match=r"status 204.*with an empty body"):
         await console.call("host_delete", "hst_1")
 
 
 @pytest.mark.parametrize(("arguments", "line"), LIST_CALLS)
 async def test_lists(server, connect, answer, arguments, line):
-    _, console = connect(extra_endpoints=EXTRAS)
-    server.will(answer(body=listed("a", "b", has_more=False)))
+    _, console = connect(answer(body=listed("a", "b", has_more=False)), extra_endpoints=EXTRAS)
     assert await console.list_all(*arguments) == Listing([{"id": "a"}, {"id": "b"}])
     (request,) = server.received
     assert f"{request.method} {request.target}" == line
@@ -151,19 +147,19 @@ async def test_lists(server, connect, answer, arguments, line):
     ids=str,
 )
 async def test_a_list_is_whole_only_where_it_says_so(server, connect, answer, members, gap):
-    _, console = connect()
-    server.will(answer(body=listed("a", **members)))
+    _, console = connect(answer(body=listed("a", **members)))
     found = await console.list_all("specialty_search")
     assert (found.gap, found.complete) == (gap, gap is None)
     assert found.total_count == members.get("total_count")
     assert len(server.received) == 1
 
 
-async def test_the_total_is_that_of_all_pages(server, connect, answer):
-    _, console = connect(cursor_parameter="after", cursor_field="next")
-    server.will(
+async def test_the_total_is_that_of_all_pages(connect, answer):
+    _, console = connect(
         answer(body=listed("a", "b", total_count=3, next=1)),
         answer(body=listed("c", total_count=3)),
+        cursor_parameter="after",
+        cursor_field="next",
     )
     found = await console.list_all("specialty_search")
     assert found == Listing([{"id": "a"}, {"id": "b"}, {"id": "c"}], None, 3)
@@ -185,14 +181,13 @@ async def test_parameters_may_narrow_the_lists_that_they_are_for(server, connect
     assert (await console.list_all("specialty_search")).complete
 
 
-async def test_a_list_that_got_shorter_than_what_was_read_of_it_is_read_again(
-    server, connect, answer
-):
-    _, console = connect(cursor_parameter="after", cursor_field="next")
-    server.will(
+async def test_a_list_that_got_shorter_than_what_was_read_of_it_is_read_again(connect, answer):
+    _, console = connect(
         answer(body=listed("a", "b", has_more=True, total_count=3, next=2)),
         answer(body=listed("c", has_more=False, total_count=2)),
         answer(body=listed("b", "c", has_more=False, total_count=2)),
+        cursor_parameter="after",
+        cursor_field="next",
     )
     found = await console.list_all("specialty_search")
     assert [entry["id"] for entry in found.entries] == ["b", "c"]
@@ -207,8 +202,7 @@ async def test_a_list_that_changes_while_it_is_read_is_read_again(server, connec
         answer(body=listed("a", "b", has_more=True, total_count=3, next=2)),
         answer(body=listed(has_more=False, total_count=2)),
     ]
-    whole = answer(body=listed("b", "c", has_more=False, total_count=2))
-    server.will(*shifting * again, whole)
+    server.will(*shifting * again, answer(body=listed("b", "c", has_more=False, total_count=2)))
     found = await console.list_all("specialty_search")
     assert [entry["id"] for entry in found.entries] == (["b", "c"] if again == 1 else ["a", "b"])
     assert found.complete is (again == 1)
@@ -279,9 +273,8 @@ async def test_a_list_that_never_ends_is_given_up(server, connect, answer, monke
     ],
     ids=json.dumps,
 )
-async def test_refuses_an_answer_that_is_no_list(server, connect, answer, answered):
-    _, console = connect()
-    server.will(answer(body=answered))
+async def test_refuses_an_answer_that_is_no_list(connect, answer, answered):
+    _, console = connect(answer(body=answered))
     with pytest.raises(UnexpectedAnswer, match=r"GET /api/v1/specialties/search.*status 200"):
         await console.list_all("specialty_search")
 
@@ -289,8 +282,7 @@ async def test_refuses_an_answer_that_is_no_list(server, connect, answer, answer
 @pytest.mark.parametrize("dry_run", [True, False])
 @pytest.mark.parametrize("on_error", ["stop", "continue"])
 async def test_imports_rows(server, connect, answer, dry_run, on_error):
-    client, console = connect()
-    server.will(
+    client, console = connect(
         answer(
             body={
                 "object": "import_result",
@@ -302,7 +294,7 @@ async def test_imports_rows(server, connect, answer, dry_run, on_error):
                     {"index": 1, "status": "failed", "error": "no name"},
                 ],
             }
-        )
+        ),
     )
     rows = [{"name": "a", "tags": ["k:v"]}, {"name": ""}]
     assert await console.import_hosts(rows, on_error=on_error, dry_run=dry_run) == ImportResult(
@@ -320,18 +312,15 @@ async def test_imports_rows(server, connect, answer, dry_run, on_error):
     assert client.calls == {"host_import": 1}
 
 
-async def test_fields_of_a_verdict_that_cannot_be_read_do_not_hide_its_neighbours(
-    server, connect, answer
-):
-    _, console = connect()
-    server.will(
+async def test_fields_of_a_verdict_that_cannot_be_read_do_not_hide_its_neighbours(connect, answer):
+    _, console = connect(
         answer(
             body={
                 "dry_run": "true",
                 "counts": {"created": "1", "failed": True, "updated": 2},
                 "results": [{"index": "0", "status": 1, "id": "", "error": []}, {"index": 1}],
             }
-        )
+        ),
     )
     result = await console.import_hosts([], on_error="stop", dry_run=True)
     assert result.dry_run is False
@@ -345,16 +334,14 @@ async def test_fields_of_a_verdict_that_cannot_be_read_do_not_hide_its_neighbour
     ids=json.dumps,
 )
 async def test_refuses_an_answer_that_is_no_import_result(server, connect, answer, answered):
-    _, console = connect()
-    server.will(answer(body=answered))
+    _, console = connect(answer(body=answered))
     with pytest.raises(UnexpectedAnswer, match="import result"):
         await console.import_hosts([], on_error="stop", dry_run=False)
     assert len(server.received) == 1
 
 
 async def test_imports_csv(server, connect, answer):
-    _, console = connect()
-    server.will(answer(body={"results": []}), answer(body={"results": []}))
+    _, console = connect(answer(body={"results": []}), answer(body={"results": []}))
     await console.import_hosts_csv("name\nä\n", {}, dry_run=True)
     await console.import_hosts_csv("name\nb\n", {"on_error": "stop"}, dry_run=False)
     first, second = server.received
@@ -399,8 +386,7 @@ def test_every_operation_is_tested():
     ],
 )
 async def test_ids_are_percent_encoded(server, connect, answer, written, sent):
-    _, console = connect(base_url=f"{server.url}/prefix/")
-    server.will(answer(body={"id": written}))
+    _, console = connect(answer(body={"id": written}), base_url=f"{server.url}/prefix/")
     await console.call("blacklist_get", written)
     assert server.received[0].target == f"/prefix/api/v1/blacklists/{sent}"
 

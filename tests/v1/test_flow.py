@@ -1,6 +1,7 @@
 """The limiter against consoles that count requests, in virtual time."""
 
 import asyncio
+import math
 
 import pytest
 
@@ -70,6 +71,51 @@ def seconds_for(console, requests, *, status=429, workers=MOST, per_second=None)
         loop.close()
 
 
+def test_the_rate_is_measured_between_two_refusals():
+    rate = Rate()
+    assert (rate.most_in_flight, rate.per_second(0.0), rate.wait(0.0)) == (8, math.inf, 0.0)
+    for _ in range(5):
+        rate.note_accepted(0.0)
+    assert rate.most_in_flight == 10
+    assert rate.note_refused(1.0, 2.0, None) == 0.25
+    # These two were under way at the refusal.
+    assert [rate.note_refused(2.0, 2.1, asked) for asked in (7.0, None)] == [7.0, 0.0]
+    assert (rate.most_in_flight, rate.wait(2.0)) == (1, 0.25)
+    in_vain = [(3.0, None), (4.0, None), (5.0, None), (6.0, None), (9.0, 30.0), (40.0, 1.0)]
+    assert [rate.note_refused(at, at, asked) for at, asked in in_vain] == [0.5, 1, 2, 2, 30, 2]
+    for sent in (40.0, *[45.0] * 10):
+        rate.note_accepted(sent)
+    assert (rate.most_in_flight, rate.per_second(99.0)) == (1 + 10 // 2, math.inf)
+    # It granted 10 in 10 seconds. No rate was refused: 16 times that is the upper bound.
+    first = 0.97 * math.sqrt(1 * 16)
+    assert rate.note_refused(50.0, 51.0, None) == pytest.approx(1 / first)
+    assert rate.most_in_flight == 1
+    start = 51 + rate.wait(51.0)
+    grown = [rate.per_second(start + seconds) / first for seconds in (-1, 0, 0.25, 1)]
+    assert grown == pytest.approx([1, 1, 1 + 0.1 * (0.5 + 0.125), 1 + 0.1 * (2 + 8)])
+    for _ in range(12):
+        rate.note_accepted(52.0)
+    assert rate.most_in_flight == math.inf
+    # 12 in 2 seconds: of those after the pause, 5 may have been saved up.
+    second = 0.97 * math.sqrt(6 * rate.per_second(53.0))
+    assert rate.note_refused(53.0, 54.0, 2.0) == 2.0
+    grown = [rate.per_second(56.0 + seconds) / second for seconds in (0, 1, 2)]
+    assert grown == pytest.approx([1, 1 + 0.1 * (1 + 1), 1 + 0.1 * (2 + 8)])
+    for _ in range(70):
+        rate.note_accepted(57.0)
+    third = 0.97 * math.sqrt((70 - 5) / 2.5 * rate.per_second(58.5))
+    assert rate.note_refused(58.5, 59.0, None) == pytest.approx(1 / third)
+    # The bounds are close to each other: it grows as slowly as it may, without the linear part.
+    start = 59 + rate.wait(59.0)
+    grown = [rate.per_second(start + seconds) / third for seconds in (0, 1, 2)]
+    assert grown == pytest.approx([1, 1 + 0.1 / 8, 1 + 0.1])
+    rate.note_sent(start, most=2.0)
+    assert (rate.per_second(start), rate.wait(start)) == (2.0, 0.5)
+    # It does not grow while nothing is sent.
+    rate.note_sent(start + 100)
+    assert rate.per_second(start + 100) == pytest.approx(third * (1 + 0.1 * (0.5 / 2) ** 3))
+
+
 @pytest.mark.parametrize("rate", [5, 20, 100])
 @pytest.mark.parametrize("retry_after", [None, 1])
 @pytest.mark.parametrize("share", [1.0, 0.5])
@@ -99,20 +145,6 @@ def test_a_console_that_has_nothing_saved_up_at_first(rate, retry_after):
     spent = seconds_for(console, 500)
     assert console.refused <= 0.2 * console.accepted
     assert spent <= console.accepted / rate / 0.8
-
-
-def test_the_rate_does_not_grow_while_nothing_is_sent():
-    rate = Rate()
-    rate.note_sent(0.0)
-    rate.note_refused(0.0, 0.1, None)
-    for sent in (1.0, 1.1, 1.2):
-        rate.note_sent(sent)
-        rate.note_accepted(sent)
-    rate.note_sent(1.3)
-    rate.note_refused(1.3, 1.4, 1.0)
-    before = rate.per_second(2.5)
-    rate.note_sent(100.0)
-    assert before * 0.97 <= rate.per_second(100.0) <= 1.1 * before
 
 
 @pytest.mark.parametrize("retry_after", [None, 1, 30])
@@ -167,6 +199,11 @@ def test_callers_that_give_up_leave_their_place_in_the_queue_and_among_those_in_
         others[1].cancel()
         assert await others[2] >= first
         assert limiter.in_flight == 1
+        # The first in the queue gives up; the next may have more requests in flight.
+        blocked, free = (asyncio.ensure_future(limiter.take(limiter, most)) for most in (1, 2))
+        await asyncio.sleep(0)
+        blocked.cancel()
+        assert await free >= first
         assert limiter.waiting.callers == 0
 
     asyncio.run(give_up())

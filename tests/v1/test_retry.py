@@ -52,16 +52,14 @@ async def test_safe_calls_are_repeated(server, connect, answer, caplog, call):
 
 @calls_of(CREATES)
 async def test_creates_that_may_have_had_an_effect_are_not_repeated(server, connect, answer, call):
-    _, console = connect(extra_endpoints=EXTRAS)
-    server.will(answer(503, ERROR))
+    _, console = connect(answer(503, ERROR), extra_endpoints=EXTRAS)
     with pytest.raises(ServerError):
         await call(console)
     assert len(server.received) == 1
 
 
 async def test_a_request_that_may_have_been_read_counts_as_sent(server, connect, answer):
-    client, console = connect()
-    server.will(answer(cut="unread"))
+    client, console = connect(answer(cut="unread"))
     with pytest.raises(AnswerLost):
         await console.call("agent_create", body={})
     server.will(answer(cut="unread"))
@@ -221,9 +219,8 @@ async def test_a_console_that_lets_calls_run_out_of_time_is_left_alone_for_a_whi
     assert await console.call("blacklist_get", "two") == {"id": "two"}
 
 
-async def test_a_cut_connection_is_no_reason_to_leave_the_console_alone(server, connect, answer):
-    client, console = connect(max_retries=0)
-    server.will(answer(cut="unanswered"))
+async def test_a_cut_connection_is_no_reason_to_leave_the_console_alone(connect, answer):
+    client, console = connect(answer(cut="unanswered"), max_retries=0)
     with pytest.raises(AnswerLost):
         await console.call("blacklist_get", "one")
     assert await console.call("blacklist_get", "one") == {"id": "one"}
@@ -233,8 +230,7 @@ async def test_a_cut_connection_is_no_reason_to_leave_the_console_alone(server, 
 async def test_a_lost_create_leaves_the_way_open_for_what_settles_it(
     server, connect, answer, loop_time
 ):
-    client, console = connect(request_timeout=1, max_retries=0)
-    server.will(answer(held=True))
+    client, console = connect(answer(held=True), request_timeout=1, max_retries=0)
     creating = asyncio.create_task(console.call("agent_create", body={"name": "a"}))
     await server.has_received(1)
     loop_time.move(1.1)
@@ -306,8 +302,7 @@ async def test_of_many_calls_in_flight_only_one_401_is_unexplained(server, conne
 async def test_a_connection_that_the_console_has_closed_is_not_used_for_a_create(
     server, connect, answer, loop_turns
 ):
-    _, console = connect()
-    server.will(answer(body=GOOD, close_after=True))
+    _, console = connect(answer(body=GOOD, close_after=True))
     await console.call("blacklist_get", "one")
     await loop_turns()
     server.will(answer(body=GOOD))

@@ -128,22 +128,14 @@ def test_wrong_settings_in_the_environment(variable, text, said):
 def test_credentials_of_the_program_win_over_any_of_the_environment():
     environ = {"OPSCONSOLE_API_KEY": "svc_ak_env", "OPSCONSOLE_SESSION_COOKIE": "sid=env"}
     assert (settings(environ).api_key, settings(environ).session_cookie) == (KEY, None)
-    made = settings(environ, api_key=None, session_cookie="sid=a")
-    assert (made.api_key, made.session_cookie) == (None, "sid=a")
+    made = settings(environ, api_key=None, session_cookie="sid=a=b")
+    assert (made.api_key, made.session_cookie) == (None, "sid=a=b")
     with pytest.raises(ConfigurationError, match="Both api_key and session_cookie"):
         settings(environ, api_key=None)
 
 
-def test_a_cookie_wins_over_a_key_of_the_environment():
-    made = settings({"OPSCONSOLE_API_KEY": KEY}, api_key=None, session_cookie="sid=a=b")
-    assert (made.api_key, made.session_cookie) == (None, "sid=a=b")
-
-
 def test_every_setting_of_the_definition_is_one_of_ours():
-    made = settings()
     assert set(PROVIDER.names) | {"proxy"} == set(Settings.__dataclass_fields__)
-    for attribute in PROVIDER.attributes:
-        assert hasattr(made, attribute.name)
 
 
 def test_values_are_brought_into_one_form():
@@ -356,7 +348,8 @@ def test_a_ca_file_that_cannot_be_used(tmp_path, content):
     file = tmp_path / "roots.pem"
     if content is not None:
         file.write_text(content)
-    with pytest.raises(ConfigurationError, match=r"roots.pem.*cannot be used") as caught:
+    why = "it holds no certificate in PEM form" if file.exists() else "No such file or directory"
+    with pytest.raises(ConfigurationError, match=rf'roots.pem" cannot be used: {why}\.') as caught:
         Client(settings(ca_file=str(file)))
     assert caught.value.setting == "ca_file"
 

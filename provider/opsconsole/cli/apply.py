@@ -37,10 +37,6 @@ _FIXED = ("target", "replace", "refresh_only", "destroy", "preflight", "stack", 
 
 def run(args: argparse.Namespace) -> int:
     """Carry out a plan; return the exit code."""
-    if args.json and not args.auto_approve and args.planfile is None:
-        raise UserError(
-            "With --json, no question can be asked.", "Add --auto-approve, or apply a saved plan."
-        )
     apply = _apply_program if args.planfile is None else _apply_saved
     if not args.json or opening.stands_in(args):
         return apply(args)
@@ -48,6 +44,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _apply_program(args: argparse.Namespace) -> int:
+    if args.json and not args.auto_approve:
+        raise UserError(
+            "With --json, no question can be asked.", "Add --auto-approve, or apply a saved plan."
+        )
     program = opening.open_checked(args)
     variables = opening.variables_of(args, program)
     backend = opening.open_backend(args, program, args.command)

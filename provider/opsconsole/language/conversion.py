@@ -30,7 +30,6 @@ from opsconsole.language.values import (
     NUMBER,
     PRIMITIVES,
     STRING,
-    Marked,
     Type,
     Value,
     elements,
@@ -85,8 +84,8 @@ def _unify_all(kind: str, types: Sequence[Type]) -> Type | None:
 
 def _unify_each(types: Sequence[Type], otherwise: str) -> Type | None:
     """Return the tuple or object that `types` convert to, part by part, or else a collection."""
-    first = types[0]
-    if any(type.names != first.names or len(type.inner) != len(first.inner) for type in types):
+    first, *others = types
+    if any(type.names != first.names or len(type.inner) != len(first.inner) for type in others):
         return _unify_all(otherwise, types)
     inner: list[Type] = []
     for column in zip(*(type.inner for type in types), strict=True):
@@ -165,11 +164,18 @@ def _type_error(what: str | Type, value: Value) -> EvaluationError:
     return EvaluationError(f"{what} required, but this is {value.type}")
 
 
+def _mixture_error(wanted: Type) -> EvaluationError:
+    return EvaluationError(f"all {wanted.kind} elements must have the same type")
+
+
 def _complete(wanted: Type, source: Type) -> Type:
     """Return the collection type `wanted`, with elements of `any` typed as in `source`."""
-    if wanted.kind not in COLLECTIONS or wanted.element != DYNAMIC or source == DYNAMIC:
+    if wanted.kind not in COLLECTIONS or wanted.element != DYNAMIC:
         return wanted
-    return Type(wanted.kind, (unify(source.inner) or DYNAMIC,))
+    element = unify(source.inner)
+    if element is None:
+        raise _mixture_error(wanted)
+    return Type(wanted.kind, (element,))
 
 
 def _to_primitive(value: Value, wanted: Type) -> Any:
@@ -192,9 +198,7 @@ _BOOLEANS: Final = {"true": True, "1": True, "false": False, "0": False}
 
 
 def to_text(data: Any) -> str:
-    """Return the data of a known primitive as a string."""
-    if isinstance(data, str):
-        return data
+    """Return a known number or bool as a string."""
     return format_number(data) if type(data) is not bool else "true" if data else "false"
 
 
@@ -215,7 +219,7 @@ def _convert_elements(
         common = next(type for type in types if type is not DYNAMIC)
     made = [] if common is None else [convert(item, common) for item in converted]
     if common is None or any(item.type != common for item in made):
-        raise EvaluationError(f"all {wanted.kind} elements must have the same type")
+        raise _mixture_error(wanted)
     return made, common
 
 
@@ -337,9 +341,7 @@ def _position(item: Any, element: Type) -> tuple[Any, ...]:
 
 
 def fingerprint(data: Any, type: Type) -> str:
-    """Return a text that is equal exactly for equal data of the same type."""
-    if isinstance(data, Marked):
-        return fingerprint(data.data, type)
+    """Return a text that is equal exactly for equal unmarked data of the same type."""
     if data is UNKNOWN:
         return "?"
     if data is None:

@@ -81,7 +81,7 @@ def build_graph(program: Program) -> Graph:
     direct = {address: finder.of_block(block) for address, block in program.blocks.items()}
     outputs = {
         name: finder.of(
-            f"{output.origin.path or f'output.{name}'}: value", output.value, output.depends_on
+            output.origin.path or f"output.{name}", output.value, output.depends_on, "value"
         )
         for name, output in program.outputs.items()
     }
@@ -153,10 +153,12 @@ class _Finder:
     def _note(self, problem: UserError) -> None:
         self.problems.setdefault(str(problem), problem)
 
-    def of(self, title: str, value: Json, depends_on: Iterable[str] = ()) -> tuple[str, ...]:
-        """Return the dependencies of a value."""
+    def of(
+        self, title: str, value: Json, depends_on: Iterable[str] = (), name: str = ""
+    ) -> tuple[str, ...]:
+        """Return the dependencies of a value, which may be the argument `name`."""
         found: dict[str, None] = {}
-        self._collect(value, title, "", found)
+        self._collect(value, title, name, found)
         found.update(dict.fromkeys(self._declared_among(depends_on, title)))
         return tuple(found)
 

@@ -387,7 +387,7 @@ def expression_error(
             "Upgrade Terraform, or guard that operand by a conditional: `a ? b : false`.",
         )
     if isinstance(error, EvaluationError):
-        stop = "" if str(error).endswith("?") else "."
+        stop = "" if str(error).endswith(("?", ".")) else "."
         kind = DependsOnUnknown if isinstance(error, NotKnownYet) else UserError
         return kind(f"{where}: {written} cannot be evaluated: {error}{stop}")
     if isinstance(error, BeyondBounds):

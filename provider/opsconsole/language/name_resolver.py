@@ -377,7 +377,7 @@ class ProgramScope:
 
     def resolve(self, reference: Reference) -> Value:
         root = reference.steps[0]
-        if self.names and root in self.names:
+        if root in self.names:
             return get_path(self.names[str(root)], reference.steps[1:])
         if root in ("each", "count", "self"):
             return self._of_instance(reference)

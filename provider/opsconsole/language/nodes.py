@@ -239,7 +239,7 @@ class ForObject(_For):
 
     def collect(self, results: Sequence[Value], scope: Scope) -> Value:
         pairs = zip(results[::2], results[1::2], strict=True)
-        return make_object(pairs, 'two elements have the key "{}": group them with ...')
+        return make_object(pairs, 'two elements have the key "{}": group them with `...`')
 
 
 class ForGroups(_For):

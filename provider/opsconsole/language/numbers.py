@@ -146,14 +146,13 @@ def format_number(value: Number) -> str:
     precision = precision_of(value)
     if isinstance(value, int) and value.bit_length() <= precision:
         return str(value)
-    magnitude = abs(Fraction(value))
+    sign, magnitude = "-" if value < 0 else "", abs(Fraction(value))
     tolerance = _last_place(magnitude, precision) / 2
     if isinstance(value, int):
         scale = 10 ** (len(str(value)) - 1)
         while abs(round(magnitude / scale) * scale - magnitude) >= tolerance:
             scale //= 10
-        text = str(round(magnitude / scale) * scale)
-        return f"-{text}" if value < 0 else text
+        return f"{sign}{round(magnitude / scale) * scale}"
     # Start near the first digit that is not 0, because thousands of zeros may precede that digit.
     places = max(1, len(str(magnitude.denominator)) - len(str(magnitude.numerator)) - 1)
     scale = 10**places
@@ -161,8 +160,7 @@ def format_number(value: Number) -> str:
         places += 1
         scale *= 10
     digits = str(round(magnitude * scale)).rjust(places + 1, "0")
-    text = f"{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
-    return f"-{text}" if value < 0 else text
+    return f"{sign}{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
 
 
 def written_number(value: Fraction) -> str:
@@ -170,11 +168,8 @@ def written_number(value: Fraction) -> str:
 
     The texts differ if the fraction has the value of a double with more bits of mantissa.
     """
-    try:
-        is_double = float(value) == value
-    except OverflowError:
-        is_double = False
-    return format_number(round_number(value, _DOUBLE) if is_double else value)
+    # A fraction is never beyond the range of doubles: it has fewer than 512 bits before the point.
+    return format_number(round_number(value, _DOUBLE) if float(value) == value else value)
 
 
 def is_negative(number: Number) -> bool:
@@ -212,9 +207,9 @@ def calculate(operator: str, left: Number, right: Number) -> Number:
         product = left * right
         if precision < _PRECISION:
             # As in go-cty, a product keeps its bits, up to the precision of literals.
-            exact = Fraction(round_number(product))
-            odd = abs(exact.numerator) // ((exact.numerator & -exact.numerator) or 1)
-            precision = max(precision, odd.bit_length())
+            bits = Fraction(round_number(product)).numerator
+            lowest = bits & -bits
+            precision = max(precision, bits.bit_length() - lowest.bit_length() + 1)
         return _with_sign(round_number(product, precision), negative=signs[0] != signs[1])
     total = round_number(left + right if operator == "+" else left - right, precision)
     return _with_sign(total, negative=signs == (True, operator == "+"))

@@ -403,7 +403,7 @@ class Parser:
         operands: list[Node] = []
         while self._skip_lines() and self._peek() != "}":
             operands += [self._key(), self._expression()]
-            if not self._accept(",") and self._peek() not in ("\n", "}"):
+            if not self._accept(",") and self._peek() not in ("\n", "}", ""):
                 raise self._unexpected_error()
         return Object(*operands)
 

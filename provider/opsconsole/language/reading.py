@@ -323,7 +323,8 @@ class _Reader:
             raise only_terraform_error("for_each of a provider", origin, name)
 
     def _blocks(self, content: Json, file: str, mode: str = "managed") -> None:
-        for type_name, named in iterate_labels(content, f"{file}: {mode}", required=True):
+        where = f"{file}: {'data' if mode == 'data' else 'resource'}"
+        for type_name, named in iterate_labels(content, where, required=True):
             for name, value in iterate_labels(named, f"{file}: {type_name}", required=True):
                 address = f"{'data.' if mode == 'data' else ''}{type_name}.{name}"
                 for body in iterate_bodies(value, f"{file}: {type_name}.{name}"):
@@ -457,8 +458,9 @@ _UNLABELLED: Final[Mapping[str, Callable[[_Reader, dict[str, Json], str, Origin]
 
 
 def _address(value: Json, where: str, origin: Origin) -> Address:
+    text = bare_text(value, where)
     try:
-        address = Address.parse(bare_text(value, where))
+        address = Address.parse(text)
     except UserError as error:
         raise UserError(f"{where}: {error.message}", error.remedy) from error
     if address.module:

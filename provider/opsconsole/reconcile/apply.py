@@ -93,11 +93,7 @@ class Applier:
                 keep_known_outputs(self._evaluator, self._session.state, self._outputs)
             return applied
         finally:
-            try:
-                # Also after an error: what was done must not be lost.
-                self._session.record()
-            finally:
-                await self._providers.close()
+            await self._providers.close()
 
     def _note_unsettled(self, applied: ApplyResult) -> ApplyResult:
         """Note the creations whose outcome stays unknown; with one of them, no run is complete."""
@@ -224,8 +220,6 @@ class Applier:
         """Read rerouted hosts again, and keep their changes."""
         prior = read_prior(self._session.state) if rerouted else {}
         wanted = [item for item in prior.values() if self._providers.identity_of(item) in rerouted]
-        if not wanted:
-            return []
         refreshed = await refresh(wanted, self._providers.by_state_address(wanted))
         diagnostics: list[Diagnostic] = []
         for item in refreshed.values():

@@ -197,15 +197,12 @@ def note_cascades(
     changes: Sequence[Change], cascade: Cascade, known: Mapping[str, PriorInstance]
 ) -> list[Change]:
     """Return the changes, each with the owner that takes it along; this costs no call."""
-    found = []
-    for change in changes:
-        owner = ""
-        if change.action in _REMOVING and change.address in known:
-            owner = cascade.owner_of(known[change.address])
-        if owner:
-            change = replace(change, cascade=owner)
-        found.append(change)
-    return found
+    return [
+        replace(change, cascade=cascade.owner_of(known[change.address]))
+        if change.action in _REMOVING
+        else change
+        for change in changes
+    ]
 
 
 def refuse_taking_along(
@@ -243,9 +240,7 @@ def deletes_owner(change: Change) -> bool:
 def moves_away(change: Change) -> bool:
     """Return whether an update gives its instance another owner."""
     owner = RESOURCES[change.type_name].owner if change.action is Action.UPDATE else ""
-    if not owner or change.before is None or change.after is None:
-        return False
-    return bool(change.after.get(owner) != change.before.get(owner))
+    return bool((change.after or {}).get(owner) != (change.before or {}).get(owner))
 
 
 def refuse_carried(

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reconcile.plan import Action, Change
 from opsconsole.reconcile.prior import Identity, PriorInstance
 from opsconsole.reconcile.workspace import Providers
@@ -116,8 +115,7 @@ def addresses_by_identity(
     """Return the addresses of each object in state or in an `import` block."""
     found: dict[Identity, list[str]] = {}
     for item in known:
-        object_id = item.before["id"]
-        if isinstance(object_id, str) and not is_sentinel(object_id):
+        if not item.unsettled:
             found.setdefault(providers.identity_of(item), []).append(item.address)
     return found
 

@@ -140,7 +140,6 @@ async def import_instance(
         dependencies=workspace.graph.ancestors(block.address),
     )
     session.state.put(address, kept)
-    session.record()
     await session.checkpoint()
     # Do this only after state is durable. Until then, only the list of calls records the creation.
     session.mark_settled(call.id for call in session.open_intents if call.address == str(address))

@@ -136,7 +136,7 @@ class _Edges:
         }
         for number, step in enumerate(steps):
             self._numbers[step.change.address, step.kind] = number
-            if step.kind is StepKind.UPDATE and step.change.before is not None:
+            if step.kind is StepKind.UPDATE:
                 self._updates[object_of(step)] = number
             self.graph[number] = set()
             gate = (config_address(step.change.address), "up" if step.is_up else "down")
@@ -199,12 +199,10 @@ class _Edges:
             if dependency in self._deleting and dependency != own:
                 gate = (dependency, "down-begins")
                 self.graph.setdefault(gate, set()).add(number)
-        if own in self._deleting:
-            self.graph.setdefault((own, "down-begins"), set())
-            self.graph[number].add((own, "down-begins"))
-        created = self._numbers.get((change.address, StepKind.CREATE))
-        if created is not None and change.create_first:
-            self.graph[number].add(created)
+        self.graph.setdefault((own, "down-begins"), set())
+        self.graph[number].add((own, "down-begins"))
+        if change.create_first:
+            self.graph[number].add(self._numbers[change.address, StepKind.CREATE])
 
     def add_soft(self, number: int, step: Step) -> None:
         """Let a deletion wait for the updates that end references to it."""
@@ -218,8 +216,8 @@ class _Edges:
             self.soft[number].update(gate for gate in gates if gate in self.graph)
             definition = RESOURCES[change.type_name]
             owner = owner_of(definition)
-            owner_id = (change.before or {}).get(definition.owner) if owner is not None else None
-            if owner is not None and isinstance(owner_id, str):
+            if owner is not None:
+                owner_id = (change.before or {}).get(definition.owner, "")
                 update = self._updates.get((step.console, owner.type_name, owner_id))
                 if update is not None:
                     # The deletion changes the owner on the console, so the update of the owner
@@ -261,10 +259,8 @@ def object_of(step: Step) -> Identity:
 
 def _carried_objects(step: Step) -> Iterator[Identity]:
     change = step.change
-    if change.cascade or change.before is None:
-        return
-    for attribute in RESOURCES[change.type_name].references:
-        held = change.before.get(attribute.name)
+    for attribute in () if change.cascade else RESOURCES[change.type_name].references:
+        held = (change.before or {}).get(attribute.name)
         if attribute.blocks_deletion and isinstance(held, str):
             yield step.console, referred_to(attribute).type_name, held
 
@@ -277,11 +273,9 @@ def dropped_objects(step: Step) -> Iterator[Identity]:
         # Compare values: after an import, or with a literal id, state may not record the
         # dependency.
         held, kept = before.get(attribute.name), after.get(attribute.name)
-        if held is None or held == kept:
-            continue
         remaining = kept if isinstance(kept, list) else [kept]
         for object_id in held if isinstance(held, list) else [held]:
-            if object_id not in remaining:
+            if object_id is not None and object_id not in remaining:
                 yield step.console, referred_to(attribute).type_name, object_id
 
 
@@ -300,7 +294,7 @@ def _outside_of_cycles(
     followers: dict[Node, set[Node]] = {node: set() for node in graph}
     for node, waits in graph.items():
         for waited in waits:
-            followers.setdefault(waited, set()).add(node)
+            followers[waited].add(node)
     circling = _never_ready(graph) & _never_ready(followers)
     return {node: waits - circling if node in circling else waits for node, waits in soft.items()}
 
@@ -327,7 +321,6 @@ class Schedule:
         for node, waits in order.graph.items():
             for waited in waits:
                 self._followers.setdefault(waited, []).append(node)
-                self._waits.setdefault(waited, 0)
         self._ready: deque[int] = deque()
         self._open = set(range(len(self.steps)))
         # Make the list first: reaching a gate lets other counts fall to 0, and reaches those nodes

@@ -55,7 +55,6 @@ from opsconsole.reconcile.workspace import (
 )
 from opsconsole.resources import DATA_SOURCES, RESOURCES, owner_of
 from opsconsole.state import State, StateSession
-from opsconsole.v1.operations import documented_for, operation_to_name
 from opsconsole.values import Attributes, changed_fields, holds_unknown, unknown_names
 
 
@@ -75,7 +74,6 @@ class Planner:
         ]
         self._wanted_outputs: frozenset[str] | None = None
         self._early: dict[str, Attributes | None] = {}
-        self._unread = self._partly_shown = 0
 
     def _evaluator(self, values: Mapping[str, Attributes]) -> Evaluator:
         return self._workspace.evaluator(values.get, planned_at=self._planned_at)
@@ -116,8 +114,7 @@ class Planner:
         await self._run(walk, prior)
         changes = self._explain_changes(walk)
         changes += _leave_unsettled(known, walk.changes)
-        if known and options.mode == "normal":
-            self._diagnostics += warn_apparent_moves(changes, console_of)
+        self._diagnostics += warn_apparent_moves(changes, console_of)
         self._diagnostics += warn_shared_names(changes, console_of)
         self._diagnostics += self._refuse_too_many(changes)
         adopted = adopted_by_identity(changes, self.providers)
@@ -216,13 +213,9 @@ class Planner:
                 yield refusal
 
     def _can_delete(self, item: PriorInstance) -> bool:
-        definition = RESOURCES[item.type_name]
-        if documented_for(definition, "delete") is not None:
-            return True
         opened = self.providers.opened.get(provider_key_of(item.stored.provider))
-        return opened is not None and opened.session.console.has(
-            operation_to_name(definition, "delete")
-        )
+        operation = RESOURCES[item.type_name].ways["delete"][0].operation
+        return opened is not None and opened.session.console.has(operation)
 
     def _find_dropped(self, walk: Walk) -> tuple[str, ...]:
         program = self._workspace.program
@@ -348,10 +341,10 @@ def _in_order(changes: list[Change], console_of: Callable[[str], str]) -> list[C
 def _drift(known: Mapping[str, PriorInstance], imports: Collection[str]) -> list[Drift]:
     found = []
     for item in known.values():
+        value = item.value
         # An import names an id only: what its read adds is no drift.
-        if item.read is None or item.read.state is item.before or item.address in imports:
+        if value is item.before or item.address in imports:
             continue
-        value = item.read.state
         names = RESOURCES[item.type_name].names
         if value is None or changed_fields(item.before, value, names):
             found.append(Drift(item.address, item.type_name, item.before, value, item.sensitive))
@@ -362,8 +355,7 @@ def _data_in(state: State) -> Iterator[tuple[str, Attributes]]:
     """Yield the data sources in state, which a refresh-only plan does not read."""
     for address in state.addresses():
         definition = DATA_SOURCES.get(address.type)
-        held = state.get(address) if address.mode == "data" and definition else None
-        if held is not None and definition is not None:
+        if address.mode == "data" and definition and (held := state.get(address)) is not None:
             yield str(address), from_state(definition, held.attributes)
 
 
@@ -386,9 +378,7 @@ def _keep_refreshed(
             dependencies = change.depends_on
         if change is not None and change.create_before_destroy != item.stored.create_before_destroy:
             first = change.create_before_destroy
-        read = item.read is not None and (
-            item.value != item.before or item.private != item.stored.private
-        )
+        read = item.value != item.before or item.private != item.stored.private
         if read or dependencies is not None or first is not None:
             found.append(Refreshed(item.address, item.value, item.private, dependencies, first))
     return found

@@ -64,7 +64,6 @@ async def _settle_intents(session: StateSession, providers: Providers) -> list[D
         diagnostics += _keep_settled(session, create, outcome)
     providers.check_stopped()
     # Until state is durable, only the list of open intents records their outcomes.
-    session.record()
     await session.checkpoint()
     session.mark_settled(call.id for call in (*creates, *settled))
     return diagnostics
@@ -80,7 +79,6 @@ async def _settle_state(session: StateSession, providers: Providers) -> list[Dia
     async for create, outcome in _ask_console(session, providers, creates):
         diagnostics += _keep_settled(session, create, outcome)
     if diagnostics:
-        session.record()
         await session.checkpoint()
     return diagnostics
 

@@ -15,7 +15,7 @@ from opsconsole.errors import UserError
 from opsconsole.reconcile.plan import Action, Change, Counts, Plan
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import Address, instance_and_key, instance_of
-from opsconsole.text import plural, printable, scalar
+from opsconsole.text import join_words, plural, printable, scalar
 
 _SYMBOLS = {
     Action.NO_OP: "",
@@ -178,10 +178,12 @@ def count_sentence(counts: Counts) -> str:
 def plan_summary(counts: Counts, changes: Sequence[Change] = ()) -> str:
     """Return the summary line, with further sentences for changes that Terraform does not count."""
     sentences = [count_sentence(counts)]
-    cascaded = sum(change.action is Action.DELETE and bool(change.cascade) for change in changes)
-    if cascaded:
+    owners = [item.cascade for item in changes if item.action is Action.DELETE and item.cascade]
+    if owners:
+        kinds = dict.fromkeys(RESOURCES[parse_address(owner).type].title for owner in owners)
+        go = "goes with its" if len(owners) == 1 else "go with their"
         sentences.append(
-            f"{cascaded} of them {'goes' if cascaded == 1 else 'go'} with a host, without a call."
+            f"{len(owners)} of them {go} {join_words([*kinds], 'or')}, without a call."
         )
     if counts.forget:
         sentences.append(f"{counts.forget} to leave management.")

@@ -229,7 +229,7 @@ class LocalBackend(Backend):
 
     def read(self) -> bytes:
         with self._translate_errors("read"):
-            if self._descriptor >= 0:
+            if self._descriptor != -1:
                 return self._read_open(self._descriptor)
             try:
                 with self.path.open("rb", buffering=0) as file:
@@ -272,6 +272,7 @@ class LocalBackend(Backend):
             except OSError:
                 # The call may have enlarged the file before it failed.
                 os.ftruncate(self._descriptor, size)
+                self._seen = _stamp(self._descriptor)
                 self._remove_copy()
                 raise
         try:
@@ -294,7 +295,7 @@ class LocalBackend(Backend):
         Raises:
             OSError: The disk failed.
         """
-        if self._descriptor >= 0:
+        if self._descriptor != -1:
             os.fsync(self._descriptor)
         self._remove_copy()
 
@@ -340,7 +341,7 @@ class LocalBackend(Backend):
 
     def close(self) -> None:
         """Release the lock and close the file; remove a file that was created and never written."""
-        if self._descriptor < 0:
+        if self._descriptor == -1:
             return
         descriptor, self._descriptor = self._descriptor, -1
         try:
@@ -401,7 +402,7 @@ class LocalBackend(Backend):
         return read_all(descriptor)
 
     def _check_untouched(self) -> None:
-        if self._descriptor < 0:
+        if self._descriptor == -1:
             self._descriptor = self._open_for_writing()
         self.check_name()
         now = _stamp(self._descriptor)
@@ -411,7 +412,7 @@ class LocalBackend(Backend):
             raise self._written_by_other()
 
     def _is_named(self) -> bool:
-        return self._descriptor < 0 or is_file(self._descriptor, self.path)
+        return self._descriptor == -1 or is_file(self._descriptor, self.path)
 
     def _written_by_other(self) -> UserError:
         return UserError(

@@ -138,11 +138,10 @@ class Journal:
                 )
             # Blank the torn end instead of cutting it off: on a full disk no other room is left.
             write_at(descriptor, bytes(len(data) - size), size)
-        except OSError as error:
+        except (OSError, UserError) as error:
             os.close(descriptor)
-            raise file_error("read", path, error, "Nothing was changed.") from error
-        except UserError:
-            os.close(descriptor)
+            if isinstance(error, OSError):
+                raise file_error("read", path, error, "Nothing was changed.") from error
             raise
         return cls(path, descriptor, records, size, copy_to, copied), records
 
@@ -186,21 +185,11 @@ class Journal:
         """
         wanted = self.appended_count
         while self._durable < wanted:
-            # A finished flush may not have run its callback yet, and awaiting it does not run the
-            # callback.
             if self._flushing is None or self._flushing.done():
                 self._flushing = asyncio.ensure_future(asyncio.to_thread(self.flush_now))
-                self._flushing.add_done_callback(self._end_flush)
+                self._flushing.add_done_callback(_retrieve_error)
             # A caller that is cancelled must not cancel the write that others wait for.
             await asyncio.shield(self._flushing)
-
-    def _end_flush(self, done: asyncio.Future[None]) -> None:
-        if self._flushing is done:
-            self._flushing = None
-        if not done.cancelled():
-            # Retrieve the error, so that asyncio does not warn if no caller waits for it any more.
-            # Every later flush meets the same full disk again, and `close` reports the error.
-            done.exception()
 
     def flush_now(self) -> None:
         """Make every record appended so far durable, in the copy too.
@@ -316,7 +305,7 @@ class Journal:
             # Another file may get this descriptor next, and a late caller must not write to that
             # file.
             descriptor, self._descriptor = self._descriptor, -1
-            if descriptor >= 0:
+            if descriptor != -1:
                 os.close(descriptor)
 
     def remove(self) -> None:
@@ -337,6 +326,13 @@ class Journal:
             raise file_error("remove", self.path, error, "State is complete.") from error
         finally:
             self.close()
+
+
+def _retrieve_error(done: asyncio.Future[None]) -> None:
+    """Retrieve the error, so that asyncio does not warn if no caller waits for it any more."""
+    # Every later flush meets the same full disk again, and `close` reports the error.
+    if not done.cancelled():
+        done.exception()
 
 
 def _claim(path: Path, descriptor: int) -> None:

@@ -342,7 +342,7 @@ def read_foreign(
         UserError: The state is unreadable.
     """
     # Only Terraform accesses the other kinds; it reads the state in a folder made for that.
-    if kind != "local" and not is_native(kind):
+    if kind not in _PLACE:
         from opsconsole.state.terraform_backend import read_borrowed
 
         return read_borrowed(kind, config, workspace)

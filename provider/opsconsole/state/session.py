@@ -472,7 +472,6 @@ class StateSession:
         journal.flush_now()
         if not self.open_intents and not self._intents:
             journal.remove()
-            self._journal = None
 
     def _to_user_error(self, error: Exception) -> UserError:
         """Turn any failure to save the state or its journal into an error for the user."""

@@ -126,7 +126,7 @@ class TerraformBackend(Backend):
 
     def close(self) -> None:
         """Release the lock file, so that other native runs in this directory can continue."""
-        if self._descriptor >= 0:
+        if self._descriptor != -1:
             release_file(self._marker, self._descriptor)
             self._descriptor = -1
 

@@ -169,7 +169,7 @@ class Transport:
         raise failure
 
     def _not_connected(self, problem: aiohttp.ClientConnectorError) -> NotSent:
-        why = problem.os_error.strerror or _kind_of(problem.os_error)
+        why = _kind_of(problem.os_error)
         if isinstance(problem, aiohttp.ClientProxyConnectionError):
             return NotSent(
                 f"The proxy {problem.host}:{problem.port} cannot be reached: {why}.",

@@ -23,7 +23,6 @@ from opsconsole.language.numbers import Number, calculate, int64
 from opsconsole.language.values import (
     BOOL,
     DYNAMIC,
-    NULL,
     NUMBER,
     PRIMITIVES,
     STRING,
@@ -228,9 +227,7 @@ def _one(value: Value) -> Value:
         return unknown(value.type.element)
     if len(items) > 1:
         raise EvaluationError("there must be at most one element")
-    if items:
-        return items[0]
-    return NULL if value.kind == "tuple" else Value(value.type.element, None)
+    return items[0] if items else Value(value.type.element, None)
 
 
 @Signature("sum", (DYNAMIC,), unknowns=Unknowns.ANY, returns=NUMBER)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from opsconsole.language.conversion import convert, to_text
 from opsconsole.language.failures import (
@@ -41,6 +41,8 @@ _VERB = re.compile(
     r"%(?:(?P<percent>%)|(?P<flags>[-+ #0]*)(?P<width>[1-9]\d*)?(?:\.(?P<precision>\d*))?"
     r"(?:\[(?P<index>[1-9]\d*)\])?(?P<mode>[A-Za-z]))"
 )
+_ALL_DIGITS: Final = 10_000
+"""More digits than any number has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,15 +175,12 @@ def _general(value: Number) -> str:
     text = format_number(value).removeprefix("-")
     sign = "-" if is_negative(value) else ""
     before, _, after = text.partition(".")
-    digits = (before + after).strip("0") or "0"
-    if before != "0":
-        exponent = len(before) - 1
-    else:
-        exponent = -(len(after) - len(after.lstrip("0")) + 1) if value else 0
+    digits = (before + after).strip("0")
+    exponent = len(before) - 1 if before != "0" else len(after.lstrip("0")) - len(after) - 1
     if -4 <= exponent < 6:
         return sign + text
     mantissa = digits[0] + (f".{digits[1:]}" if len(digits) > 1 else "")
-    return f"{sign}{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+    return f"{sign}{mantissa}e{exponent:+03d}"
 
 
 def _integer(verb: _Verb, number: int) -> str:
@@ -207,12 +206,12 @@ def _floating(verb: _Verb, number: Number) -> str:
 
 
 def _scientific(number: Number, precision: int | None) -> str:
+    form = f".{6 if precision is None else precision}e"
+    if not number:
+        return format(0.0, form)
     fraction = Fraction(number)
-    if not fraction:
-        return f"{0.0:.{6 if precision is None else precision}e}"
-    with localcontext(prec=400):
-        exact = Decimal(fraction.numerator) / Decimal(fraction.denominator)
-        text = f"{exact:.{6 if precision is None else precision}e}"
+    with localcontext(prec=_ALL_DIGITS):
+        text = format(Decimal(fraction.numerator) / Decimal(fraction.denominator), form)
     mantissa, _, exponent = text.partition("e")
     return f"{mantissa}e{exponent[0]}{exponent[1:].rjust(2, '0')}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from functools import partial
 from typing import Any
 
@@ -55,8 +54,6 @@ def _title(text: str) -> str:
 def _is_separator(letter: str) -> bool:
     if letter.isascii():
         return not (letter.isalnum() or letter == "_")
-    if unicodedata.category(letter)[0] == "L" or letter.isdigit():
-        return False
     return letter.isspace()
 
 

@@ -223,7 +223,7 @@ class AgentPluginLifecycle(SingleCreation):
     ) -> list[Outcome]:
         """Settle attachments by the agents' lists."""
         requests = [
-            ReadRequest(self._bare(self.definition.empty() | item.planned), address=item.address)
+            ReadRequest(self._bare(item.request(AGENT_PLUGIN).planned), address=item.address)
             for item in creates
         ]
         # Also by a list that may not be whole: attaching a plugin twice does no harm.

@@ -326,7 +326,6 @@ class BulkCreate:
         outcome = outcome.with_diagnostics(*row.notes) if row.notes else outcome
         if self._rehearsal:
             outcome = refuse_dry_run_creation(self._name(row), outcome)
-        row.outcome = outcome
         await self._report([(row.request, outcome)])
 
 

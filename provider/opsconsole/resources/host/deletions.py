@@ -28,12 +28,10 @@ class HostDeletions:
         # By the number of deletions that had begun: the next deletion begins to count anew.
         self._quiet_seconds: Counter[int] = Counter()
 
-    def end(self, host_id: str, *, deleted: bool) -> None:
+    def end(self, host_id: str) -> None:
         """Note that a host's deletion was tried, and wake the callers that wait for its agents."""
         self.ended.add(host_id)
         self.under_way.discard(host_id)
-        if deleted:
-            self._session.note_host_gone(host_id)
         self._session.wake()
 
     async def wait_for_another(self, known: Collection[str], deadline: float) -> bool:

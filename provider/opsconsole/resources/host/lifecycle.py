@@ -230,27 +230,27 @@ class HostLifecycle(BaseLifecycle):
         if HOST.is_abandoned(prior):
             self.session.release_host(host_id)
             # No deletion needs to wait for its agents.
-            deletions.end(host_id, deleted=False)
+            deletions.end(host_id)
             stays = self.unplanned_warnings(request, (warn_abandoned(self.name(prior)),))
             return Outcome(None, diagnostics=stays)
         if host_id in self.session.adopted_hosts:
-            deletions.end(host_id, deleted=False)
+            deletions.end(host_id)
             adopted = warning(
                 f"The {self.name(prior)} is not deleted",
                 "Another resource of this run has adopted it. This one leaves management.",
             )
             return Outcome(None, diagnostics=(adopted,))
         deletions.under_way.add(host_id)
-        exists: bool | None = True
         try:
             ended = await delete_once(self, request, "host_delete")
-            exists = ended.exists
+            if ended.exists is False:
+                self.session.note_host_gone(host_id)
         finally:
             # Also after an error: others wait for the end of this deletion.
-            deletions.end(host_id, deleted=exists is False)
+            deletions.end(host_id)
         if ended.outcome.state is None:
             return ended.outcome
-        return ended.outcome.with_diagnostics(*_list_released(self.session, host_id, exists))
+        return ended.outcome.with_diagnostics(*_list_released(self.session, host_id, ended.exists))
 
 
 _NO_WAY = "the settings offer no way to read a host"

@@ -29,11 +29,10 @@ _numbers = itertools.count(1)
 
 @dataclass(slots=True, eq=False)
 class HostRow:
-    """A requested host, the row that is sent for it, and its outcome once there is one."""
+    """A requested host, and the row that is sent for it."""
 
     request: CreateRequest
     fields: dict[str, Any]
-    outcome: Outcome | None = None
     dry_run_status: str = ""
     """The status that the dry run gave this row, which meant "would be created"; or empty."""
     notes: tuple[Diagnostic, ...] = ()

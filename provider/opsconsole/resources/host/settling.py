@@ -83,10 +83,9 @@ def _control_rows(
     control: dict[_FieldNames, tuple[str, dict[str, object]]] = {}
     # In the order of the row, so that the same run sends the same bytes.
     for fields, names in {frozenset(row.fields): [*row.fields] for row in rows}.items():
-        for host in existing:
-            if all(host.get(name) is not None for name in names):
-                control[fields] = (host["id"], {name: host[name] for name in names})
-                break
+        shown = (it for it in existing if all(it.get(name) is not None for name in names))
+        if host := next(shown, None):
+            control[fields] = (host["id"], {name: host[name] for name in names})
     return control
 
 
