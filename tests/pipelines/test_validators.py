@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import kubernetes_validate
 import pytest
 import yaml
 
@@ -59,6 +58,9 @@ def cron_job() -> dict[str, Any]:
 
 
 def test_kubernetes_accepts_the_cron_job(cron_job):
+    # Its import takes longer than most tests, in each process that collects this module.
+    import kubernetes_validate
+
     kubernetes_validate.validate(cron_job, kubernetes_validate.latest_version(), strict=True)
     cron_job["spec"]["jobTemplate"]["spec"]["backOffLimit"] = 2
     with pytest.raises(kubernetes_validate.ValidationError):
