@@ -65,7 +65,10 @@ def test_what_needs_a_late_read_waits_for_it_or_is_skipped(native, found):
         "b": {"name": "b", "knowledge": "${data.opsconsole_specialty.x.id}"},
     }
     data = {"opsconsole_specialty": key}
-    said = native.apply({"opsconsole_host": hosts}, expect=0 if found else 1, data=data).text
+    native.write({"opsconsole_host": hosts}, data=data)
+    [read] = [it["change"] for it in native.plan()["resource_changes"] if it["mode"] == "data"]
+    assert (read["after"], read["after_unknown"]["id"]) == ({"key": hosts["a"]["knowledge"]}, True)
+    said = native.run("apply", "-auto-approve", expect=0 if found else 1).text
     if not found:
         assert "opsconsole_host.b: Skipped, because data.opsconsole_specialty.x failed" in said
         assert native.addresses() == ["opsconsole_host.a"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import gc
 import os
 import threading
@@ -288,6 +289,23 @@ async def test_a_failed_flush_fails_for_everyone_and_is_not_logged(tmp_path, mon
     del caller, writing
     gc.collect()
     assert logged == []
+
+
+def test_a_journal_that_was_replaced_while_it_was_opened_is_not_taken(tmp_path, monkeypatch):
+    Journal.create(tmp_path / "j").close()
+    locked = fcntl.flock
+
+    def replace_before(descriptor: int, how: int) -> None:
+        (tmp_path / "j").unlink()
+        (tmp_path / "j").touch()
+        locked(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", replace_before)
+    with pytest.raises(UserError, match="Another run of opsconsole is in progress"):
+        Journal.resume(tmp_path / "j")
+    monkeypatch.setattr(fcntl, "flock", lambda *_: os.close(-1))
+    with pytest.raises(UserError, match="^Cannot lock .*/j: .* Nothing was changed"):
+        Journal.resume(tmp_path / "j")
 
 
 @pytest.mark.parametrize(

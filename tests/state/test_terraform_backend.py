@@ -131,8 +131,10 @@ async def test_a_crash_before_the_push_is_folded_in(place, host):
 
 
 def test_native_runs_in_one_directory_exclude_each_other(place):
-    with opened(place), pytest.raises(UserError, match=r"locked by .+, opsconsole apply"):
-        opened(place)
+    with opened(place) as first:
+        assert first._backend._marker.stat().st_mode & 0o7777 == 0o600
+        with pytest.raises(UserError, match=r"locked by .+, opsconsole apply"):
+            opened(place)
     (again := opened(place)).close()
     again._backend.close()
 
@@ -182,3 +184,6 @@ def test_without_terraform_a_remote_backend_is_one_error(tmp_path, monkeypatch):
     found = backend_for(tmp_path, {"consul": []}, "plan")
     assert found.name == f"the consul backend of {tmp_path}"
     assert found.journal == tmp_path / "consul.default.opsconsole-journal"
+    (tmp_path / "tofu").unlink()
+    with pytest.raises(UserError, match=r"^Cannot run .*/tofu: No such file or directory\."):
+        found.read()
