@@ -304,7 +304,7 @@ def test_a_journal_that_was_replaced_while_it_was_opened_is_not_taken(tmp_path, 
     with pytest.raises(UserError, match="Another run of opsconsole is in progress"):
         Journal.resume(tmp_path / "j")
     monkeypatch.setattr(fcntl, "flock", lambda *_: os.close(-1))
-    with pytest.raises(UserError, match="^Cannot lock .*/j: .* Nothing was changed"):
+    with pytest.raises(UserError, match=r"^Cannot lock .*/j: .* Nothing was changed"):
         Journal.resume(tmp_path / "j")
 
 
