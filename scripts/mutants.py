@@ -38,7 +38,7 @@ LOG = ROOT / "build" / "mutants.log"
 ROOMS = ("resources", "lifecycle", "state", "reconcile", "drift", "v1", "language")
 FOLDERS = (
     *("resources", "settings", "v1", "state", "drift", "commands", "language", "simulation"),
-    "faults",
+    *("faults", "reports", "sixth"),
 )
 _ELSEWHERE = (
     *("state/test_places.py", "commands/test_interrupt.py", "language/test_synthesis.py"),

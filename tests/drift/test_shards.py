@@ -124,7 +124,7 @@ def test_reports_that_do_not_belong_together_are_refused(states):
     assert "two reports of shard 1/2" in refusal(one, one)
     Path(one).rename("other.json")
     shards(states, 3)
-    assert "not shares of one whole" in refusal("other.json", "2.json")
+    assert "not shares of one whole: 1/2, 2/3." in refusal("other.json", "2.json")
     states.run("drift", "states", "--format=json=plain.json")
     assert "not of a shard" in refusal("plain.json")
 

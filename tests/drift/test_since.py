@@ -96,16 +96,17 @@ def test_every_format_tells_new_resolved_and_open_apart(native, world):
     assert "There is no earlier report, so all drift is new." in ran.out
 
     native.run("apply", "-auto-approve")
-    native.console.change("hosts", native.id_of(OTHER), tags=["owner:me"])
+    native.console.change("hosts", native.id_of(OTHER), tags=["owner:me"], knowledge="new")
     files = [f"--format={name}=drift.{name}" for name in FORMATS if name != "json"]
     native.run("drift", *words, *files, expect=2)
     document = json.loads((native.folder / "last.json").read_text())
     assert follows_schema(document, "drift-report")
     since = document["since"]
     assert document["scope"]["listed"] == ["opsconsole_agent_plugin"]
-    assert [item["address"] for item in since["new"]] == [OTHER]
+    both = ["tags", "knowledge"]
+    assert [(item["address"], item["what"]) for item in since["new"]] == [(OTHER, both)]
     assert [(item["address"], item["what"]) for item in since["resolved"]] == [(WEB, ["tags"])]
-    assert [item["new"] for item in document["findings"] if item["address"] == OTHER] == [["tags"]]
+    assert [item["new"] for item in document["findings"] if item["address"] == OTHER] == [both]
     for name in FORMATS.keys() - {"json", "prometheus"}:
         text = (native.folder / f"drift.{name}").read_text()
         assert "1 new, 1 resolved, 0 still open." in text, name

@@ -363,12 +363,11 @@ class Declarations:
 def _follow_moves(moves: Mapping[str, str], text: str) -> str:
     # No chain has more steps than there are moves. The limit also ends a circular chain.
     for _ in range(len(moves)):
+        address = Address.parse(text)
         if text in moves:
             text = moves[text]
-            continue
-        address = Address.parse(text)
-        target = moves.get(str(address.resource))
-        if target is None:
+        elif target := moves.get(str(address.resource)):
+            text = str(replace(Address.parse(target), key=address.key))
+        else:
             return text
-        text = str(replace(Address.parse(target), key=address.key))
     return text
