@@ -426,6 +426,18 @@ async def test_what_is_said_of_agents_whose_host_was_perhaps_not_deleted(
     assert ended.unsettled is (bool(read) or "status" in fault)
 
 
+async def test_agents_are_named_whose_host_has_an_id_that_cannot_be_sent(one_run, steps_of):
+    hosts, agents = steps_of("host"), steps_of("agent")
+    hosts.provider = agents.provider = one_run()
+    made = await hosts.create(name="web")
+    agent = await agents.create(name="a", host_id=made.state["id"], specialty_id="spc_linux")
+    await agents.delete(agent._replace(state=agent.state | {"host_id": "."}))
+    ended = await hosts.delete(made._replace(state=made.state | {"id": "."}))
+    [refused, told] = ended.diagnostics
+    assert "'.' cannot be an id" in refused.text
+    assert f"terraform import opsconsole_agent.NAME {agent.state['id']}" in told.text
+
+
 @pytest.mark.parametrize("rerouted", [3, "hst_2", {"hst_2": 1}, [3, "hst_2", None], None])
 async def test_a_deleted_host_is_gone_whatever_else_the_answer_holds(
     steps_of, one_run, console, rerouted

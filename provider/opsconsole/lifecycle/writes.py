@@ -266,6 +266,9 @@ async def delete_once(
         answer = await lifecycle.session.console.call(operation, request.prior["id"])
     except ConsoleError as problem:
         return await settle_deletion(lifecycle, request, problem)
+    except OpsconsoleError as problem:
+        # Nothing was sent. The caller may have more to say of an object that still exists.
+        return EndedDeletion(lifecycle.failed_outcome("delete", request, problem), exists=True)
     name = lifecycle.name(request.prior)
     try:
         result = confirm_deleted(lifecycle.definition, name, answer)
