@@ -483,10 +483,9 @@ class World:
             asyncio._set_running_loop(running)
         # A process may die where nothing is left to do but to say so.
         code = None if process.dead else code
-        text = output.getvalue()
+        text = said = output.getvalue()
         self.runs += 1
         self.points += process.points
-        said = output.getvalue()
         # The seed does not choose the names of folders.
         for folder in (self.folder, self.working_folder):
             said = said.replace(str(folder), "FOLDER").replace(folder.name, "NAME")
