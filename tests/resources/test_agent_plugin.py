@@ -156,20 +156,29 @@ async def test_an_attach_that_leaves_nothing_in_the_list_is_an_error_with_nothin
 
 
 @pytest.mark.parametrize("profile", ["truncated"], indirect=True)
-async def test_a_refused_detach_is_no_success_where_the_list_shows_only_a_part(
+async def test_on_missing_decides_on_a_detach_answered_404_where_the_list_shows_only_a_part(
     steps_of, console, agent_values
 ):
     agent = await steps_of("agent").create(**agent_values)
     for name in ("disk", "logs", "metrics", "packages", "backup"):
         console.create("attachments", agent_id=agent.state["id"], plugin_id=f"plg_{name}")
-    attachments = steps_of("agent_plugin")
-    made = await attachments.create(agent_id=agent.state["id"], plugin_id="plg_legacy")
-    console.fault(method="DELETE", path="/plugins/", status=404, code="NOT_FOUND")
+    strict, lenient = steps_of("agent_plugin", on_missing="error"), steps_of("agent_plugin")
+    made = await lenient.create(agent_id=agent.state["id"], plugin_id="plg_legacy")
+    shown_id = f"{agent.state['id']}/plg_disk"
+    shown = made._replace(state={**made.state, "id": shown_id, "plugin_id": "plg_disk"})
+    console.fault(method="DELETE", path="/plugins/", times=None, status=404, code="NOT_FOUND")
 
-    kept = await attachments.delete(made)
+    kept, left = await strict.delete(made), await lenient.delete(made)
+    # What the list shows is there, whatever the answer.
+    refused = await lenient.delete(shown)
 
-    assert kept.state == made.state
-    assert [item.severity for item in kept.diagnostics] == [Severity.ERROR]
+    name = f'The plugin attachment "{made.state["id"]}"'
+    assert (kept.state, left.state, refused.state) == (made.state, None, shown.state)
+    assert errors(kept) == [f"{name} was deleted already, or is not visible to this key"]
+    assert errors(refused) == [f'Cannot delete the plugin attachment "{shown_id}"']
+    [told] = left.diagnostics
+    assert (told.severity, told.summary) == (Severity.WARNING, errors(kept)[0])
+    assert told.detail.endswith("and it cannot be read. It is removed from state.")
 
 
 async def test_nothing_is_detached_from_an_agent_that_is_gone(steps_of, console, agent_values):

@@ -22,6 +22,8 @@ SEEDS = [
     (13001982, ["options", "step 0.1", "reader"]),
     # A run died in a dry run that the console took for real; no later run took the host over.
     (7104692, ["options", "step 1.1", "agent-7", "agent-6", "host-5"]),
+    # The answer to a detach was lost, the next was a 404, and the list never showed the whole.
+    (51005367, ["options", "host-6 creates first"]),
 ]
 
 

@@ -319,19 +319,25 @@ async def settle_deletion(
         return EndedDeletion(failed._replace(diagnostics=(diagnostic,), unsettled=False), None)
     if not isinstance(problem, NotFound):
         return EndedDeletion(failed, exists)
-    if exists:
-        diagnostic = error(
-            f"The {name} is still there, though its deletion was answered with 404",
-            "A read right after the deletion shows it: this key may read it, but not delete it. "
-            "Nothing was deleted.",
-            cause=problem.cause,
-        )
-    else:
-        summary = f"The {name} was deleted already, or is not visible to this key"
-        kept = lifecycle.keep_if_missing(summary, BY_404, problem.cause)
-        if kept is None:
-            detail = f"{BY_404.removesuffix('.')}, and it cannot be read. It is removed from state."
-            leaves = warning(summary, detail)
-            return EndedDeletion(Outcome(None, diagnostics=(leaves,)), exists=False)
-        diagnostic = kept
+    if not exists:
+        return leave_unreadable(lifecycle, request, problem)
+    diagnostic = error(
+        f"The {name} is still there, though its deletion was answered with 404",
+        "A read right after the deletion shows it: this key may read it, but not delete it. "
+        "Nothing was deleted.",
+        cause=problem.cause,
+    )
     return EndedDeletion(Outcome(prior, request.private, (diagnostic,)), exists)
+
+
+def leave_unreadable(
+    lifecycle: BaseLifecycle, request: DeleteRequest, problem: NotFound
+) -> EndedDeletion:
+    """Return how a deletion answered 404 ended that no read can settle: `on_missing` decides."""
+    name = lifecycle.name(request.prior, request.address)
+    summary = f"The {name} was deleted already, or is not visible to this key"
+    kept = lifecycle.keep_if_missing(summary, BY_404, problem.cause)
+    if kept is not None:
+        return EndedDeletion(Outcome(request.prior, request.private, (kept,)), exists=None)
+    detail = f"{BY_404.removesuffix('.')}, and it cannot be read. It is removed from state."
+    return EndedDeletion(Outcome(None, diagnostics=(warning(summary, detail),)), exists=False)

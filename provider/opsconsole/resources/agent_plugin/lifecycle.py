@@ -37,6 +37,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
+from opsconsole.lifecycle.writes import leave_unreadable
 from opsconsole.resources import AGENT, AGENT_PLUGIN
 from opsconsole.resources.agent.likely_ids import doubtful_plugins
 from opsconsole.resources.agent_plugin.definition import PLUGIN_FIELDS
@@ -296,11 +297,15 @@ class AgentPluginLifecycle(SingleCreation):
         await self.session.before_write("delete", [request])
         try:
             answer = await attach_or_detach(self.session, "detach", agent_id, plugin_id)
-        except ApiError:
+        except ApiError as problem:
             # Some consoles still list the plugins of archived agents, and refuse to detach them.
-            if not await self._is_deleted_with_host(request):
+            if await self._is_deleted_with_host(request):
+                return Outcome(None)
+            if not isinstance(problem, NotFound):
                 raise
-            return Outcome(None)
+            if await _listed_after(self.session, agent_id, plugin_id, problem):
+                raise
+            return leave_unreadable(self, request, problem).outcome
         return Outcome(None, diagnostics=_warn_archived(answer or {}))
 
     async def _is_deleted_with_host(self, request: DeleteRequest) -> bool:
