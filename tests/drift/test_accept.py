@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,11 +11,12 @@ import yaml
 from opsconsole.drift import BASELINE_FILE
 from opsconsole.drift.accepting import add_entries, entries_for
 from opsconsole.drift.baseline import Baseline, Entry, read_baseline
-from opsconsole.drift.report import Bucket, Finding
+from opsconsole.drift.report import Bucket, Difference, Finding
 from opsconsole.errors import UserError
 from published_schemas import follows_schema
 
 WEB, OTHER = "opsconsole_host.web[0]", "opsconsole_host.web[1]"
+DAY = timedelta(days=1)
 LATER = (datetime.now(UTC) + timedelta(days=30)).date()
 
 
@@ -82,42 +84,35 @@ def test_an_address_that_did_not_drift_is_refused(drifted):
     assert not (drifted.folder / BASELINE_FILE).exists()
 
 
+ADDED_BY_HAND = """in its present form. Add this to its `accept` list:
+  - address: opsconsole_host.web[0]
+    attribute: tags
+"""
 NEW = (
     Entry(address=WEB, reason="why: because", attribute="tags", expires=date(2030, 1, 2)),
-    Entry(address="a.b", reason="x", bucket="missing"),
+    Entry(stack="fleet", address="a.b", reason="x", bucket="missing"),
 )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "# a note\n",
-        "version: 1\naccept: []",
-        "accept: []\nversion: 1\n",
-        "version: 1\naccept:\n- address: a.c\n  reason: old # why\n",
-        "version: 1\naccept:\n- address: a.c\n  reason: old",
-        "version: 1\naccept:\n  - {address: a.c, reason: old}\n# the end\n",
-        "version: 1\naccept:\n    -   address: a.c\n        reason: |\n          1\n          2\n",
-        "accept:\n  - reason: >-\n      folded\n      text\n    address: a.c\n\nversion: 1\n",
-        'version: 1\naccept:\n  - address: a.c\n    reason: "über\n\n      two"\n',
-    ],
-)
-def test_entries_are_added_to_every_form_of_file(text, tmp_path):
+ADDITIONS = yaml.safe_load(Path(__file__).with_name("additions.yml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(("text", "expected"), ADDITIONS)
+def test_entries_are_added_to_every_form_of_file(text, expected, tmp_path):
     path = tmp_path / "base.yml"
     path.write_text(text, "utf-8")
     before = read_baseline(path).entries
-    add_entries(path, NEW)
-    assert read_baseline(path).entries == (*before, *NEW)
-    for line in text.replace("[]", "").split("\n"):
-        assert line.strip() in path.read_text("utf-8")
+    assert add_entries(path, NEW).entries == read_baseline(path).entries == (*before, *NEW)
+    assert path.read_text("utf-8") == expected
     assert [item.name for item in tmp_path.iterdir()] == ["base.yml"]
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"version: 1\naccept: [{address: a.c, reason: old}]\n", "reason: 'why: because'"),
+        (b"version: 1\naccept: [{address: a.c, reason: old}]\n", ADDED_BY_HAND),
+        # The column of the list is that of its anchor: the entries would belong to the text.
+        (b"version: 1\naccept: &all\n- address: a.c\n  reason: |\n    old\n", ADDED_BY_HAND),
         ("version: 1\naccept: []\n".encode("utf-16"), "Save it as UTF-8."),
         (b"version: 1\naccept: []\n".ljust(2**20, b"#"), "base.yml is not a baseline"),
     ],
@@ -129,7 +124,20 @@ def test_a_file_to_which_nothing_can_be_added_stays_as_it_is(content, said, tmp_
         add_entries(path, NEW)
     assert said in str(refused.value)
     assert path.read_bytes() == content
+    with pytest.raises(UserError, match=r"base\.yml/x cannot be written: Not a directory\.$"):
+        add_entries(path / "x", NEW)
     assert [item.name for item in tmp_path.iterdir()] == ["base.yml"]
+
+
+def test_what_is_accepted_today_is_not_written_again():
+    differences = (Difference("tags", "a", "b"), Difference("name", "a", "b"))
+    found = Finding("fleet", WEB, "opsconsole_host", Bucket.CHANGED, differences=differences)
+    held = [
+        Entry(address=WEB, reason="x", attribute="tags", expires=LATER - DAY * n) for n in (0, 1)
+    ]
+    for entry, names in zip(held, (["name"], ["tags", "name"]), strict=True):
+        written = entries_for([found], Baseline((entry,)), "x", None, LATER, name_stacks=False)
+        assert [item.attribute for item in written] == names
 
 
 def test_an_unmanaged_object_is_accepted_whatever_its_stack():

@@ -68,7 +68,7 @@ def test_patterns(pattern, text, fit):
         ({"stack": "fleet"}, finding(Bucket.MISSING), True),
         ({"stack": "fl*"}, finding(Bucket.MISSING), True),
         ({"stack": "other"}, finding(Bucket.MISSING), False),
-        ({"expires": TODAY}, finding(Bucket.MISSING), True),
+        ({"expires": str(TODAY)}, finding(Bucket.MISSING), True),
         ({"expires": TODAY - timedelta(days=1)}, finding(Bucket.MISSING), False),
         ({"expires": TODAY + timedelta(days=1)}, finding(Bucket.MISSING), True),
         ({}, finding(Bucket.IN_SYNC), False),
@@ -181,6 +181,7 @@ MISLEADING = [
     (f"version: {'9' * 100}\naccept: []", "version: should be 1, not 999"),
     ("version: 1\naccept: " + "[" * 99 + "]" * 99, "accept.0: should be an object"),
     ("version: 1\naccept: " + "[" * 100 + "]" * 100, "nested too deeply"),
+    ("version: 1\naccept: [[], []," + "[" * 99 + "]" * 100, "nested too deeply"),
     ("version: 1\naccept: &a [*a]", "accept.0: should be an object"),
     ("version: " + "1:" * 5000 + "1", "is not YAML"),
 ]

@@ -119,6 +119,7 @@ def test_specialties_beside_the_managed_one_are_shown_and_do_not_count(native):
     assert shown == (others if searched else set())
     counted = native.drift("--count-unmanaged", "plugins,specialties", expect=2)
     assert counted.document["summary"]["drifted"] == 5
+    assert counted.document["calls"]["specialty_search"] == 1
 
 
 def test_a_row_hidden_from_the_key(native):
@@ -142,6 +143,7 @@ def test_a_truncated_list_proves_nothing(native_on, world):
     found = native.drift(expect=1)
     assert found.bucket(DISK) == "unchecked"
     assert "may not be whole" in found.of(DISK)["reason"]
-    assert "cursor_parameter" in found.told
+    partial = "warning: An agent may have more plugins than the list shows: some may be unmanaged\n"
+    assert partial in found.told and "cursor_parameter" in found.told
     # What the list did show is attached for certain.
     assert f"{agent_id}/plg_logs" in found.addresses("unmanaged")

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from opsconsole.drift.report import Shard, read_shard
+from opsconsole.drift.merging import merge_reports
+from opsconsole.drift.report import DriftReport, Shard, Share, read_shard
 from opsconsole.errors import UserError
 from published_schemas import follows_schema
 
@@ -127,6 +128,27 @@ def test_reports_that_do_not_belong_together_are_refused(states):
     assert "not shares of one whole: 1/2, 2/3." in refusal("other.json", "2.json")
     states.run("drift", "states", "--format=json=plain.json")
     assert "not of a shard" in refusal("plain.json")
+
+
+def test_a_merge_names_what_no_shard_has():
+    def report(number: int, count: int, method: str = "", unused: Any = (), **share: int) -> Any:
+        shared = Share(Shard(number, count), (), tuple(unused), **share)
+        return DriftReport((), "2026-03-01T02:00:00Z", method=method, share=shared)
+
+    def told(*reports: DriftReport) -> list[str]:
+        return [item.summary for item in merge_reports(reports).diagnostics]
+
+    most = ", ".join(map(str, range(1, 11)))
+    assert told(report(11, 11)) == [f"10 of 11 shards have no report: {most}"]
+    assert told(report(12, 12)) == [f"11 of 12 shards have no report: {most} and more"]
+    nowhere = ["No stack of any shard has a state, so nothing was checked"]
+    assert told(report(1, 2, stacks=1, absent=1), report(2, 2, stacks=2, absent=2)) == nowhere
+    assert told(report(1, 2, stacks=1, absent=1), report(2, 2, stacks=2, absent=1)) == []
+    merged = merge_reports(
+        [report(1, 3, "A.", "ba"), report(2, 3, "", "ab"), report(3, 3, "B.", "ab")]
+    )
+    assert merged.method == "A. B."
+    assert [item.entry for item in merged.baseline] == ["b", "a"]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "opsconsole-drift"}', "{broken"])

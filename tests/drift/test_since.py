@@ -77,7 +77,9 @@ def test_drift_that_was_not_seen_in_between_is_neither_new_nor_lost() -> None:
     again = compare(report(CHANGED), unseen).comparison
     assert again is not None and again.new == () and again.open[0].seen
     mended = compare(report(SYNC), unseen).comparison
-    assert mended is not None and [entry.what for entry in mended.resolved] == [("tags",)]
+    assert mended is not None and [(entry.what, entry.seen) for entry in mended.resolved] == [
+        (("tags",), True)
+    ]
 
 
 @pytest.fixture

@@ -82,14 +82,14 @@ def entries_for(
             members["stack"] = finding.stack
         if expires is not None:
             members["expires"] = expires
-        if finding.bucket is not Bucket.CHANGED:
+        if finding.bucket is Bucket.CHANGED:
+            entries += [
+                Entry(attribute=difference.attribute, **members)
+                for difference in finding.differences
+                if not any(item.accepts(finding, difference) for item in valid)
+            ]
+        else:
             entries.append(Entry(bucket=finding.bucket.value, **members))
-            continue
-        entries += [
-            Entry(attribute=difference.attribute, **members)
-            for difference in finding.differences
-            if not any(item.accepts(finding, difference) for item in valid)
-        ]
     return list(dict.fromkeys(entries))
 
 
@@ -176,7 +176,7 @@ def _dump_entries(entries: Sequence[Entry], indent: int) -> str:
         sort_keys=False,
         allow_unicode=True,
         # PyYAML folds lines at 80 columns by default, reasons and addresses too.
-        width=10_000,
+        width=float("inf"),
     )
     return textwrap.indent(text, " " * indent)
 

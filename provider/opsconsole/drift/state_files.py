@@ -72,7 +72,8 @@ def stack_names(paths: Sequence[Path]) -> list[str]:
     named after its folder, and the state of a workspace after folder and workspace.
     """
     full = [path.absolute() for path in paths]
-    for depth in range(1, max((len(path.parts) for path in full), default=1) + 1):
+    deepest = max((path.parts for path in full), key=len, default=())
+    for depth in range(1, len(deepest)):
         names = [_name(path, depth) for path in full]
         if len(set(names)) == len(names):
             return names
@@ -88,8 +89,8 @@ def _name(path: Path, depth: int) -> str:
         folder = folder.parent
     else:
         stack = stack.removeprefix("terraform.")
-    above = folder.parts[max(0, len(folder.parts) - (depth - 1)) :]
-    name = "/".join([*(part for part in above if part != folder.root), stack])
+    parts = [*folder.relative_to(folder.anchor).parts, stack]
+    name = "/".join(parts[-depth:])
     # On Linux a name may contain bytes that are not text, which a report cannot contain.
     return name.encode("utf-8", "backslashreplace").decode()
 
