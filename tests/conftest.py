@@ -33,8 +33,8 @@ pytest_plugins = ("behaviour", "lifecycle_steps", "native_project")
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = Path(sys.executable)
-CLIENTS = 10
-"""One in so many of the tests marked `real_client` runs."""
+CLIENTS = 20
+"""One in so many of the tests marked `real_client` runs, with and without cdktf or cdktn."""
 SECONDS = 300
 """A test of a real program that takes longer hangs; for others `timeout` of pyproject says so."""
 
@@ -88,6 +88,7 @@ NEEDS: dict[str, tuple[Callable[[], Path | None], str]] = {
 }
 """Marker: how its program is found, and what is said where it is not."""
 
+CLIS = ("cdktf", "cdktn")
 NEEDED_ALONG = {
     "cdktf": ("cdktf", "terraform"),
     "cdktn": ("cdktn", "terraform"),
@@ -105,7 +106,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Give real programs more time, and leave most of the long ones out: on every worker alike."""
     clients = [item for item in items if item.get_closest_marker("real_client")]
-    left_out = {*clients} - {*sample(clients, math.ceil(len(clients) / CLIENTS))}
+    left_out: set[pytest.Item] = set()
+    # A synthesis by a CLI takes ten times longer: a plain sample has none of them, or four.
+    for by_cli in (True, False):
+        kind = [item for item in clients if by_cli is any(map(item.get_closest_marker, CLIS))]
+        left_out |= {*kind} - {*sample(kind, math.ceil(len(kind) / CLIENTS))}
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=[*left_out])
     for item in items:

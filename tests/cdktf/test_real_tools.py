@@ -97,6 +97,7 @@ def _camel(name: str) -> str:
 
 
 @pytest.mark.cdktf
+@pytest.mark.real_client
 @pytest.mark.parametrize(("module", "prefix", "type_name"), CONSTRUCTS)
 def test_a_construct_has_what_the_generated_binding_has(
     bindings, module, prefix, type_name
@@ -113,6 +114,7 @@ def test_a_construct_has_what_the_generated_binding_has(
 
 
 @pytest.mark.cdktf
+@pytest.mark.real_client
 def test_the_provider_has_what_the_generated_binding_has(bindings) -> None:
     own = opsconsole_cdktf.OpsconsoleProvider
     binding = _generated_class(bindings["provider"], "OpsconsoleProvider")
@@ -177,6 +179,7 @@ def _synthesised(imports: str, folder: Path, path: Path | None) -> dict[str, obj
 
 
 @pytest.mark.cdktf
+@pytest.mark.real_client
 def test_both_synthesise_the_same_program(generated, tmp_path) -> None:
     folders = [tmp_path / name for name in ("own", "generated")]
     for folder in folders:

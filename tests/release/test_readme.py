@@ -177,6 +177,7 @@ def test_the_program_in_hcl_is_deployed(terraform):
 
 
 @pytest.mark.cdktf
+@pytest.mark.real_client
 def test_the_exit_to_hcl_keeps_the_state(cdktf_cli, installed_terraform):
     """Deployed with the library alone, written as HCL, planned by Terraform on the same state."""
     with serve() as console:
