@@ -35,6 +35,9 @@ def test_lists_are_read_for_the_kinds_that_count_and_a_refused_one_is_an_error(n
     assert "host_list was not read" in found.told
     assert found.document["scope"]["listed"] == []
 
+    native.console.fault(path="/plugins$", times=None, status=403)
+    assert native.drift().of("opsconsole_agent.whole")["cause"]["status"] == 403
+
 
 @pytest.fixture
 def cut(native_on: Callable[..., Any], world: Any) -> Iterator[Any]:

@@ -25,6 +25,7 @@ def test_an_extra_endpoint_that_is_no_get_is_not_there(native_on, world):
     assert found.bucket("opsconsole_host.jump") == "unchecked"
     assert found.bucket("opsconsole_specialty.linux") == "in_sync"
     assert {entry["method"] for entry in native.console.requests()} == {"GET"}
+    assert found.document["calls"]["specialty_get"] == 1
 
 
 @pytest.mark.parametrize("operation", DOCUMENTED, ids=lambda item: item.name)

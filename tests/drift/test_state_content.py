@@ -82,6 +82,10 @@ def test_what_a_newer_release_or_another_program_holds_is_not_guessed(native):
             {"provider": held["provider"] + ".west"},
             "opsconsole.west is in a program that was not named",
         ),
+        (
+            {"provider": "module.m." + held["provider"]},
+            f"module.m.{held['provider']} is in a program that was not named",
+        ),
     ):
         with edited(native) as resources:
             resources[:] = [held | part]

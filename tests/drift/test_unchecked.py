@@ -131,10 +131,10 @@ def test_nobody_is_there_or_answers(native, silent):
 
 @pytest.mark.parametrize(
     ("variable", "said"),
-    [("OPSCONSOLE_BASE_URL", "base_url"), ("OPSCONSOLE_API_KEY", "No API key is set")],
+    [("BASE_URL", "like https://console.example.com.\n"), ("API_KEY", "API Keys settings.\n")],
 )
 def test_settings_are_missing(variable, said, native, monkeypatch):
-    monkeypatch.delenv(variable)
+    monkeypatch.delenv(f"OPSCONSOLE_{variable}")
     found = native.drift("terraform.tfstate", expect=1)
     assert found.addresses("unchecked") == everything(native)
     assert said in found.told

@@ -273,8 +273,10 @@ def test_coverage_is_counted_in_attributes_too(name: str, text: str) -> None:
     ratio = 1 - 2 / sum(not attribute.volatile for attribute in HOST.answer_fields)
     # An agent whose plugins alone are shown is unchecked; so is what was not read at all.
     partly = replace(report.findings[0], bucket=Bucket.UNCHECKED)
-    mixed = DriftReport((partly, replace(partly, unobserved=())), "")
-    assert mixed.attribute_coverage() == pytest.approx(50 * ratio)
+    beside = (replace(seen, bucket=bucket) for bucket in (Bucket.UNMANAGED, Bucket.PENDING))
+    other = replace(seen, type_name="opsconsole_specialty")
+    mixed = DriftReport((partly, replace(partly, unobserved=()), *beside, other), "")
+    assert mixed.attribute_coverage(HOST.type_name) == pytest.approx(50 * ratio)
     # Prometheus gets every digit.
     cut = int(1000 * ratio) / 1000
     assert text.format(part=100 * ratio, cut=cut) in FORMATS[name](report)

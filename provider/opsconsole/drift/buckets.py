@@ -73,7 +73,7 @@ def classify(read: ObjectRead, neighbours: Neighbours) -> Finding:
     if outcome.seen is Seen.ARCHIVED:
         reason = _with_owner(item, neighbours) or "the console says that it is archived"
         return _finding(item, Bucket.ARCHIVED, reason=reason)
-    if outcome.seen is Seen.GONE or outcome.state is None:
+    if outcome.state is None:
         reason = _with_owner(item, neighbours) or RESOURCES[item.instance.type_name].gone
         return _finding(item, Bucket.MISSING, reason=reason)
     return _classify_present(item, outcome, outcome.state)
