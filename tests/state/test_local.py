@@ -79,6 +79,8 @@ def test_a_state_is_rewritten_in_place_and_each_step_is_durable_before_the_next(
         monkeypatch.setattr(os, name, watch(name))
     with session() as opened:
         opened.state.put("opsconsole_host.h0", host(0))
+    opened.state.remove("opsconsole_host.h0")
+    opened.record()
     assert (state_path.read_bytes(), calls) == (before, ["unlink lock.info"])
     calls.clear()
     appended = ["pwrite journal", "fdatasync journal"]
@@ -148,7 +150,7 @@ async def test_a_write_without_room_is_one_error_and_made_by_the_next_run(
     assert (state_path.read_bytes() != before) is is_torn
     assert list(state_path.parent.glob("*.new")) == []
     with session() as opened:
-        assert opened.folded == 2
+        assert (opened.folded, opened.has_done_nothing) == (2, True)
     state = State.parse(state_path.read_bytes())
     assert {address.name for address in state.addresses()} == {"h0", "h2", "new"}
     assert not journal_of(state_path).exists()
@@ -391,17 +393,39 @@ def test_a_state_is_looked_for_where_init_noted_it(tmp_path, block, said):
 
 
 def test_a_state_is_looked_for_where_the_last_run_wrote_it(tmp_path):
-    place = LastPlace(tmp_path, "default", "s3", "s3://a", "one")
-    place.note()
-    place.check()
-    LastPlace(tmp_path, "other", "s3", "s3://b", "two").check()
+    here = tmp_path / "new"
+    place = LastPlace(here, "default", "s3", "s3://a", "one")
+    for noted in (LastPlace(here, "third", "s3", "s3://c", "three"), place):
+        noted.note()
+        noted.check()
+    LastPlace(here, "other", "s3", "s3://b", "two").check()
     with pytest.raises(UserError, match=r"written to s3://a \(s3\), .* names s3://b \(s3\)"):
-        LastPlace(tmp_path, "default", "s3", "s3://b", "two").check()
+        LastPlace(here, "default", "s3", "s3://b", "two").check()
     with pytest.raises(UserError, match=r"written to s3://a \(s3\), .* names the local backend"):
-        backend_for(tmp_path, None, "plan", given={})
+        backend_for(here, None, "plan", given={})
     for read, given in (("plan", None), ("other", {})):
-        found = backend_for(tmp_path, None, read, workspace=read, given=given)
-        assert found.name == str(local_path(tmp_path, {}, read))
+        found = backend_for(here, None, read, workspace=read, given=given)
+        assert found.name == str(local_path(here, {}, read))
+    [note] = (here / ".terraform").iterdir()
+    note.unlink()
+    place.note()
+    assert not note.exists(), "a run notes its place once"
+
+
+def test_an_empty_place_beside_a_filled_local_state_is_refused(session, tmp_path, host):
+    here = tmp_path / "cdktf.out" / "stacks" / "only"
+    place, default = LastPlace(here, "default", "s3", "s3://a"), here / "terraform.tfstate"
+    of_cdktf = tmp_path / "terraform.only.tfstate"
+    for path, first in ((default, ""), (of_cdktf, f"copy it to {default}, then ")):
+        with session(path) as opened:
+            opened.state.put("opsconsole_host.a", host(1))
+        with pytest.raises(UserError) as caught:
+            place.check_nothing_here()
+        assert caught.value.message.endswith(f"s3://a, and a state with 1 object is in {path}.")
+        assert caught.value.remedy.startswith(f"To go on with it, {first}run `opsconsole-terraform")
+        with session(path) as opened:
+            opened.state.remove("opsconsole_host.a")
+        place.check_nothing_here()
 
 
 @pytest.mark.parametrize(

@@ -112,10 +112,7 @@ def test_what_another_pushed_meanwhile_is_not_written_over(place, host, how):
         return
     with opened(place) as again:
         assert again.folded == 1
-    assert sorted(str(address) for address in stored(place).addresses()) == [
-        WEB,
-        "terraform_data.one",
-    ]
+    assert [*map(str, stored(place).addresses())] == [WEB, "terraform_data.one"]
 
 
 async def test_a_crash_before_the_push_is_folded_in(place, host):

@@ -165,7 +165,7 @@ class Executor:
         self._begun: dict[tuple[str, StepKind], tuple[int, float]] = {}
         self._running: set[asyncio.Task[None]] = set()
         self._imports = 0
-        self._saving: asyncio.Task[bool] | None = None
+        self._saving: asyncio.Task[None] | None = None
         self._save_timer: asyncio.TimerHandle | None = None
         self._idle = asyncio.Event()
         self._problem: BaseException | None = None

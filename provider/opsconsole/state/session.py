@@ -13,7 +13,7 @@ import itertools
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -109,14 +109,13 @@ class StateSession:
         self._intents: dict[str, Intent] = {}
         self._numbers = itertools.count(1)
         self._unsent: set[str] = set()
-        self._refused: set[str] = set()
-        self._refusal = UserError("")
-        self._embedded: frozenset[str] | None = frozenset()
+        self._refused: dict[str, UserError] = {}
+        self._embedded: frozenset[str] = frozenset()
         self._calls, self._called_first = 0, 0.0
         self._since_write = 0
         self._wrote_at = time.monotonic()
         self._last_cost = 0.0
-        self._state_size = 0
+        self._state_size = _SMALL
         # A torn state must not replace the backup that was made before the interrupted write.
         self._backed_up = recovered is not None and recovered.was_torn
         self._closed = False
@@ -155,14 +154,12 @@ class StateSession:
         if self._backend.embeds_journal:
             # Another run embedded its journal, or Terraform dropped it: embed the journal of this
             # run.
-            self._embedded = None
+            self._embedded = frozenset([""])
         snapshot = self._take_snapshot()
         self._write(snapshot)
         self._backend.finish_write()
         if snapshot is None:
-            # All changes are in the state. If the old base stayed and another engine wrote before
-            # this run, the changes would count as part of what this run found.
-            self._base = _base_of(self._run, self.state)
+            # The base describes this state, and the state holds all changes already.
             self._journal.restart(self._base, self._journal.appended_count)
         self._first_serial = self.state.serial
         self._journal.flush_now()
@@ -182,7 +179,7 @@ class StateSession:
     def calls_at_once(self) -> int:
         """How many calls should share one write of the state; 0 if calls wait for no write."""
         passed = time.monotonic() - self._called_first
-        if not self._backend.embeds_journal or not self._calls or not passed:
+        if not self._backend.embeds_journal or not passed:
             return 0
         # At the rate of this session, writing then takes about a quarter of the time. The number is
         # limited because a crash leaves the outcome of each of these calls unknown.
@@ -240,17 +237,17 @@ class StateSession:
             await self._embed(noted)
         except Exception as error:
             # The calls wait for this flush, so they are not made, and their outcome is known.
-            self._refused |= self._unsent
-            self._refusal = self._to_user_error(error)
+            refusal = self._to_user_error(error)
+            self._refused |= dict.fromkeys(self._unsent, refusal)
             self.record(self._unsent)
             self._unsent.clear()
-            raise self._refusal from error
-        if noted & self._refused:
+            raise refusal from error
+        if refused := noted & self._refused.keys():
             # Another caller's flush failed meanwhile and dropped these calls too.
-            raise self._refusal
+            raise self._refused[refused.pop()]
         self._unsent -= noted
 
-    async def _embed(self, noted: Iterable[str]) -> None:
+    async def _embed(self, noted: Set[str]) -> None:
         """Return once the stored state embeds these intents. Callers share a write."""
         if not self._embeds(noted):
             async with self._writing:
@@ -258,11 +255,9 @@ class StateSession:
                 if not self._embeds(noted):
                     await self._write_now()
 
-    def _embeds(self, noted: Iterable[str]) -> bool:
-        waiting = {intent for intent in noted if intent in self._intents} - (
-            self._embedded or set()
-        )
-        return not waiting or not self._backend.embeds_journal
+    def _embeds(self, noted: Set[str]) -> bool:
+        waiting = noted & (self._intents.keys() - self._embedded)
+        return not (waiting and self._backend.embeds_journal)
 
     @property
     def has_unwritten_changes(self) -> bool:
@@ -281,18 +276,16 @@ class StateSession:
         journal = self._journal
         # The other half is for records that arrive while the state is written. A write costs as
         # much as the state is large, so all writes together stay in proportion to the journal.
-        return journal is not None and journal.size > max(_SMALL, self._state_size) // 2
+        return journal is not None and journal.size > self._state_size // 2
 
-    async def checkpoint_if_due(self) -> bool:
-        """Write the state if it is due (`Cadence`); return whether it was written.
+    async def checkpoint_if_due(self) -> None:
+        """Write the state if it is due (`Cadence`).
 
         Raises:
             UserError: The state cannot be written. Everything is in the journal.
         """
-        if not self.is_due():
-            return False
-        await self.checkpoint()
-        return True
+        if self.is_due():
+            await self.checkpoint()
 
     async def checkpoint(self) -> None:
         """Write the state now, in a thread, while changes continue.
@@ -450,7 +443,7 @@ class StateSession:
                 stored = self._backend.write(data, wanted, embedded)
                 self.state.lineage, self.state.serial = stored
                 self._embedded = frozenset(intent.id for intent in snapshot.intents)
-                self._state_size = len(data)
+                self._state_size = max(_SMALL, len(data))
             except Exception:
                 # Nothing was stored under the raised serial, so the next write uses that serial
                 # again.
