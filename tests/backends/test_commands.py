@@ -324,32 +324,3 @@ def test_nothing_of_the_backends_is_imported_for_a_local_state(app: Any) -> None
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.parametrize(
-    ("kind", "missing", "block"),
-    [
-        ("pg", "psycopg", {}),
-        ("s3", "boto3", {"bucket": "b", "key": "k"}),
-        ("gcs", "google.cloud.storage", {"bucket": "b"}),
-        (
-            "azurerm",
-            "azure.storage.blob",
-            {"storage_account_name": "a", "container_name": "c", "key": "k"},
-        ),
-    ],
-)
-def test_a_missing_library_names_its_extra(
-    kind: str, missing: str, block: dict[str, Any], app: Any
-) -> None:
-    app.write("only", Place(kind, block, lambda: None), resource=HOST)
-    program = (
-        f"import sys\nsys.modules['{missing}'] = None\n"
-        "from opsconsole.cli.main import main\nsys.exit(main(['plan']))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=app.folder, capture_output=True, text=True
-    )
-    assert done.returncode == 1
-    assert f"pip install 'opsconsole[{kind}]'" in done.stderr
-    assert "Traceback" not in done.stderr

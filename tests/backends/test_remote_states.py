@@ -181,21 +181,6 @@ def test_drift_goes_on_where_one_state_cannot_be_read(app: Any, tmp_path: Path) 
     assert any("first: its state was not read" in item["summary"] for item in found["diagnostics"])
 
 
-def test_a_backend_that_only_terraform_speaks_to_is_one_error_without_it(
-    app: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = {"backend": "consul", "config": {"path": "x"}}
-    app.write(
-        "second",
-        tmp_path / "second.tfstate",
-        data={"terraform_remote_state": {"f": data}},
-        output={"o": {"value": "${data.terraform_remote_state.f.outputs.x}"}},
-    )
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("TERRAFORM_BINARY_NAME", raising=False)
-    assert "no terraform or tofu is installed" in app.run("plan", "--stack=second", expect=1)
-
-
 @pytest.mark.terraform
 def test_terraform_reads_several_states_alike(
     app: Any, tmp_path: Path, terraform: Callable[..., Any]

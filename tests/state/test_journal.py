@@ -128,6 +128,8 @@ BASE = Base("run", "lineage", 1, "digest", False)
 
 def test_a_restart_keeps_open_intents_and_what_came_later(tmp_path):
     journal = Journal.create(tmp_path / "j")
+    with pytest.raises(UserError, match="Another run of opsconsole is in progress"):
+        Journal.resume(tmp_path / "j")
     for record in (BASE, intent("a"), intent("b"), changed("a", "a")):
         journal.append(record)
     journal.flush_now()
@@ -146,7 +148,7 @@ def test_a_restart_keeps_open_intents_and_what_came_later(tmp_path):
     journal.flush_now()
     journal.close()
     assert Journal.resume(tmp_path / "j")[1] == [*kept, intent("d")]
-    assert names(tmp_path) == ["j"]
+    assert (names(tmp_path), journal.appended_count) == (["j"], 9)
 
 
 def test_a_restart_under_way_is_no_lost_name(tmp_path, monkeypatch):
@@ -196,15 +198,16 @@ async def test_callers_share_one_write(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("torn", [b"", b"0123", b"deadbeef 5 0 {}\n" * 40, b"\0" * 5000])
-def test_a_resumed_journal_goes_on_behind_the_torn_end(tmp_path, torn):
+@pytest.mark.parametrize("kept", [[], [changed("a")]])
+def test_a_resumed_journal_goes_on_behind_the_torn_end(tmp_path, torn, kept):
     path = tmp_path / "j"
-    path.write_bytes(encode_records([changed("a")]) + torn)
+    path.write_bytes(encode_records(kept) + torn)
     journal, records = Journal.resume(path)
-    assert records == [changed("a")]
+    assert records == kept
     journal.append(changed("b"))
     journal.flush_now()
     journal.close()
-    assert Journal.resume(path)[1] == [changed("a"), changed("b")]
+    assert Journal.resume(path)[1] == [*kept, changed("b")]
 
 
 class Full:
@@ -223,15 +226,21 @@ class Full:
         return self.write(descriptor, data, at)
 
 
-def test_on_a_full_disk_intents_fail_and_results_are_still_kept(tmp_path, monkeypatch):
+@pytest.mark.parametrize("base", [[BASE], []])
+def test_on_a_full_disk_intents_fail_and_results_are_still_kept(tmp_path, monkeypatch, base):
     journal = Journal.create(tmp_path / "j")
     journal.append(intent("a"))
     journal.flush_now()
-    journal.restart(BASE, journal.appended_count)
+    if base:
+        journal.restart(BASE, journal.appended_count)
     full = Full((tmp_path / "j").stat().st_size)
     assert full.room > 1 << 20
     monkeypatch.setattr(os, "posix_fallocate", full.posix_fallocate)
     monkeypatch.setattr(os, "pwrite", full.pwrite)
+    with pytest.raises(UserError, match=r"no room .*It is as it was\."):
+        journal.restart(BASE, journal.appended_count)
+    journal.append(intent("early"))
+    journal.flush_now()
     big = StateChange("instance", "opsconsole_agent.a", "x" * 600_000)
     journal.append(Changes((big,), ("a",)))
     journal.flush_now()
@@ -240,7 +249,8 @@ def test_on_a_full_disk_intents_fail_and_results_are_still_kept(tmp_path, monkey
         journal.flush_now()
     journal.close()
     monkeypatch.undo()
-    assert Journal.resume(tmp_path / "j")[1] == [BASE, intent("a"), Changes((big,), ("a",))]
+    kept = [*base, intent("a"), intent("early"), Changes((big,), ("a",))]
+    assert Journal.resume(tmp_path / "j")[1] == kept
 
 
 async def test_a_flush_right_behind_another_one_is_not_kept_waiting(tmp_path):
@@ -315,17 +325,20 @@ def test_a_journal_that_was_replaced_while_it_was_opened_is_not_taken(tmp_path, 
         (Journal.create, "gone/j", "Cannot write .*/j: it, or its directory, is not there"),
         (Journal.create, "other", "Another run of opsconsole is in progress and writes the journ"),
         (Journal.resume, "j", "Cannot open .*/j: it, or its directory, is not there"),
+        (Journal.resume, "torn", "Cannot read .*/torn: there is no room .* Nothing was changed"),
         (Journal.resume, "other", "is not a journal. Nothing was changed. Name another file with"),
     ],
 )
 def test_a_journal_that_cannot_be_opened_leaves_nothing(tmp_path, monkeypatch, act, name, said):
     (tmp_path / "other").write_bytes(b"other")
-    monkeypatch.setattr(os, "fsync", Full(0).posix_fallocate)
+    (tmp_path / "torn").write_bytes(b"0123")
+    for call in ("fsync", "pwrite"):
+        monkeypatch.setattr(os, call, Full(0).posix_fallocate)
     with pytest.raises(UserError, match=said):
         act(tmp_path / name)
     open_files = [path.resolve() for path in Path("/proc/self/fd").iterdir()]
     assert [path for path in open_files if tmp_path in path.parents] == []
-    assert names(tmp_path) == ["other"]
+    assert sorted(names(tmp_path)) == ["other", "torn"]
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,8 @@ def local(**settings: Any) -> dict[str, Any]:
 def test_a_journal_is_found_where_a_state_may_lie(stack, place):
     state = (stack / place).resolve()
     state.parent.mkdir(parents=True, exist_ok=True)
-    assert unfolded_journals(stack) == []
+    journal_of(stack.parent.parent.parent / "terraform.other.tfstate").touch()
+    assert unfolded_journals(stack) == unfolded_journals(stack / "nowhere") == []
     journal_of(state).touch()
     assert unfolded_journals(stack) == [state.with_name(state.name + JOURNAL_SUFFIX)]
 
@@ -76,11 +77,6 @@ def test_a_journal_is_found_beside_the_file_that_a_link_leads_to(stack, tmp_path
     assert unfolded_journals(stack) == [journal_of(tmp_path / "kept.tfstate")]
 
 
-def test_another_stacks_journal_is_no_concern(stack):
-    journal_of(stack.parent.parent.parent / "terraform.other.tfstate").touch()
-    assert unfolded_journals(stack) == []
-
-
 @pytest.mark.parametrize(
     "content", [{}, [], {"backend": None}, {"backend": {"type": "s3", "config": {"path": 5}}}]
 )
@@ -89,7 +85,3 @@ def test_notes_of_another_kind_say_nothing(stack, content):
     assert unfolded_journals(stack) == []
     (stack / ".terraform" / "terraform.tfstate").write_text("{")
     assert unfolded_journals(stack) == []
-
-
-def test_a_directory_that_is_not_there_has_none(tmp_path):
-    assert unfolded_journals(tmp_path / "nowhere") == []

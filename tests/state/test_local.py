@@ -7,6 +7,7 @@ import re
 import resource
 import signal
 import socket
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -23,12 +24,14 @@ from opsconsole.state.backend import LocalBackend, local_path, workspace_of
 from opsconsole.state.last_place import LastPlace
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
-from opsconsole.state.opening import backend_for, open_state, read_state
+from opsconsole.state.opening import backend_for, open_state, read_foreign, read_state
 from opsconsole.state.rescue import rescue
 from opsconsole.state.session import StateSession
 
 Host = Callable[..., InstanceObject]
 Open = Callable[..., StateSession]
+
+os.umask(UMASK := os.umask(0o22))
 
 
 @contextmanager
@@ -75,6 +78,7 @@ def test_a_state_is_rewritten_in_place_and_each_step_is_durable_before_the_next(
     fill(session, host)
     before, number = state_path.read_bytes(), state_path.stat().st_ino
     assert [*state_path.parent.iterdir()] == [state_path]
+    assert state_path.stat().st_mode & 0o7777 == 0o666 & ~UMASK
     for name in ("pwrite", "fsync", "fdatasync", "ftruncate", "replace", "unlink"):
         monkeypatch.setattr(os, name, watch(name))
     with session() as opened:
@@ -127,12 +131,16 @@ async def test_a_write_without_room_is_one_error_and_made_by_the_next_run(
 ):
     fill(session, host)
     before, real = state_path.read_bytes(), getattr(os, function)
+    copy = state_path.with_name(f"{state_path.name}.opsconsole-copy")
 
     def fail(file: int, *rest: Any) -> Any:
         if not re.fullmatch(where, Path(f"/proc/self/fd/{file}").readlink().name):
             return real(file, *rest)
         if function == "pwrite":
             real(file, rest[0][:100], rest[1])
+        else:
+            assert (rest[0], sum(rest)) == (len(before), copy.stat().st_size)
+            real(file, *rest)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     opened = session()
@@ -148,7 +156,7 @@ async def test_a_write_without_room_is_one_error_and_made_by_the_next_run(
                 save()
     is_torn = (function, where) == ("pwrite", "terraform.tfstate")
     assert (state_path.read_bytes() != before) is is_torn
-    assert list(state_path.parent.glob("*.new")) == []
+    assert (list(state_path.parent.glob("*.new")), copy.exists()) == ([], is_torn)
     with session() as opened:
         assert (opened.folded, opened.has_done_nothing) == (2, True)
     state = State.parse(state_path.read_bytes())
@@ -378,7 +386,7 @@ def test_state_is_kept_where_terraform_looks_for_it(tmp_path, settings, workspac
             {"local": {"workspace_dir": "w"}},
             "`workspace_dir` was 'terraform.tfstate.d', and is 'w'",
         ),
-        ({"s3": {"bucket": "b"}}, "changed from local to s3 since it was initialised"),
+        ({"s3": {"bucket": "b"}}, r"from local to s3 since .*: `terraform init -migrate-state`"),
     ],
 )
 def test_a_state_is_looked_for_where_init_noted_it(tmp_path, block, said):
@@ -403,8 +411,8 @@ def test_a_state_is_looked_for_where_the_last_run_wrote_it(tmp_path):
         LastPlace(here, "default", "s3", "s3://b", "two").check()
     with pytest.raises(UserError, match=r"written to s3://a \(s3\), .* names the local backend"):
         backend_for(here, None, "plan", given={})
-    for read, given in (("plan", None), ("other", {})):
-        found = backend_for(here, None, read, workspace=read, given=given)
+    for read, given in (("default", None), ("other", {})):
+        found = backend_for(here, None, "plan", workspace=read, given=given)
         assert found.name == str(local_path(here, {}, read))
     [note] = (here / ".terraform").iterdir()
     note.unlink()
@@ -426,6 +434,32 @@ def test_an_empty_place_beside_a_filled_local_state_is_refused(session, tmp_path
         with session(path) as opened:
             opened.state.remove("opsconsole_host.a")
         place.check_nothing_here()
+
+
+def test_a_remote_state_is_reached_without_terraform(tmp_path, monkeypatch):
+    block = {"address": "http://127.0.0.1:9/state", "retry_max": 0}
+    journals = tmp_path / "journals"
+    found = backend_for(tmp_path, {"http": block}, "plan", journals=journals, given={})
+    assert (found.name, found.journal.parent) == (block["address"], journals)
+    with pytest.raises(UserError, match=f"^Cannot reach the state {block['address']}: "):
+        read_foreign(tmp_path, "http", block, "default")
+
+
+@pytest.mark.parametrize(
+    ("kind", "missing", "names"),
+    [
+        ("pg", "psycopg", "psycopg 3"),
+        ("s3", "boto3", "boto3"),
+        ("gcs", "google.cloud", "google-cloud-storage"),
+        ("azurerm", "azure.storage.blob", "azure-storage-blob and azure-identity"),
+    ],
+)
+def test_a_missing_library_names_its_extra(tmp_path, monkeypatch, kind, missing, names):
+    monkeypatch.delitem(sys.modules, f"opsconsole.state.backends.{kind}", raising=False)
+    monkeypatch.setitem(sys.modules, missing, None)
+    said = rf"^The {kind} backend needs {names}, .*pip install 'opsconsole\[{kind}\]'"
+    with pytest.raises(UserError, match=said):
+        backend_for(tmp_path, {kind: []}, "plan")
 
 
 @pytest.mark.parametrize(

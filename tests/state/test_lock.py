@@ -11,6 +11,7 @@ from subprocess import Popen
 import pytest
 
 from opsconsole.errors import UserError
+from opsconsole.journal_files import journal_of
 from opsconsole.state.backend import LocalBackend
 from opsconsole.state.lock import LockInfo, info_file
 from opsconsole.state.objects import InstanceObject
@@ -127,6 +128,7 @@ def test_a_damaged_note_names_nobody(tmp_path, content):
 
 @pytest.mark.parametrize("waiting", [True, False])
 def test_a_run_that_made_nothing_leaves_no_state(session, state_path, host, waiting):
+    journal_of(state_path).write_bytes(bytes(9))
     with session() as opened:
         opened.state.put("opsconsole_host.a", host(1))
         opened.state.remove("opsconsole_host.a")

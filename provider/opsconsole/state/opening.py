@@ -327,7 +327,7 @@ def is_as_stored(backend: Backend, digest: bytes) -> bool:
 
 
 def _digest(contents: Sequence[bytes]) -> bytes:
-    return b"".join(hashlib.blake2b(data, digest_size=16).digest() for data in contents)
+    return b"".join(hashlib.blake2b(data).digest() for data in contents)
 
 
 def read_foreign(
