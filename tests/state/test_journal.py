@@ -52,6 +52,11 @@ def names(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
+def open_files(folder: Path) -> list[Path]:
+    found = [path.resolve() for path in Path("/proc/self/fd").iterdir()]
+    return [path for path in found if folder in path.parents]
+
+
 def intent(name: str) -> Intent:
     return Intent(name, f"opsconsole_agent.{name}", "POST /api/v1/agents", {"name": name}, "now")
 
@@ -144,6 +149,7 @@ def test_a_restart_keeps_open_intents_and_what_came_later(tmp_path):
     assert decode_lines((tmp_path / "j").read_bytes().rstrip(b"\0"), "j")[0] == kept
     with pytest.raises(UserError, match="Another run of opsconsole is in progress"):
         Journal.resume(tmp_path / "j")
+    assert open_files(tmp_path) == [tmp_path / "j"]
     journal.append(intent("d"))
     journal.flush_now()
     journal.close()
@@ -197,7 +203,10 @@ async def test_callers_share_one_write(tmp_path, monkeypatch):
     assert found == [changed(str(number)) for number in range(200)]
 
 
-@pytest.mark.parametrize("torn", [b"", b"0123", b"deadbeef 5 0 {}\n" * 40, b"\0" * 5000])
+TORN, WHOLE = lines([changed("x"), changed("y")])
+
+
+@pytest.mark.parametrize("torn", [b"", b"0123", b"\0" * 5000, b"00000000" + TORN[8:] + WHOLE])
 @pytest.mark.parametrize("kept", [[], [changed("a")]])
 def test_a_resumed_journal_goes_on_behind_the_torn_end(tmp_path, torn, kept):
     path = tmp_path / "j"
@@ -336,8 +345,7 @@ def test_a_journal_that_cannot_be_opened_leaves_nothing(tmp_path, monkeypatch, a
         monkeypatch.setattr(os, call, Full(0).posix_fallocate)
     with pytest.raises(UserError, match=said):
         act(tmp_path / name)
-    open_files = [path.resolve() for path in Path("/proc/self/fd").iterdir()]
-    assert [path for path in open_files if tmp_path in path.parents] == []
+    assert open_files(tmp_path) == []
     assert sorted(names(tmp_path)) == ["other", "torn"]
 
 

@@ -137,7 +137,7 @@ class Journal:
                     "Name another file with --journal=FILE, or move this one away.",
                 )
             # Blank the torn end instead of cutting it off: on a full disk no other room is left.
-            write_at(descriptor, bytes(len(data) - size), size)
+            write_at(descriptor, bytes(len(data[size:])), size)
         except (OSError, UserError) as error:
             os.close(descriptor)
             if isinstance(error, OSError):
