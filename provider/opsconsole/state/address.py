@@ -60,8 +60,7 @@ class Address:
     @property
     def config(self) -> str:
         """The address in the configuration, without any key, as `dependencies` lists it."""
-        module = _INDEX.sub("", self.module) if "[" in self.module else self.module
-        return str(replace(self, key=None, module=module))
+        return str(replace(self, key=None, module=_INDEX.sub("", self.module)))
 
     def __str__(self) -> str:
         prefix = f"{self.module}." if self.module else ""

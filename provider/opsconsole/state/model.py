@@ -220,7 +220,7 @@ class State:
         return self.serial
 
     def copy(self) -> State:
-        """Return a copy; edits to the copy affect neither this state nor its listener."""
+        """Return an unchanged copy; edits to it affect neither this state nor its listener."""
         resources = {
             key: Resource(item.provider, item.fields, dict(item.objects))
             for key, item in self._resources.items()
@@ -228,9 +228,7 @@ class State:
         # Objects and outputs are copied because `put` and `remove` change them. Fields are never
         # changed in place, so both states may share them.
         parts = Parts(self._fields, dict(self._outputs), resources, self.lineage, self.serial)
-        twin = State(parts)
-        twin.changed = self.changed
-        return twin
+        return State(parts)
 
     def to_bytes(self) -> bytes:
         """Return the text of the file."""
