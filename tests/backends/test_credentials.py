@@ -331,11 +331,8 @@ def test_azurerm_by_entra_id(
 def test_azurerm_by_az(
     asked_for: bool, clouds: Clouds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = {
-        "accessToken": "of-az",
-        "expires_on": 4_000_000_000,
-        "expiresOn": "2096-10-02 07:06:40",
-    }
+    times = {"expires_on": 4_000_000_000, "expiresOn": "2096-10-02 07:06:40"}
+    given = {"accessToken": "of-az", **times}
     program = tmp_path / "bin" / "az"
     write(program, f"#!/bin/sh\ncat <<'END'\n{json.dumps(given)}\nEND\n")
     program.chmod(0o755)

@@ -130,10 +130,8 @@ def test_each_goes_on_with_what_the_other_wrote(
     engine = terraform_at(place, one="x", two="y")
     engine.apply()
     with place.session(tmp_path / "native") as session:
-        assert {name: item.value for name, item in session.state.outputs.items()} == {
-            "one": "x",
-            "two": "y",
-        }
+        outputs = {name: item.value for name, item in session.state.outputs.items()}
+        assert outputs == {"one": "x", "two": "y"}
         item = session.state.get("terraform_data.one")
         assert item is not None
         session.state.remove("terraform_data.one")

@@ -347,6 +347,7 @@ def test_a_journal_that_cannot_be_opened_leaves_nothing(tmp_path, monkeypatch, a
         act(tmp_path / name)
     assert open_files(tmp_path) == []
     assert sorted(names(tmp_path)) == ["other", "torn"]
+    assert (tmp_path / "other").read_bytes() == b"other"
 
 
 @pytest.mark.parametrize(

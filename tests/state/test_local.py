@@ -21,12 +21,15 @@ from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of
 from opsconsole.state import backend
 from opsconsole.state.backend import LocalBackend, local_path, workspace_of
+from opsconsole.state.backends.base import RunOptions
 from opsconsole.state.last_place import LastPlace
+from opsconsole.state.lock import info_file
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import backend_for, open_state, read_foreign, read_state
 from opsconsole.state.rescue import rescue
 from opsconsole.state.session import StateSession
+from shared_place import InMemory, Place
 
 Host = Callable[..., InstanceObject]
 Open = Callable[..., StateSession]
@@ -87,6 +90,7 @@ def test_a_state_is_rewritten_in_place_and_each_step_is_durable_before_the_next(
     opened.record()
     assert (state_path.read_bytes(), calls) == (before, ["unlink lock.info"])
     calls.clear()
+    state_path.with_name(f".terraform.tfstate.backup.{os.getpid()}.new").touch(0o666)
     appended = ["pwrite journal", "fdatasync journal"]
     rewritten = ["pwrite state", "ftruncate state", "fsync state", "unlink copy"]
     begun = ["fsync folder", *appended]
@@ -101,6 +105,7 @@ def test_a_state_is_rewritten_in_place_and_each_step_is_durable_before_the_next(
     backup = state_path.with_name("terraform.tfstate.backup")
     assert sorted(state_path.parent.iterdir()) == [state_path, backup]
     assert (state_path.stat().st_ino, backup.read_bytes()) == (number, before)
+    assert backup.stat().st_mode & 0o7777 == 0o600
     opened, calls[:] = session(), []
     opened.state.remove("opsconsole_host.h1")
     opened.abandon()
@@ -307,6 +312,7 @@ def test_a_state_is_read_again_while_it_is_rewritten(session, state_path, host, 
 
     monkeypatch.setattr(time, "sleep", wait)
     assert len(read_state(LocalBackend(state_path))) == 3
+    assert read_state(LocalBackend(state_path.with_name("none"))).empty
 
 
 @pytest.mark.parametrize("kind", ["device", "socket", "directory", "pipe"])
@@ -339,28 +345,25 @@ def test_a_second_path_of_a_state_needs_one_journal(session, tmp_path, monkeypat
     if "link" in why:
         os.link(path, tmp_path / "other")
     else:
-        mounts.write_text(f"36 35 98:0 / / rw\n37 35 98:0 /x {tmp_path}/a\\040b/s rw\n")
         monkeypatch.setattr(backend, "_MOUNTS", mounts)
+        session(path).close()
+        mounts.write_text(f"36 35 98:0 / / rw\n37 35 98:0 /x {tmp_path}/a\\040b/s rw\n")
     with pytest.raises(UserError, match=f"by another path: {re.escape(why)}.*--journal=FILE"):
         session(path)
     open_state(LocalBackend(path, journal=tmp_path / "journal")).close()
 
 
-def test_a_file_that_is_no_journal_is_not_taken_for_one(session, state_path, host):
-    fill(session, host)
-    before = state_path.read_bytes()
-    held = LocalBackend(state_path, journal=state_path)
-    with pytest.raises(UserError, match="is not a journal"):
-        open_state(held)
-    held.close()
-    assert state_path.read_bytes() == before
-
-
-def test_directories_are_made_for_a_workspace(session, tmp_path, host):
-    path = local_path(tmp_path, {}, "prod")
-    with session(path) as opened:
-        opened.state.put("opsconsole_host.a", host(1))
-    assert path.exists()
+def test_a_workspace_has_a_directory_of_its_own(session, tmp_path, host):
+    path, others = local_path(tmp_path, {}, "prod"), tmp_path / "terraform.tfstate.d"
+    fill(lambda: session(path), host)
+    (others / "a").mkdir()
+    (others / "file").touch()
+    for beside in (journal_of(path), info_file(path)):
+        beside.touch()
+    workspace = LocalBackend(path)
+    assert workspace.workspaces() == ["default", "a", "prod"]
+    workspace.delete()
+    assert workspace.workspaces() == ["default", "a"]
 
 
 @pytest.mark.parametrize(
@@ -422,18 +425,19 @@ def test_a_state_is_looked_for_where_the_last_run_wrote_it(tmp_path):
 
 def test_an_empty_place_beside_a_filled_local_state_is_refused(session, tmp_path, host):
     here = tmp_path / "cdktf.out" / "stacks" / "only"
-    place, default = LastPlace(here, "default", "s3", "s3://a"), here / "terraform.tfstate"
+    default, options = here / "terraform.tfstate", RunOptions(here, checks_place=True)
+    place = InMemory(Place(), options, embeds_journal=False)
     of_cdktf = tmp_path / "terraform.only.tfstate"
     for path, first in ((default, ""), (of_cdktf, f"copy it to {default}, then ")):
         with session(path) as opened:
             opened.state.put("opsconsole_host.a", host(1))
         with pytest.raises(UserError) as caught:
-            place.check_nothing_here()
-        assert caught.value.message.endswith(f"s3://a, and a state with 1 object is in {path}.")
+            place.read()
+        assert caught.value.message.endswith(f" memory, and a state with 1 object is in {path}.")
         assert caught.value.remedy.startswith(f"To go on with it, {first}run `opsconsole-terraform")
         with session(path) as opened:
             opened.state.remove("opsconsole_host.a")
-        place.check_nothing_here()
+        assert place.read() == b""
 
 
 def test_a_remote_state_is_reached_without_terraform(tmp_path, monkeypatch):

@@ -337,10 +337,8 @@ class Sessions(RuleBasedStateMachine):
                 self.disk.forget(remember=True)
             self.open(0, power=False)
             return
-        ids = {
-            str(address): self.session.state.get(address)
-            for address in self.session.state.addresses()
-        }
+        state = self.session.state
+        ids = {str(address): state.get(address) for address in state.addresses()}
         found = Known(
             {address: held.attributes["id"] for address, held in ids.items() if held},
             {call.id: call.address for call in self.session.open_intents},
