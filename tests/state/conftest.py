@@ -61,6 +61,17 @@ def session(state_path: Path) -> Callable[..., StateSession]:
     return make
 
 
+@pytest.fixture
+def open_files(tmp_path: Path) -> Callable[[], list[Path]]:
+    """Tells what this process has open in the test's folder, and the folder itself."""
+
+    def find() -> list[Path]:
+        found = [path.resolve() for path in Path("/proc/self/fd").iterdir()]
+        return [path for path in found if tmp_path in (path, *path.parents)]
+
+    return find
+
+
 class Terraform:
     """The real terraform, in one directory."""
 

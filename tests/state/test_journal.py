@@ -52,11 +52,6 @@ def names(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
-def open_files(folder: Path) -> list[Path]:
-    found = [path.resolve() for path in Path("/proc/self/fd").iterdir()]
-    return [path for path in found if folder in path.parents]
-
-
 def intent(name: str) -> Intent:
     return Intent(name, f"opsconsole_agent.{name}", "POST /api/v1/agents", {"name": name}, "now")
 
@@ -131,7 +126,7 @@ def test_an_intent_is_open_until_something_tells_its_outcome():
 BASE = Base("run", "lineage", 1, "digest", False)
 
 
-def test_a_restart_keeps_open_intents_and_what_came_later(tmp_path):
+def test_a_restart_keeps_open_intents_and_what_came_later(tmp_path, open_files):
     journal = Journal.create(tmp_path / "j")
     with pytest.raises(UserError, match="Another run of opsconsole is in progress"):
         Journal.resume(tmp_path / "j")
@@ -149,7 +144,7 @@ def test_a_restart_keeps_open_intents_and_what_came_later(tmp_path):
     assert decode_lines((tmp_path / "j").read_bytes().rstrip(b"\0"), "j")[0] == kept
     with pytest.raises(UserError, match="Another run of opsconsole is in progress"):
         Journal.resume(tmp_path / "j")
-    assert open_files(tmp_path) == [tmp_path / "j"]
+    assert open_files() == [tmp_path / "j"]
     journal.append(intent("d"))
     journal.flush_now()
     journal.close()
@@ -338,14 +333,16 @@ def test_a_journal_that_was_replaced_while_it_was_opened_is_not_taken(tmp_path, 
         (Journal.resume, "other", "is not a journal. Nothing was changed. Name another file with"),
     ],
 )
-def test_a_journal_that_cannot_be_opened_leaves_nothing(tmp_path, monkeypatch, act, name, said):
+def test_a_journal_that_cannot_be_opened_leaves_nothing(
+    tmp_path, monkeypatch, open_files, act, name, said
+):
     (tmp_path / "other").write_bytes(b"other")
     (tmp_path / "torn").write_bytes(b"0123")
     for call in ("fsync", "pwrite"):
         monkeypatch.setattr(os, call, Full(0).posix_fallocate)
     with pytest.raises(UserError, match=said):
         act(tmp_path / name)
-    assert open_files(tmp_path) == []
+    assert open_files() == []
     assert sorted(names(tmp_path)) == ["other", "torn"]
     assert (tmp_path / "other").read_bytes() == b"other"
 

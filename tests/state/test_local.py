@@ -132,7 +132,7 @@ def test_a_state_is_rewritten_in_place_and_each_step_is_durable_before_the_next(
     ],
 )
 async def test_a_write_without_room_is_one_error_and_made_by_the_next_run(
-    session, state_path, host, monkeypatch, function, where, said
+    session, state_path, host, monkeypatch, open_files, function, where, said
 ):
     fill(session, host)
     before, real = state_path.read_bytes(), getattr(os, function)
@@ -162,6 +162,7 @@ async def test_a_write_without_room_is_one_error_and_made_by_the_next_run(
     is_torn = (function, where) == ("pwrite", "terraform.tfstate")
     assert (state_path.read_bytes() != before) is is_torn
     assert (list(state_path.parent.glob("*.new")), copy.exists()) == ([], is_torn)
+    assert open_files() == []
     with session() as opened:
         assert (opened.folded, opened.has_done_nothing) == (2, True)
     state = State.parse(state_path.read_bytes())
@@ -173,6 +174,9 @@ async def test_a_write_without_room_is_one_error_and_made_by_the_next_run(
 def test_what_nothing_could_keep_is_named(session, state_path, host, journal):
     fill(session, host)
     before = state_path.read_bytes()
+    with largest_file(10), pytest.raises(UserError, match=r"Cannot write .*lock\.info: "):
+        session()
+    assert not info_file(state_path).exists()
     opened = session()
     if journal == "begun":
         opened.intend("opsconsole_host.new", "POST /api/v1/hosts/batch", {})
@@ -232,7 +236,7 @@ def test_a_directory_that_may_not_be_written_is_one_error(session, host, python,
 
 
 @pytest.mark.parametrize("how", ["written", "replaced", "replaced, without a journal"])
-def test_a_state_that_another_wrote_is_not_written_over(session, state_path, host, how):
+def test_a_state_that_another_wrote_is_not_written_over(session, state_path, host, open_files, how):
     fill(session, host)
     late = session(lock=how != "written")
     late.begin()
@@ -252,6 +256,7 @@ def test_a_state_that_another_wrote_is_not_written_over(session, state_path, hos
         late.close()
     compare = f"Compare it with {state_path}, which is another file now, and keep one of them."
     assert (compare in caught.value.remedy) is not has_journal
+    assert open_files() == []
     assert state_path.read_bytes() == after
     with session() as again:
         left = {"h2", *["h0"] * (not has_journal), *["h1"] * (how != "written")}
@@ -355,7 +360,7 @@ def test_a_second_path_of_a_state_needs_one_journal(session, tmp_path, monkeypat
 
 def test_a_workspace_has_a_directory_of_its_own(session, tmp_path, host):
     path, others = local_path(tmp_path, {}, "prod"), tmp_path / "terraform.tfstate.d"
-    fill(lambda: session(path), host)
+    fill(lambda: session(path, lock=False), host)
     (others / "a").mkdir()
     (others / "file").touch()
     for beside in (journal_of(path), info_file(path)):

@@ -226,6 +226,10 @@ class LocalBackend(Backend):
                 self._descriptor = lock_file(
                     self.path, self._operation, self._open_for_writing, self._locking
                 )
+            return
+        # The journal needs the directory before the first write makes it.
+        with contextlib.suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
 
     def read(self) -> bytes:
         with self._translate_errors("read"):
