@@ -175,9 +175,8 @@ def test_drift_goes_on_where_one_state_cannot_be_read(app: Any, tmp_path: Path) 
     report = app.folder / "drift.json"
     app.run("drift", "--program", "--format", f"json={report}", expect=None)
     found = json.loads(report.read_text())
-    assert [item["stack"] for item in found["findings"] if item["bucket"] == "changed"] == [
-        "second"
-    ]
+    changed = [item["stack"] for item in found["findings"] if item["bucket"] == "changed"]
+    assert changed == ["second"]
     assert any("first: its state was not read" in item["summary"] for item in found["diagnostics"])
 
 

@@ -59,12 +59,10 @@ async def test_what_a_lost_machine_did_is_found_from_another(place: Place, tmp_p
         gone.close()
 
 
-@on("http")
+@on("http", among=["http"])
 async def test_calls_share_a_write_of_the_document_that_embeds_them(
     place: Place, tmp_path: Path
 ) -> None:
-    if not place.embeds_journal:
-        return
     with place.session(tmp_path / "one") as session:
         calls = [session.intend(f"opsconsole_agent.a{n}", "POST", {}) for n in range(50)]
         await asyncio.gather(*[session.flush() for _ in calls])

@@ -49,12 +49,10 @@ def test_the_stand_in_goes_on_where_terraform_initialised(
     engine = terraform_at(place)
     note = engine.folder / ".terraform" / "terraform.tfstate"
     if partly:
-        (engine.folder / "rest.tfvars").write_text(
-            "".join(f"{name} = {json.dumps(value)}\n" for name, value in place.block.items())
-        )
-        (engine.folder / "main.tf.json").write_text(
-            json.dumps({"terraform": {"backend": {place.kind: {}}}})
-        )
+        rest = [f"{name} = {json.dumps(value)}\n" for name, value in place.block.items()]
+        (engine.folder / "rest.tfvars").write_text("".join(rest))
+        program = {"terraform": {"backend": {place.kind: {}}}}
+        (engine.folder / "main.tf.json").write_text(json.dumps(program))
         engine.run("init", "-input=false", "-reconfigure", "-backend-config=rest.tfvars")
     noted = note.read_bytes()
     monkeypatch.chdir(engine.folder)

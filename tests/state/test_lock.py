@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import fcntl
 import getpass
 import json
 import os
 import re
 import socket
 import threading
+import time
 from collections.abc import Callable
 from subprocess import Popen
 
@@ -53,7 +55,9 @@ def excluded(python: Callable[..., Popen[str]]) -> bool:
     return out == "held\n"
 
 
-def test_two_sessions_exclude_each_other_and_name_the_holder(session, state_path, monkeypatch):
+def test_two_sessions_exclude_each_other_and_name_the_holder(
+    session, state_path, monkeypatch, open_files
+):
     with session(operation="destroy"):
         with pytest.raises(
             UserError, match=r"locked by .+@.+, opsconsole destroy, since 20[\dT:-]+Z \(ID "
@@ -73,6 +77,7 @@ def test_two_sessions_exclude_each_other_and_name_the_holder(session, state_path
     monkeypatch.setattr(getpass, "getuser", {}.popitem)  # as for a user without a name
     with session(operation="plan"):
         assert json.loads(note.read_bytes())["Who"] == f"{os.getuid()}@{socket.gethostname()}"
+    assert open_files() == []
 
 
 def test_lock_outlives_other_descriptors_of_the_file(session, state_path, python, host):
@@ -86,7 +91,7 @@ def test_lock_outlives_other_descriptors_of_the_file(session, state_path, python
 
 @pytest.mark.parametrize("words", [(), ("unlink",)])
 def test_waiting_ends_with_the_holder_even_if_it_removes_the_file(
-    session, state_path, python, host, words
+    session, state_path, python, host, open_files, words
 ):
     holder = python(HOLD, *words)
     assert holder.stdout is not None
@@ -100,6 +105,7 @@ def test_waiting_ends_with_the_holder_even_if_it_removes_the_file(
     holder.wait(timeout=PATIENCE)
     assert [info.who for info in told] == ["ada@engine"]
     assert b"hst_0001" in state_path.read_bytes()
+    assert open_files() == []
 
 
 @pytest.mark.parametrize("held", [True, False])
@@ -111,16 +117,23 @@ def test_a_forced_unlock_of_a_file_is_refused_and_names_the_holder(state_path, h
     assert ("It is held by ada@engine" in str(refused.value)) is held
 
 
-def test_waiting_ends_with_the_time(session, python):
+@pytest.mark.parametrize("has_locks_of_descriptions", [True, False])
+def test_waiting_ends_with_the_time(session, python, monkeypatch, has_locks_of_descriptions):
+    if not has_locks_of_descriptions:
+        monkeypatch.delattr(fcntl, "F_OFD_SETLK")
     holder = python(HOLD)
     assert holder.stdout is not None
     holder.stdout.readline()
     told: list[LockInfo] = []
+    slept: list[float] = []
+    wait = time.sleep
+    monkeypatch.setattr(time, "sleep", lambda seconds: wait(seconds) or slept.append(seconds))
     with pytest.raises(
         UserError, match=r"locked by a process that left no note of itself\..*-lock-timeout"
     ):
         session(timeout=0.3, on_wait=told.append)
-    assert len(told) == 1, "it has waited"
+    assert (len(told), slept[0]) == (1, 0.1)
+    assert sum(slept) <= 0.3
     holder.communicate("go\n", timeout=PATIENCE)
 
 
