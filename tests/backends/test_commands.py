@@ -19,7 +19,7 @@ from declarations import agent_on
 from opsconsole.errors import TRY_LATER
 from opsconsole.state.backend import Backend, LocalBackend, local_path
 from opsconsole.state.backends.base import SharedBackend
-from opsconsole.state.lock import LockHeld, LockInfo
+from opsconsole.state.lock import LockInfo
 from opsconsole.state.model import State
 from patience import until
 
@@ -48,23 +48,6 @@ def test_a_whole_life_without_terraform(
     app.run("destroy", "-auto-approve")
     assert list(app.folder.rglob("*.tfstate*")) == []
     assert list(app.folder.rglob("*opsconsole-journal*")) == []
-
-
-@on("azurerm")
-def test_a_held_lock_is_released_by_its_id(place: Place, app: Any) -> None:
-    app.write("only", place, resource=HOST)
-    gone = place.storage()
-    gone.lock(LockInfo.own("apply", ""))
-    told = app.run("plan", expect=TRY_LATER)
-    assert "is locked by" in told
-    assert "opsconsole apply" in told
-    with pytest.raises(LockHeld) as held:
-        place.storage().lock(LockInfo.own("x", ""))
-    assert held.value.holder is not None
-    lock_id = held.value.holder.id
-    assert "is not that of the lock" in app.run("force-unlock", "-force", "12", expect=1)
-    app.run("force-unlock", "-force", lock_id)
-    app.run("apply", "-auto-approve")
 
 
 @on("http", "pg")

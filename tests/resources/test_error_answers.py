@@ -7,7 +7,9 @@ import pytest
 from declarations import attribute_at, held, program
 from engines import ON_TERRAFORM, Run, Terraform
 from opsconsole.emulator import Emulator
+from opsconsole.errors import ConfigurationError, UserError
 from opsconsole.lifecycle.interface import ReadRequest, Seen
+from opsconsole.lifecycle.translate import diagnose
 from outcomes import errors, warnings
 
 REFUSALS: dict[str, dict[str, Any]] = {
@@ -211,6 +213,7 @@ PATHS: dict[str, tuple[str | int, ...]] = {
     "agents[0].name": ("name",),
     "a/0/name": ("name",),
     "name.0.x": ("name",),
+    "credential_config": ("credential_config",),
     "credential_config.order": ("credential_config",),
     "credential_config[2]": ("credential_config", 2),
     "credential_config[2].order": ("credential_config", 2, "order"),
@@ -233,6 +236,16 @@ async def test_an_error_is_shown_at_the_attribute_that_it_names(
     [told] = read.diagnostics
     assert (told.path, told.detail) == ((), field)
     assert told.summary == "Cannot read opsconsole_blacklisted_command"
+
+
+def test_any_other_problem_is_told_too_and_a_defect_is_logged(caplog):
+    problems = ConfigurationError("m", setting="base_url"), UserError("m"), ValueError("odd")
+    told = [item for problem in problems for item in diagnose(problem, "do it")]
+    assert [item.summary for item in told] == ["Cannot do it"] * 3
+    assert [(item.path, item.detail) for item in told[:2]] == [(("base_url",), ""), ((), "")]
+    assert "a defect of the provider: ValueError. The log holds its traceback" in told[2].detail
+    assert "unexpected error while trying to do it" in caplog.text
+    assert "ValueError: odd" in caplog.text
 
 
 async def test_a_field_beside_a_list_of_fields_is_told_once(steps_of, console):

@@ -54,12 +54,18 @@ DECLARED = HOST.empty() | {"name": "web", "deletion_policy": "delete"}
 def test_a_replacement_counts_once(one_run, private, is_too_many):
     """Terraform plans it as a change, and as a creation that carries the same private bytes."""
     count = one_run(max_deletions=1).session.get(DeletionCount)
+    kept = {"deletion_policy": "abandon"}
+    in_place, replaced = PlanOutcome(DECLARED), PlanOutcome(DECLARED, ("name",))
     change = PlanChange(HELD, DECLARED, b"of the old")
+    assert count.judge_plan(HOST, PlanCreation(DECLARED), in_place, "new") is None
+    assert count.judge_plan(HOST, PlanCreation(DECLARED | kept, b"x"), in_place, "kept") is None
+    assert count.judge_plan(HOST, PlanChange(HELD | kept, DECLARED), replaced, "kept") is None
+    assert count.judge_plan(HOST, change, in_place, "web") is None
     creation = PlanCreation(DECLARED, private)
 
-    assert count.judge_plan(HOST, change, PlanOutcome(DECLARED, ("name",)), "web") is None
-    problem = count.judge_plan(HOST, creation, PlanOutcome(DECLARED), "web")
-    again = count.judge_plan(HOST, creation, PlanOutcome(DECLARED), "web")
+    assert count.judge_plan(HOST, change, replaced, "web") is None
+    problem = count.judge_plan(HOST, creation, in_place, "web")
+    again = count.judge_plan(HOST, creation, in_place, "web")
 
     assert (problem is not None) == is_too_many
     assert again is not None, "a tainted object that is replaced counts too"
@@ -84,6 +90,7 @@ async def test_deletions_beyond_the_setting_are_refused_when_planned_and_when_ma
     assert told[0].detail.startswith(f"Hosts and specialties: {', '.join(names)}. If")
     assert ended == [Outcome(None), Outcome(*requests[1][:2], told)]
     assert [row["name"] for row in console.rows("hosts")] == ["b"]
+    assert ", 49. If" in refuse_too_many([*map(str, range(50))], 3).detail
     assert ", 49 and 1,002 more. If" in refuse_too_many([*map(str, range(1052))], 3).detail
 
 

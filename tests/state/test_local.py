@@ -184,12 +184,8 @@ def test_what_nothing_could_keep_is_named(session, state_path, host, journal):
         journal_of(state_path).touch()
     opened.state.put("opsconsole_host.new", host(7))
     opened.state.remove("opsconsole_host.h0")
-    with (
-        largest_file(10),
-        pytest.raises(
-            UserError, match=r"Neither .* holds: opsconsole_host.new = hst_0007, .*h0 = gone"
-        ),
-    ):
+    said = r"Neither .* holds: opsconsole_host.new = hst_0007, .*h0 = gone"
+    with largest_file(10), pytest.raises(UserError, match=said):
         opened.close()
     assert state_path.read_bytes() == before
     session().close()

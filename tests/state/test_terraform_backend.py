@@ -124,12 +124,9 @@ def test_native_runs_in_one_directory_exclude_each_other(place):
 
 
 def test_a_lock_of_the_backend_is_respected(place, host):
-    place.declare(
-        terraform=json.loads((place.directory / "main.tf.json").read_text())["terraform"],
-        resource={
-            "terraform_data": {"slow": {"provisioner": {"local-exec": {"command": "sleep 6"}}}}
-        },
-    )
+    slow = {"slow": {"provisioner": {"local-exec": {"command": "sleep 6"}}}}
+    backend = json.loads((place.directory / "main.tf.json").read_text())["terraform"]
+    place.declare(terraform=backend, resource={"terraform_data": slow})
     session = opened(place)
     session.state.put(WEB, host(1))
     running = place.start("apply", "-auto-approve", "-no-color")
