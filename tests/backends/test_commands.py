@@ -17,6 +17,7 @@ import pytest
 from backend_places import Place, on
 from declarations import agent_on
 from opsconsole.errors import TRY_LATER
+from opsconsole.standin.main import main as stand_in
 from opsconsole.state.backend import Backend, LocalBackend, local_path
 from opsconsole.state.backends.base import SharedBackend
 from opsconsole.state.lock import LockInfo
@@ -24,6 +25,7 @@ from opsconsole.state.model import State
 from patience import until
 
 Make = Callable[[str], Place]
+OF_CDKTF = "terraform.only.tfstate"
 HOST = {"opsconsole_host": {"h": {"name": "web"}}}
 
 
@@ -151,6 +153,29 @@ ELSEWHERE: dict[str, dict[str, Any]] = {
     "azurerm": {"key": "elsewhere"},
 }
 """Kind: settings of another place of the same kind."""
+
+
+@on("http")
+@pytest.mark.parametrize("where", ["cdktf.out/stacks/only/terraform.tfstate", OF_CDKTF])
+def test_an_empty_place_beside_a_filled_local_state_is_refused(
+    kind: str, where: str, app: Any, make_place: Make
+) -> None:
+    here = app.folder / "cdktf.out/stacks/only"
+    app.write("only", app.folder / where, resource=HOST)
+    app.run("apply", "-auto-approve")
+    app.write("only", make_place(kind), resource=HOST)
+    for words in (["plan"], ["apply", "-auto-approve"]):
+        told = app.run(*words, expect=1)
+        assert f"a state with 1 object is in {app.folder / where}" in told
+        first = f"copy it to {here / 'terraform.tfstate'}, then " if where == OF_CDKTF else ""
+        assert f"To go on with it, {first}run `opsconsole-terraform init -migrate-state`" in told
+    assert len(app.console.rows("hosts")) == 1
+    if where == OF_CDKTF:
+        shutil.copy(app.folder / where, here / "terraform.tfstate")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(here)
+        assert stand_in(["init", "-migrate-state", "-force-copy"]) == 0
+    assert "No changes." in app.run("plan")
 
 
 @on("http")
