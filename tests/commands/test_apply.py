@@ -11,6 +11,7 @@ import pytest
 from commands import write_stacks
 from consoles import call_api
 from declarations import agent_on, host_with_agent, hosts
+from left_calls import calls_left
 from opsconsole.resources.agent.lifecycle import AgentLifecycle
 
 
@@ -84,7 +85,10 @@ def test_apply_as_json_is_a_stream_of_messages(native, fleet):
     native.write(fleet(2), output={"n": {"value": "${length(opsconsole_host.web)}"}})
     refused = native.run("apply", "--json", expect=1)
     assert "--auto-approve" in refused.messages[1]["diagnostic"]["detail"]
+    # The import is refused as too large, and sent again in halves.
+    native.console.fault(operation="host_import", holds='"dry_run":false', status=413)
     result = native.run("apply", "--json", "-auto-approve")
+    assert calls_left(native.state_file) == []
     assert result.messages[0]["type"] == "version"
     summaries = result.of_type("change_summary")
     assert [item["changes"]["operation"] for item in summaries] == ["plan", "apply"]

@@ -80,7 +80,8 @@ def test_only_a_free_address_is_moved_to(native):
 def test_blocks_that_make_no_sense_are_refused(native, declared, pairs, said):
     begin(native, a={})
     removed = [] if pairs else [{"from": A, "lifecycle": {"destroy": False}}]
-    native.write(hosts(**{name: {} for name in declared}), moved=moved(*pairs), removed=removed)
+    several = {name: {"count": 2} for name in declared}
+    native.write(hosts(**several), moved=moved(*pairs), removed=removed)
     assert said in native.run("apply", "-auto-approve", expect=1).text
     assert not {"host_import", "host_delete"} & native.console.request_counts().keys()
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from declarations import agent_on, host_with_agent
+
 HOST = {"opsconsole_host": {"a": {"name": "a", "knowledge": "one"}}}
 
 
@@ -192,22 +194,36 @@ def test_a_plan_that_cannot_be_written_or_has_errors_is_not_saved(native):
     assert not (native.folder / "p").exists()
 
 
-CHANGE = ("plan", "changes", 0)
+WHOLE = host_with_agent() | {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}
+CHANGES = ("plan", "changes")
+HOSTS, SPECIALTY, AGENT = ((*CHANGES, number, "after") for number in range(3))
 
 
 @pytest.mark.parametrize(
     ("path", "value"),
     [
         (("files",), {"../outside.tf.json": "{}"}),
-        ((*CHANGE, "after", "name"), 5),
-        (("plan", "changes"), 5),
-        ((*CHANGE, "type_name"), "aws_instance"),
-        ((*CHANGE, "reason"), {}),
+        (("files",), {"outside.tf": "{}"}),
+        (HOSTS, {}),
+        ((*HOSTS, "name"), 5),
+        ((*HOSTS, "is_jump_host"), 1),
+        ((*HOSTS, "target_port"), True),
+        ((*HOSTS, "tags"), "x"),
+        ((*HOSTS, "tags"), [5]),
+        ((*SPECIALTY, "timeouts"), 5),
+        ((*SPECIALTY, "timeouts"), {"delete": 5}),
+        ((*AGENT, "credential_config"), {}),
+        ((*AGENT, "credential_config"), [5]),
+        ((*AGENT, "credential_config"), [{"order": "x"}]),
+        (CHANGES, 5),
+        ((*CHANGES, 0, "type_name"), "aws_instance"),
+        ((*CHANGES, 0, "reason"), {}),
+        (("plan", "planned_at"), "never"),
         (("root",), None),
     ],
 )
 def test_a_plan_of_another_shape_is_damaged(native, path, value):
-    native.run_plan(HOST, "-out=p")
+    native.run_plan(WHOLE, "-out=p")
     plan = holder = json.loads(content(native, "p"))
     for name in path[:-1]:
         holder = holder[name]
@@ -220,12 +236,14 @@ def test_a_plan_of_another_shape_is_damaged(native, path, value):
 
 def test_the_time_of_the_plan_is_that_when_it_is_applied(native):
     knowledge = '${plantimestamp()} ${opsconsole_host.first.id == "" ? 1 : 2}'
+    a = {"name": "a", "knowledge": knowledge, "jump_host_ids": ["${opsconsole_host.first.id}"]}
+    known = "credential_id = null, credential_role = null, is_required = true"
+    late = f'${{opsconsole_host.first.id == "" ? {{order = 1, {known}}} : {{order = 2, {known}}}}}'
+    agent = agent_on("first", credential_config=[{"credential_role": a["jump_host_ids"][0]}, late])
     native.write(
         {
-            "opsconsole_host": {
-                "first": {"name": "first"},
-                "a": {"name": "a", "knowledge": knowledge},
-            }
+            "opsconsole_host": {"first": {"name": "first"}, "a": a},
+            "opsconsole_agent": {"x": agent},
         },
         output={"when": {"value": "${plantimestamp()}"}},
     )

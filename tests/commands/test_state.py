@@ -189,21 +189,24 @@ def test_what_is_sensitive_alone_is_a_change_without_a_call(native):
 
 
 INSTANCE = ("resources", 0, "instances", 0)
-SPOILT: list[tuple[tuple[Any, ...], Any]] = [
-    (("version",), 5),
-    ((*INSTANCE, "schema_version"), 7),
-    (("resources", 0, "type"), "aws_instance"),
-    (("outputs",), {"x": 5}),
-    ((*INSTANCE, "attributes", "id"), 5),
-    ((*INSTANCE, "attributes", "id"), None),
-    ((*INSTANCE, "attributes"), None),
-    ((*INSTANCE, "attributes", "tags"), "x"),
+SHAPE = "of opsconsole_host in a shape that it cannot have.\nNothing was changed. Restore the state"
+SPOILT: list[tuple[tuple[Any, ...], Any, str]] = [
+    (("version",), 5, "has format version 5, newer than this program knows"),
+    ((*INSTANCE, "schema_version"), 1, "in schema version 1.\nA newer release of opsconsole wrote"),
+    (("resources", 0, "type"), "aws_instance", "State holds aws_instance.a, which is not a"),
+    (("resources", 0, "module"), "module.m", "State holds module.m.opsconsole_host.a, which is"),
+    (("outputs",), {"x": 5}, "is damaged: its outputs are not objects by name"),
+    ((*INSTANCE, "attributes", "id"), 5, f"The state holds id {SHAPE}"),
+    ((*INSTANCE, "attributes"), None, "The state holds no id of opsconsole_host.\nNothing was"),
+    ((*INSTANCE, "attributes", "tags"), "x", f"The state holds tags {SHAPE}"),
+    ((*INSTANCE, "attributes", "tags"), [5], f"The state holds tags {SHAPE}"),
+    ((*INSTANCE, "attributes", "target_port"), True, f"The state holds target_port {SHAPE}"),
 ]
-"""Where a state holds what it must not."""
+"""Where a state holds what it must not, and what is said of it."""
 
 
-@pytest.mark.parametrize(("path", "value"), SPOILT)
-def test_wrong_state_is_one_error_and_stays(native, path, value):
+@pytest.mark.parametrize(("path", "value", "said"), SPOILT)
+def test_wrong_state_is_one_error_and_stays(native, path, value, said):
     native.apply(HOST)
     state = holder = native.state
     for name in path[:-1]:
@@ -211,8 +214,23 @@ def test_wrong_state_is_one_error_and_stays(native, path, value):
     holder[path[-1]] = value
     native.state_file.write_text(json.dumps(state))
     before = native.state_file.read_bytes()
-    assert native.run("apply", "-auto-approve", expect=1).text.count("Error:") == 1
+    refused = native.run("apply", "-auto-approve", expect=1).err
+    assert (said in refused, refused.count("Error:")) == (True, 1)
     assert native.state_file.read_bytes() == before
+
+
+def test_a_deposed_object_of_another_provider_stays(native):
+    native.apply(HOST)
+    state = native.state
+    [instance] = state["resources"][0]["instances"]
+    aside = {"type": "aws_instance", "instances": [{**instance, "deposed": "0badc0de"}]}
+    state["resources"].append(state["resources"][0] | aside)
+    native.state_file.write_text(json.dumps(state))
+    native.apply(hosts(a={"knowledge": "k"}))
+    assert [item["type"] for item in native.state["resources"]] == [
+        "aws_instance",
+        "opsconsole_host",
+    ]
 
 
 @pytest.mark.parametrize("spoil", ["text", "directory", "place"])

@@ -172,14 +172,14 @@ class Applier:
 
     def _value(self, address: str) -> Attributes | None:
         """Return an instance's current values; None: they are not known."""
-        if address in self._values:
-            value = self._values[address]
-        else:
+        if address not in self._values:
             parsed = Address.parse(address)
             found = self._session.state.get(parsed)
             kinds = DATA_SOURCES if parsed.mode == "data" else RESOURCES
-            value = from_state(kinds[parsed.type], found.attributes) if found is not None else None
-            self._values[address] = value
+            self._values[address] = (
+                from_state(kinds[parsed.type], found.attributes) if found is not None else None
+            )
+        value = self._values[address]
         # A sentinel stands for an id that nobody knows: no request may carry it.
         return None if value is not None and is_sentinel(value.get("id")) else value
 

@@ -70,8 +70,8 @@ class ApplyResult:
     @property
     def complete(self) -> bool:
         """Whether everything that was planned was done, and nothing is wrong."""
-        left = self.failed or self.skipped or self.not_started or self.unsettled
-        return not left and not has_error(self.diagnostics)
+        # Failed, skipped and unsettled steps have an error among the diagnostics.
+        return not self.not_started and not has_error(self.diagnostics)
 
     @property
     def counts(self) -> Counts:

@@ -205,10 +205,6 @@ def has_shape(value: Value, attribute: Attribute) -> bool:
         )
     if kind is Kind.OBJECT_LIST:
         return isinstance(value, list) and all(_is_object(item, attribute) for item in value)
-    if not attribute.attributes:
-        return isinstance(value, dict) and all(
-            item is UNKNOWN or isinstance(item, str) for item in value.values()
-        )
     return _is_object(value, attribute)
 
 

@@ -183,11 +183,11 @@ class StepWorker:
             UserError: it cannot be made durable, so nothing may be sent.
         """
         for request in requests:
-            step = self.sending.get(request.address)
             # A refused import is sent again in halves. The one intent of each row stands for both
             # requests.
-            if step is None or request.address in self.intents:
+            if request.address in self.intents:
                 continue
+            step = self.sending[request.address]
             details: dict[str, Any]
             if isinstance(request, CreateRequest) and verb == "create":
                 status = dry_run_statuses.get(request.address, "")
