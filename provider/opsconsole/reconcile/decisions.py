@@ -208,7 +208,7 @@ def _action(wanted: PlanInput, plan: PlanOutcome, reason: str) -> Action:
 def without_ignored(block: Block, config: Attributes, prior: Attributes) -> Attributes:
     """Return a declaration with what `ignore_changes` names taken from `prior`, if both have it."""
     if block.lifecycle.ignore_all:
-        return config | {name: prior[name] for name in config if name in prior}
+        return {name: prior[name] for name in config}
     found: Any = config
     for path in sorted(set(block.lifecycle.ignore_changes), key=str):
         found = _taken_over(found, prior, path)

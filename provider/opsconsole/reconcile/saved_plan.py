@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, Final
-from zipfile import BadZipFile, ZipFile, is_zipfile
+from zipfile import BadZipFile, ZipFile
 
 from opsconsole import resources
 from opsconsole.definition import DataSourceDefinition, ResourceDefinition
@@ -82,7 +82,7 @@ def check_plan_file(path: Path) -> None:
     try:
         with path.open("rb") as file:
             is_plan = file.read(len(_MAGIC)) == _MAGIC
-        if not is_plan and is_zipfile(path):
+        if not is_plan:
             with ZipFile(path) as archive:
                 is_plan = "tfplan" in archive.namelist()  # Terraform's own
     except (OSError, BadZipFile):
@@ -136,19 +136,16 @@ def read_plan(path: Path) -> SavedPlan:
         content = json.loads(_unpack(data[len(_MAGIC) :]), object_hook=_from_json)
         saved = TypeAdapter(SavedPlan).validate_python(content)
         _check(saved)
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
-        raise UserError(f"The plan {path} is damaged.", "Plan again.") from problem
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, zlib.error) as it:
+        raise UserError(f"The plan {path} is damaged.", "Plan again.") from it
     return saved
 
 
 def _unpack(data: bytes) -> bytes:
-    """Decompress up to `MAX_BYTES`; raise ValueError for more or for damaged data."""
+    """Decompress up to `MAX_BYTES`; raise an error for more or for damaged data."""
     packed = zlib.decompressobj()
-    try:
-        # A few bytes may stand for gigabytes.
-        text = packed.decompress(data, MAX_BYTES)
-    except zlib.error as problem:
-        raise ValueError(str(problem)) from problem
+    # A few bytes may stand for gigabytes.
+    text = packed.decompress(data, MAX_BYTES)
     if not packed.eof or packed.unused_data:
         raise ValueError(f"it is cut off, or has more than {MAX_BYTES:,} bytes")
     return text
@@ -405,9 +402,8 @@ async def _compare(
         assert change.before is not None
         stored = workspace.state.get(*instance_and_key(change.previous_address or change.address))
         remembered = private.get(change.address, stored.private if stored else b"")
-        item = InstanceObject(
-            provider_in_state(workspace.program, change.provider), change.before, 0, remembered
-        )
+        provider = provider_in_state(workspace.program, change.provider)
+        item = InstanceObject(provider, change.before, private=remembered)
         instances.append(PriorInstance(change.address, change.type_name, item, change.before))
     refreshed = await refresh(instances, providers.by_state_address(instances))
     failed = [
