@@ -13,6 +13,9 @@ from consoles import call_api
 from declarations import agent_on, host_with_agent, hosts
 from left_calls import calls_left
 from opsconsole.resources.agent.lifecycle import AgentLifecycle
+from text_groups import read_rows
+
+ROWS = read_rows(__file__)
 
 
 def test_plan_apply_and_destroy_of_a_fleet(native, fleet):
@@ -66,15 +69,7 @@ def test_options_take_one_dash_or_two(native, dashes, tmp_path):
     assert [row["name"] for row in native.console.rows("hosts")] == ["box"]
 
 
-@pytest.mark.parametrize(
-    ("answer", "words", "code", "said"),
-    [
-        ("yes\n", [], 0, "Apply complete!"),
-        ("y\n", [], 1, "Apply cancelled."),
-        ("", [], 1, "Apply cancelled."),
-        ("yes\n", ["-input=false"], 1, "--input=false does not allow"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "words", "code", "said"), ROWS["test_apply_asks"])
 def test_apply_asks(native, answer, words, code, said):
     native.write({"opsconsole_host": {"a": {"name": "a"}}})
     assert said in native.run("apply", *words, answer=answer, expect=code).text
@@ -141,13 +136,21 @@ def test_a_failed_host_fails_alone(native):
         "opsconsole_specialty": {"linux": {"key": "linux-server"}},
         "opsconsole_agent": {"on_b": agent},
     }
-    result = native.apply(resources, expect=1)
+    a_id = "opsconsole_host.a.id"
+    outputs = {
+        "late": "${opsconsole_host.b.id}",
+        "no": f"${{tonumber({a_id})}}",
+        "a": f"${{{a_id}}}",
+    }
+    output = {name: {"value": value} for name, value in outputs.items()}
+    result = native.apply(resources, expect=1, output=output)
+    assert native.state["outputs"].keys() == {"a"}
     assert "Apply incomplete. Resources: 1 adopted, 1 added" in result.out
     for address in ("opsconsole_agent.on_b", "opsconsole_host.c"):
         assert f"{address} (waited for opsconsole_host.b)" in result.out
     assert result.out.count("Error:") == 1
     assert native.addresses() == ["opsconsole_host.a", "opsconsole_specialty.linux"]
-    told = native.run("apply", "--json", "-auto-approve", expect=1)
+    told = native.apply(resources, "--json", expect=1)
     assert [m["changes"]["operation"] for m in told.of_type("change_summary")] == ["plan"]
     assert len(told.of_type("apply_errored")) == 1
 
@@ -186,6 +189,25 @@ def test_a_replacement_that_shows_only_while_applying_is_refused(native):
     assert "opsconsole_host.b must be replaced after all\n│\n│   at external_id\n" in result.out
     assert "external_id became known only now. Its new value replaces the object" in result.out
     assert [row["name"] for row in native.console.rows("hosts")] == ["old", "two", "b"]
+
+
+def test_what_was_deleted_and_cannot_be_created_again_leaves_state(native):
+    native.apply(hosts(b={"external_id": "one"}))
+    late = '${opsconsole_host.a.id == "" ? "x" : null}'
+    native.apply(hosts(a={}, b={"external_id": "two", "name": late}), expect=1)
+    assert native.addresses() == ["opsconsole_host.a"]
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+def test_a_rerouted_host_is_read_again(native_on, is_read):
+    native = native_on("rerouting")
+    native.apply(hosts(gate={}, web={"jump_host_ids": ["${opsconsole_host.gate.id}"]}))
+    if not is_read:
+        native.console.fault(operation="host_update", status=403, times=None)
+    told = native.apply(hosts(web={}), "-refresh=false").text
+    rerouted = "opsconsole_host.web was rerouted by the console\n│\n│ Changed there: jump_host_ids"
+    assert (rerouted in told, "was rerouted" in told) == (is_read, is_read)
+    assert (native.attributes("opsconsole_host.web")["jump_host_ids"] == []) == is_read
 
 
 def test_an_error_is_a_message_too_where_messages_are_asked_for(native):
@@ -227,11 +249,12 @@ def test_what_cannot_be_written_is_found_before_the_first_request(native, fleet,
     assert native.console.request_counts() == {}
 
 
-def test_a_defect_ends_the_run_and_what_was_done_is_saved(native, fleet, monkeypatch):
-    async def defect(*_: object) -> None:
+@pytest.mark.parametrize("name", ["create", "creates_together"])
+def test_a_defect_ends_the_run_and_what_was_done_is_saved(native, fleet, monkeypatch, name):
+    def defect(*_: object) -> None:
         raise OverflowError("anything")
 
-    monkeypatch.setattr(AgentLifecycle, "create", defect)
+    monkeypatch.setattr(AgentLifecycle, name, property(defect))
     assert "OverflowError" in native.apply(fleet(2), expect=1).text
     hosts = {row["id"] for row in native.console.rows("hosts")}
     assert {native.attributes(f"opsconsole_host.web[{number}]")["id"] for number in (0, 1)} == hosts

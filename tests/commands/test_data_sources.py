@@ -65,8 +65,11 @@ def test_what_needs_a_late_read_waits_for_it_or_is_skipped(native, found):
         "b": {"name": "b", "knowledge": "${data.opsconsole_specialty.x.id}"},
     }
     data = {"opsconsole_specialty": key}
-    native.write({"opsconsole_host": hosts}, data=data)
-    [read] = [it["change"] for it in native.plan()["resource_changes"] if it["mode"] == "data"]
+    shown = {"key": {"value": "${data.opsconsole_specialty.x.key}"}}
+    native.write({"opsconsole_host": hosts}, data=data, output=shown)
+    plan = native.plan()
+    assert plan["output_changes"]["key"]["after"] == hosts["a"]["knowledge"]
+    [read] = [it["change"] for it in plan["resource_changes"] if it["mode"] == "data"]
     assert (read["after"], read["after_unknown"]["id"]) == ({"key": hosts["a"]["knowledge"]}, True)
     said = native.run("apply", "-auto-approve", expect=0 if found else 1).text
     if not found:

@@ -9,6 +9,9 @@ import pytest
 
 from commands import write_stacks
 from loopback import Handler, serve_handler
+from text_groups import read_rows
+
+ROWS = read_rows(__file__)
 
 
 def checks(native: Any, *words: str, expect: int = 0) -> dict[str, dict[str, str]]:
@@ -46,16 +49,7 @@ def test_a_console_that_is_away(native, monkeypatch):
     assert "key" not in found
 
 
-@pytest.mark.parametrize(
-    ("profile", "host", "agent"),
-    [
-        ("default", "ok", "ok"),
-        ("sparse", "note", "ok"),
-        ("heedless", "ok", "ok"),
-        ("truncated", "ok", "note"),
-        ("blind", "wrong", "ok"),
-    ],
-)
+@pytest.mark.parametrize(("profile", "host", "agent"), ROWS["reads that doctor names"])
 def test_a_host_and_an_agent_are_read_as_a_plan_reads_them(profile, host, agent, native_on):
     native = native_on(profile)
     native.console.create("hosts", id="hst_1", name="one")
@@ -110,23 +104,7 @@ def answering(status: int, headers: dict[str, str], body: str) -> Iterator[str]:
         yield address
 
 
-@pytest.mark.parametrize(
-    ("status", "headers", "body", "check", "text", "code"),
-    [
-        (200, {"Date": "Mon, 01 Jan 2024 00:00:00 GMT"}, LIST, "clock", "ahead of", 1),
-        (200, {"Date": "Fri, 01 Jan 2100 00:00:00 GMT"}, LIST, "clock", "behind the", 1),
-        (200, {"Date": "soon"}, LIST, "clock", "no date to compare", 0),
-        (200, {}, LIST, "key", "accepted", 0),
-        # What answers here need not be the console, nor has it looked at the key.
-        (200, {}, "", "key", "not judged", 1),
-        (200, {"Content-Type": "text/html"}, "<html>Log in</html>", "key", "Log in", 1),
-        (200, {}, '{"ok": true}', "key", "no list envelope (data: Field required)", 1),
-        (403, {}, REFUSED, "key", "pay first (status 403, code LICENSE_EXPIRED", 0),
-        (403, {}, "<html>Blocked</html>", "key", "Blocked", 1),
-        (404, {}, "", "key", "no v1 API at this address", 1),
-        (500, {}, "", "key", "status 500", 1),
-    ],
-)
+@pytest.mark.parametrize(("status", "headers", "body", "check", "text", "code"), ROWS["answers"])
 def test_doctor_judges_an_answer(
     status, headers, body, check, text, code, native, monkeypatch, tmp_path
 ):

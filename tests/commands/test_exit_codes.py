@@ -10,6 +10,9 @@ from opsconsole.errors import TRY_LATER
 from opsconsole.standin.main import main as standin
 from opsconsole.state.backend import LocalBackend
 from opsconsole.state.opening import open_state
+from text_groups import read_rows
+
+ROWS = read_rows(__file__)
 
 LATER = {"Retry-After": "1000"}
 
@@ -24,20 +27,7 @@ def deployed(native: Any, fleet: Callable[..., dict[str, Any]]) -> Any:
     return native
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("plan", "-detailed-exitcode"),
-        ("apply", "-auto-approve"),
-        ("apply", "-auto-approve", "-json"),
-        ("destroy", "-auto-approve"),
-        ("import", "opsconsole_host.b", "hst_1"),
-        ("state", "fold"),
-        ("state", "rm", "opsconsole_host.web"),
-        ("state", "mv", "opsconsole_host.web", "opsconsole_host.b"),
-        ("state", "push", "same.tfstate"),
-    ],
-)
+@pytest.mark.parametrize("words", ROWS["test_a_state_that_another_run_holds"])
 def test_a_state_that_another_run_holds(deployed, words):
     with open_state(LocalBackend(deployed.state_file, "opsconsole apply")):
         told = deployed.run(*words, expect=TRY_LATER).text

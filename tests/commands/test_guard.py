@@ -80,13 +80,43 @@ def test_an_agent_moves_away_before_its_host_of_the_same_block_is_deleted(native
     assert writes == ["agent_update", "host_delete"]
 
 
-def test_a_reference_ends_before_what_it_referred_to_is_deleted(native):
-    native.apply(hosts(old={}, web={"knowledge": "${opsconsole_host.old.id}"}))
+@pytest.mark.parametrize("literal", [False, True])
+def test_a_reference_ends_before_what_it_referred_to_is_deleted(native, literal):
+    old = {"external_id": "one"}
+    native.apply(hosts(old=old))
+    jumps = {"jump_host_ids": [native.id_of("opsconsole_host.old")]}
+    native.apply(
+        hosts(old=old, web=jumps if literal else {"knowledge": "${opsconsole_host.old.id}"})
+    )
     native.console.reset_log()
     native.console.fault(operation="host_update", holds="none", delay=0.3)
-    native.apply(hosts(web={"knowledge": "none"}), "-force")
-    update, deletion = (item for item in native.console.requests() if item["body"] != {})
-    assert update["ended"] <= deletion["started"]
+    left = {"old": {"external_id": "two"}} if literal else {}
+    native.apply(hosts(web={"knowledge": "none", "jump_host_ids": []}, **left), "-force")
+    written = ("host_update", "host_delete")
+    sent = [
+        it for it in native.console.requests() if it["operation"] in written and it["body"] != {}
+    ]
+    assert [item["operation"] for item in sent] == ["host_update", "host_delete"]
+    assert sent[0]["ended"] <= sent[1]["started"]
+
+
+def test_what_a_host_depends_on_stays_where_the_host_could_not_be_deleted(native):
+    native.apply(hosts(a={}, b={"knowledge": "${opsconsole_host.a.id}"}))
+    native.console.fault(
+        operation="host_delete", path=native.id_of("opsconsole_host.b"), status=400
+    )
+    told = native.apply({}, expect=1).out
+    assert "opsconsole_host.a (waited for opsconsole_host.b)" in told
+    assert native.addresses() == ["opsconsole_host.a", "opsconsole_host.b"]
+
+
+def test_a_destruction_goes_along_dependencies_that_state_notes_step_by_step(native):
+    a, b = ({"knowledge": f"${{opsconsole_host.{name}.id}}"} for name in "ab")
+    native.apply(hosts(a={}, b={}, c=b), "-target=opsconsole_host.c")
+    assert native.addresses() == ["opsconsole_host.b", "opsconsole_host.c"]
+    native.apply(hosts(a={}, b=a, c=b), "-target=opsconsole_host.b")
+    native.run("destroy", "-auto-approve", "-target=opsconsole_host.a")
+    assert native.addresses() == []
 
 
 def test_an_agent_follows_its_replaced_host_whatever_it_ignores(native):
@@ -189,6 +219,13 @@ def test_a_specialty_goes_after_an_agent_that_carries_it_by_a_literal_id(native_
     refused = native.run_plan(resources, expect=1).out
     assert "opsconsole_agent.a would still carry the specialty spc_linux, and the" in refused
     assert "Delete their hosts in the same run, give them another specialty, or set" in refused
+    left = native.run_plan(resources, "-target=opsconsole_specialty.linux", expect=1).out
+    assert "opsconsole_agent.a would still carry the specialty spc_linux" in left
+    whole = native.settings["extra_endpoints"]
+    native.settings["extra_endpoints"] = {it: whole[it] for it in whole if it != "agent_delete"}
+    kept = {"opsconsole_host": resources["opsconsole_host"]}
+    assert "opsconsole_agent.a would still carry" in native.run_plan(kept, expect=1).out
+    native.settings["extra_endpoints"] = whole
     native.run_plan(host_with_agent(specialty_id="spc_windows"))
     native.apply(resources | {"opsconsole_specialty": {"linux": {"key": "linux-server"}}})
     assert "stays on the console" in native.run_plan(resources).out
@@ -196,7 +233,7 @@ def test_a_specialty_goes_after_an_agent_that_carries_it_by_a_literal_id(native_
     native.console.reset_log()
     native.console.fault(operation="agent_delete", delay=0.3)
 
-    native.apply({"opsconsole_host": resources["opsconsole_host"]}, "-force")
+    native.apply(kept, "-force")
 
     writes = [item["operation"] for item in native.console.requests() if item["method"] != "GET"]
     assert writes == ["agent_delete", "specialty_delete"]
@@ -228,12 +265,13 @@ def test_a_specialty_that_refers_to_a_host_is_deleted_before_it(native_on):
 def test_a_plan_that_takes_much_away_is_forced(native, fleet, count, forced):
     native.apply(fleet(count, agents=False))
     warned = native.run_plan(fleet(count - 5, agents=False)).out
-    assert ("The plan removes 5 of" in warned) is forced
+    lost = "The plan removes 5 of 10 resources (50 %)\n│\n│ 5 would be deleted or replaced; a plan"
+    assert (lost in warned) is forced
     result = native.run("apply", "-auto-approve", expect=1 if forced else 0)
     assert ("must be forced" in result.out) is forced
     if forced:
         assert len(native.console.rows("hosts")) == count
-        native.run("apply", "-auto-approve", "--max-destroy", "60")
+        native.run("apply", "-auto-approve", "--max-destroy", "50")
     assert len(native.console.rows("hosts")) == count - 5
 
 

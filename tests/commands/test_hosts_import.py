@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 
 from engines import Run
+from text_groups import read_rows
+
+TABLES = read_rows(__file__)
 
 ROWS = [{"name": "one", "tags": ["a:b"]}, {"name": "two", "target_port": 0}, {"name": "three"}]
 
@@ -135,14 +138,7 @@ def test_the_envelope_of_the_api_is_honoured_and_options_outrank_it(native):
     assert [row["name"] for row in native.console.rows("hosts")] == ["one", "three"]
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("h.json", '[{"name": "a"}, {"name": "b", "org_id": "org_lab"}]'),
-        ("h.csv", "name\na\n"),
-        ("h.csv", 'Name,org_id\n"a",\nb,org_lab\n'),
-    ],
-)
+@pytest.mark.parametrize(("name", "text"), TABLES["hosts without an org"])
 def test_rows_that_name_no_org_are_of_that_of_the_settings(native, name, text):
     native.settings["org_id"] = "org_other"
     native.write()
@@ -166,28 +162,7 @@ def test_csv_has_a_verdict_for_each_row(native):
     assert native.console.rows("hosts")[0]["tags"] == ["a:b", "c:d"]
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "said"),
-    [
-        ("h.txt", "[]", "neither a .csv nor a .json"),
-        ("h.json", "{", "is not JSON"),
-        ("h.json", '{"rows": 1}', "holds no list of rows"),
-        ("h.json", "[]", "holds no rows"),
-        ("h.json", '{"rows": [{}], "on_eror": "stop"}', 'Did you mean "on_error"?'),
-        ("h.json", '{"rows": [{}], "on_error": 1}', "on_error is"),
-        ("h.json", '{"rows": [{}], "dry_run": "yes"}', "dry_run is"),
-        ("h.csv", "\n", "holds no rows"),
-        ("h.csv", ",\n", "holds no rows"),
-        ("h.csv", "name,tags,tags\na,b:1,c:1\n", "h.csv:1: duplicate column 'tags'"),
-        ("h.csv", "name,Adress,x\na,b,c\n", "h.csv:1: an import does not set 'adress', 'x'."),
-        ("h.csv", "name,id,created_at\na,b,c\n", "an import does not set 'id', 'created_at'."),
-        ("h.csv", "host;port\na;22\n", "h.csv:1: an import does not set 'host;port'."),
-        ("h.csv", "tags\na:b\n", "h.csv:1: there is no column name."),
-        ("h.csv", "name,tags\na\n", "h.csv:2: this row has 1 cell, and the first line names 2"),
-        ("h.csv", 'name\n"a"b\n', "h.csv:2: this is not CSV"),
-        ("none.json", None, "Cannot read"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "said"), TABLES["test_hosts_import_refuses_a_wrong_file"])
 def test_hosts_import_refuses_a_wrong_file(native, name, text, said):
     if text is not None:
         (native.folder / name).write_text(text)

@@ -5,6 +5,9 @@ from typing import Any
 import pytest
 
 from declarations import host_with_agent, hosts
+from text_groups import read_rows
+
+ROWS = read_rows(__file__)
 
 
 def write(native: Any, type_name: str, wanted: str, **config: Any) -> None:
@@ -22,13 +25,7 @@ def test_what_is_imported_has_not_changed_behind_anyones_back(native):
     assert native.plan().get("resource_drift", []) == []
 
 
-@pytest.mark.parametrize(
-    "block",
-    [
-        {"id": "${data.opsconsole_specialty.s.id}"},
-        {"id": "${local.found}", "for_each": "${toset([data.opsconsole_specialty.s.key])}"},
-    ],
-)
+@pytest.mark.parametrize("block", ROWS["test_an_id_may_come_from_a_data_source"])
 def test_an_id_may_come_from_a_data_source(native, block):
     """It is read first, and once; so it works in Terraform too."""
     native.write(
@@ -70,15 +67,7 @@ def test_import_id_of_a_failed_data_source_is_no_further_error(native):
     assert "must be a known text" not in refused.text
 
 
-@pytest.mark.parametrize(
-    ("blocks", "more", "said"),
-    [
-        (["a[1]"], {}, "names opsconsole_host.a[1], which the program does not declare"),
-        (["b"], {}, "plan -generate-config-out` write it"),
-        (["a[0]", "a[0]"], {}, "opsconsole_host.a[0] is imported twice"),
-        (["a[0]", "a[0]"], {"for_each": {"x": 1}}, "Two import blocks name opsconsole_host.a[0]."),
-    ],
-)
+@pytest.mark.parametrize(("blocks", "more", "said"), ROWS["refused blocks"])
 def test_an_import_is_refused_rather_than_destroyed(native, blocks, more, said):
     imports = []
     for number, name in enumerate(blocks, 1):
@@ -103,17 +92,7 @@ def test_import_keeps_dependencies(native, fleet):
     ]
 
 
-@pytest.mark.parametrize(
-    ("address", "wanted", "said"),
-    [
-        ("opsconsole_host.a", "hst_none", "There is no host hst_none"),
-        ("opsconsole_host.other", "hst_1", "declares no resource"),
-        ("opsconsole_host.kept", "hst_1", "is in state already"),
-        ("opsconsole_host", "hst_1", "is not a resource address"),
-        ("opsconsole_host.a", " ", "The import id is empty"),
-        ("opsconsole_host.a", "hst_odd", "Cannot read the host hst_odd"),
-    ],
-)
+@pytest.mark.parametrize(("address", "wanted", "said"), ROWS["test_imports_that_are_refused"])
 def test_imports_that_are_refused(native, address, wanted, said):
     native.apply(
         {"opsconsole_host": {"a": {"name": "a"}, "kept": {"name": "kept"}}},

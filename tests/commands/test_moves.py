@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 
 from declarations import agent_on, host_with_agent, hosts
+from text_groups import read_rows
+
+ROWS = read_rows(__file__)
 
 A, B, C = "opsconsole_host.a", "opsconsole_host.b", "opsconsole_host.c"
 
@@ -66,17 +69,7 @@ def test_only_a_free_address_is_moved_to(native):
     }
 
 
-@pytest.mark.parametrize(
-    ("declared", "pairs", "said"),
-    [
-        ("ab", [(A, B)], f"A moved block moves {A}, which is still declared"),
-        ("bc", [(A, B), (A, C)], f"contradict each other: {A} to {B}, and {A} to {C}."),
-        ("b", [(A, B), (C, B)], f"contradict each other: {A} to {B}, and {C} to {B}."),
-        ("b", [(A, B), (B, A)], f"form a cycle: {B} to {A}, {A} to {B}."),
-        ("a", [(A, A)], f"a moved block moves {A} to its own address"),
-        ("a", [], f"A removed block forgets {A}, which is still declared"),
-    ],
-)
+@pytest.mark.parametrize(("declared", "pairs", "said"), ROWS["refused moves"])
 def test_blocks_that_make_no_sense_are_refused(native, declared, pairs, said):
     begin(native, a={})
     removed = [] if pairs else [{"from": A, "lifecycle": {"destroy": False}}]
@@ -84,6 +77,15 @@ def test_blocks_that_make_no_sense_are_refused(native, declared, pairs, said):
     native.write(hosts(**several), moved=moved(*pairs), removed=removed)
     assert said in native.run("apply", "-auto-approve", expect=1).text
     assert not {"host_import", "host_delete"} & native.console.request_counts().keys()
+
+
+def test_an_instance_makes_room_for_a_resource(native):
+    begin(native, a={"count": 1}, b={"count": 1})
+    pairs = ((f"{B}[0]", C), (A, B), (f"{A}[0]", "opsconsole_host.d"))
+    native.write(hosts(b={"count": 0}, c={"name": "b"}), moved=moved(*pairs))
+    assert native.actions() == {f"{B}[0]": ["delete"]}
+    native.run("apply", "-auto-approve")
+    assert (native.addresses(), native.attributes(C)["name"]) == ([C], "b")
 
 
 def test_a_target_must_not_leave_out_what_moves(native):
@@ -118,6 +120,16 @@ def test_what_opentofu_was_never_to_destroy_is_let_go_of(native, verb):
     left = ["a"] if verb == "destroy" else ["a", "c"]
     assert sorted(row["name"] for row in native.console.rows("hosts")) == left
     assert native.addresses() == ([] if verb == "destroy" else [C])
+
+
+def test_what_an_agent_leaves_out_is_known_where_it_was_moved_from(native):
+    program = host_with_agent()
+    native.apply(program)
+    program["opsconsole_agent"] = {"b": {"name": "keeper"}}
+    native.write(program, moved=moved(("opsconsole_agent.a", "opsconsole_agent.b")))
+    assert native.actions() == {}
+    refused = native.run("plan", "-replace=opsconsole_agent.b", expect=1).out
+    assert "host_id is needed to create an agent" in refused
 
 
 def test_what_was_moved_beside_its_dependency_is_destroyed(native):
@@ -160,13 +172,14 @@ def test_the_old_host_goes_before_the_new_one_is_judged(native, more):
     assert "look like" not in native.run("plan", "-force").text
 
 
-def test_many_moved_hosts_are_one_warning(native):
-    keys = json.dumps([f"web-{number}" for number in range(12)])
-    web = {"for_each": f"${{toset({keys})}}", "name": "${each.key}"}
+@pytest.mark.parametrize(("count", "more"), [(10, ""), (12, "and 2 more.")])
+def test_many_moved_hosts_are_one_warning(native, count, more):
+    keys = json.dumps([f"web-{number}" for number in range(count)])
+    web = {"for_each": f"${{toset({keys})}}", "name": "${each.key}", **NOTES}
     native.apply({"opsconsole_host": {"old": web}})
     said = native.run_plan({"opsconsole_host": {"new": web}}, "-force").text
-    assert "12 hosts look as if they had moved" in said
-    assert "and 2 more." in said
+    assert f"{count} hosts look as if they had moved" in said
+    assert (" more." in said, more in said, "in Python" in said) == (bool(more), True, False)
 
 
 def test_a_name_that_is_declared_twice_and_a_plan_without_a_request_are_told(native):
@@ -180,6 +193,9 @@ def test_a_name_that_is_declared_twice_and_a_plan_without_a_request_are_told(nat
     assert "No request was sent" not in said
     native.write({"opsconsole_host": {name: {"name": "new"} for name in "cd"}})
     assert '2 hosts are named "new"' in native.run("plan", "-force").text
+    for count, more in ((10, ""), (11, " and 1 more")):
+        said = native.run_plan(hosts(many={"count": count, "name": "m"}), "-force").text
+        assert f"opsconsole_host.many[9]{more}: a console may" in said
     orgs = {name: {"name": "web", "org_id": f"org_{name}"} for name in "cd"}
     assert "are named" not in native.run_plan({"opsconsole_host": orgs}, "-force").text
 

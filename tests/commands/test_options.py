@@ -7,6 +7,10 @@ from typing import Any
 
 import pytest
 
+from text_groups import read_rows
+
+ROWS = read_rows(__file__)
+
 HOST = {"opsconsole_host": {"a": {"name": "a"}}}
 
 
@@ -27,21 +31,7 @@ def test_the_empty_device_is_an_empty_file(native):
     assert "1 to add" in native.run_plan(HOST, "-var-file=/dev/null").out
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["plan", "-nonsense"],
-        ["plan", "-lock-timeout=soon"],
-        ["plan", "-var", "x"],
-        ["plan", "-var-file=none.tfvars"],
-        ["plan", "-dir", "nowhere"],
-        ["apply", "p", "q"],
-        ["state"],
-        ["state", "show"],
-        ["output", "a", "b"],
-        ["hosts", "import"],
-    ],
-)
+@pytest.mark.parametrize("words", ROWS["test_wrong_command_line_is_one_error"])
 def test_wrong_command_line_is_one_error(native, words):
     native.write(HOST)
     assert native.run(*words, expect=1).err.count("Error:") == 1

@@ -187,3 +187,23 @@ def test_outputs_that_are_known_are_kept_where_something_failed(native):
     resources["opsconsole_host"]["b"]["target_port"] = 22
     native.apply(resources, output=output)
     assert set(native.state["outputs"]) == set(outputs)
+
+
+def test_an_output_leaves_state_with_its_declaration_or_its_value(native):
+    host = {"opsconsole_host": {"a": {"name": "a"}}}
+    native.apply(host, output={name: {"value": name} for name in ("kept", "gone", "emptied")})
+    output = {
+        "kept": {"value": "kept"},
+        "emptied": {"value": "${null}"},
+        "no": {"value": "${null}"},
+    }
+    native.write(host, output=output)
+    changes = {name: it["actions"] for name, it in native.plan()["output_changes"].items()}
+    assert changes == {
+        "kept": ["no-op"],
+        "gone": ["delete"],
+        "emptied": ["update"],
+        "no": ["no-op"],
+    }
+    native.run("apply", "-auto-approve")
+    assert native.state["outputs"].keys() == {"kept"}

@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
-from declarations import host_with_agent, hosts
+from declarations import agent_on, host_with_agent, hosts
+from text_groups import read_rows
+
+ROWS = read_rows(__file__)
 
 
 def test_plan_as_json_is_terraforms(native, fleet):
@@ -28,6 +31,8 @@ def test_targets_and_replacements(native):
         "opsconsole_host.a[1]": ["delete", "create"],
         "opsconsole_host.b": ["create"],
     }
+    said = native.run("plan", "-target=opsconsole_host.b", "-replace=opsconsole_host.a[1]").text
+    assert "replaces nothing" not in said
     native.apply(hosts(a=a), output={"ids": {"value": "${opsconsole_host.a[*].id}"}})
     [ids] = native.plan("-target=opsconsole_host.a[1]")["output_changes"].values()
     assert ids["actions"] == ["no-op"]
@@ -50,7 +55,8 @@ def test_a_target_comes_before_what_depends_on_its_outcome(native):
 
 
 def test_refresh_is_done_as_asked(native):
-    native.apply({"opsconsole_host": {"a": {"name": "a", "knowledge": "k"}}})
+    shown = {"k": {"value": "${opsconsole_host.a.knowledge}"}}
+    native.apply({"opsconsole_host": {"a": {"name": "a", "knowledge": "k"}}}, output=shown)
     [row] = native.console.rows("hosts")
     native.console.change("hosts", row["id"], knowledge="changed")
     native.console.reset_log()
@@ -61,6 +67,7 @@ def test_refresh_is_done_as_asked(native):
     assert "The console differs from state" in only.out
     native.run("apply", "-refresh-only", "-auto-approve")
     assert native.attributes("opsconsole_host.a")["knowledge"] == "changed"
+    assert native.state["outputs"]["k"]["value"] == "changed"
     assert native.console.rows("hosts")[0]["knowledge"] == "changed"
 
 
@@ -71,19 +78,12 @@ def test_a_plan_is_written_as_a_page_and_as_markdown(native, fleet):
     assert native.run("plan", "--html", "nowhere/plan.html", expect=1).err.count("Error:") == 1
 
 
-@pytest.mark.parametrize(
-    ("address", "said"),
-    [
-        ("opsconsole_host.web", "declares:\n│   -replace='opsconsole_host.web[0]'\n"),
-        ("opsconsole_host.web[12]", "-replace='opsconsole_host.web[9]'\n│   and 2 more\n"),
-        ("opsconsole_host.other", "The program declares no such instance"),
-    ],
-)
-def test_a_replacement_of_nothing_is_reported(native, fleet, address, said):
-    native.apply(fleet(12, agents=False))
-    result = native.run("plan", f"-replace={address}", "-detailed-exitcode")
-    assert f"-replace={address} replaces nothing" in result.text
-    assert said in result.text
+@pytest.mark.parametrize(("address", "count", "said"), ROWS["replacements of nothing"])
+def test_a_replacement_of_nothing_is_reported(native, fleet, address, count, said):
+    native.apply(fleet(count, agents=False))
+    told = native.run("plan", f"-replace={address}").text
+    assert (f"-replace={address} replaces nothing" in told) is bool(said)
+    assert said in told
 
 
 def test_each_deletion_has_terraforms_reason(native):
@@ -104,6 +104,26 @@ def test_each_deletion_has_terraforms_reason(native):
         "opsconsole_host.gone": "delete_because_no_resource_config",
         "opsconsole_host.nowhere": "delete_because_no_move_target",
     }
+
+
+@pytest.mark.parametrize(("named", "replaced"), ROWS["test_a_change_of_what_is_named_replaces"])
+def test_a_change_of_what_is_named_replaces(native, named, replaced):
+    jumps = [native.console.create("hosts", name=it, is_jump_host=True)["id"] for it in "jk"]
+
+    def declare(ids: list[str], **more: Any) -> dict[str, Any]:
+        a = {
+            "for_each": {"x": ids, "y": []},
+            "name": "${each.key}",
+            "jump_host_ids": "${each.value}",
+        }
+        return hosts(a=a, **more)
+
+    native.apply(declare(jumps[:1], web={}))
+    lifecycle = {"replace_triggered_by": [f"opsconsole_host.{named}"]}
+    native.write(declare(jumps, web={"lifecycle": lifecycle}, created={}))
+    changes = {item["address"]: item for item in native.plan()["resource_changes"]}
+    told = changes["opsconsole_host.web"].get("action_reason")
+    assert told == ("replace_by_triggers" if replaced else None)
 
 
 def checksum_of(native: Any, *words: str) -> str:
@@ -204,7 +224,9 @@ def test_verdicts_stand_in_the_plan(native):
                 "wrong": {"name": "wrong", "jump_host_ids": ["hst_nowhere"]},
                 "named": {"name": "after-${opsconsole_host.new.id}"},
                 "behind": {"name": "behind", "jump_host_ids": ["${opsconsole_host.new.id}"]},
-            }
+            },
+            "opsconsole_agent": {"x": agent_on("new")},
+            "opsconsole_specialty": {"linux": {"key": "linux-server"}},
         }
     )
     result = native.run("plan", "--preflight", expect=1)
@@ -239,9 +261,9 @@ def test_a_console_that_ignores_the_dry_run_creates_one_host_at_most(native_on, 
     assert row["id"] in result.out
 
 
-def ignoring(jumps: list[str], ignored: list[str]) -> dict[str, Any]:
+def ignoring(jumps: list[str] | None, ignored: Any) -> dict[str, Any]:
     found: dict[str, Any] = {name: {"name": name} for name in ("one", "two")}
-    references = [f"${{opsconsole_host.{name}.id}}" for name in jumps]
+    references = jumps and [f"${{opsconsole_host.{name}.id}}" for name in jumps]
     found["web"] = {
         "name": "web",
         "jump_host_ids": references,
@@ -250,14 +272,10 @@ def ignoring(jumps: list[str], ignored: list[str]) -> dict[str, Any]:
     return {"opsconsole_host": found}
 
 
-@pytest.mark.parametrize(
-    ("declared", "kept"),
-    [(["two"], ["one"]), (["two", "two"], ["one", "two"]), ([], [])],
-    ids=["the element stays", "others follow", "what is not declared is not there"],
-)
-def test_one_element_of_a_list(native, declared, kept):
-    native.apply(ignoring(["one"], ["jump_host_ids[0]"]))
-    native.apply(ignoring(declared, ["jump_host_ids[0]"]))
+@pytest.mark.parametrize(("declared", "ignored", "kept"), ROWS["ignored elements"])
+def test_what_is_ignored_stays_as_it_is(native, declared, ignored, kept):
+    native.apply(ignoring(["one"], ignored))
+    native.apply(ignoring(declared, ignored))
     ids = {row["id"]: row["name"] for row in native.console.rows("hosts")}
     found = native.attributes("opsconsole_host.web")["jump_host_ids"]
     assert [ids[item] for item in found] == kept

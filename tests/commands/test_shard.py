@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 
 from commands import write_stacks
+from text_groups import read_rows
+
+ROWS = read_rows(__file__)
 
 NAMES = ("alpha", "beta", "gamma", "delta", "epsilon")
 
@@ -58,15 +61,6 @@ def test_a_saved_plan_of_each_stack_is_applied(app):
     assert [row["name"] for row in app.console.rows("hosts")] == ["alpha"]
 
 
-@pytest.mark.parametrize(
-    ("words", "part"),
-    [
-        (["--shard=1/2", "--stack=alpha"], "-stack is for one stack"),
-        (["--shard=1/2", "--json"], "-json is for one stack"),
-        (["--shard=1/2", "-out=all.plan"], "Write {stack} where the stack's name belongs"),
-        (["--shard=1/2", "--markdown=plan.md"], "Write {stack} where the stack's name belongs"),
-        (["--shard=3/2"], "Write K/N with K from 1 to N"),
-    ],
-)
+@pytest.mark.parametrize(("words", "part"), ROWS["refused shards"])
 def test_what_is_of_one_stack_and_a_shard_that_there_is_not_are_refused(words, part, app):
     assert part in app.run("plan", *words, expect=1).text

@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 
 from declarations import hosts
+from text_groups import read_rows
+
+ROWS = read_rows(__file__)
 
 HOST = {"opsconsole_host": {"a": {"name": "a"}}}
 
@@ -188,24 +191,7 @@ def test_what_is_sensitive_alone_is_a_change_without_a_call(native):
     assert '"k"' not in native.run_plan(hosts(jump={}, web={"knowledge": "other"})).out
 
 
-INSTANCE = ("resources", 0, "instances", 0)
-SHAPE = "of opsconsole_host in a shape that it cannot have.\nNothing was changed. Restore the state"
-SPOILT: list[tuple[tuple[Any, ...], Any, str]] = [
-    (("version",), 5, "has format version 5, newer than this program knows"),
-    ((*INSTANCE, "schema_version"), 1, "in schema version 1.\nA newer release of opsconsole wrote"),
-    (("resources", 0, "type"), "aws_instance", "State holds aws_instance.a, which is not a"),
-    (("resources", 0, "module"), "module.m", "State holds module.m.opsconsole_host.a, which is"),
-    (("outputs",), {"x": 5}, "is damaged: its outputs are not objects by name"),
-    ((*INSTANCE, "attributes", "id"), 5, f"The state holds id {SHAPE}"),
-    ((*INSTANCE, "attributes"), None, "The state holds no id of opsconsole_host.\nNothing was"),
-    ((*INSTANCE, "attributes", "tags"), "x", f"The state holds tags {SHAPE}"),
-    ((*INSTANCE, "attributes", "tags"), [5], f"The state holds tags {SHAPE}"),
-    ((*INSTANCE, "attributes", "target_port"), True, f"The state holds target_port {SHAPE}"),
-]
-"""Where a state holds what it must not, and what is said of it."""
-
-
-@pytest.mark.parametrize(("path", "value", "said"), SPOILT)
+@pytest.mark.parametrize(("path", "value", "said"), ROWS["spoilt states"])
 def test_wrong_state_is_one_error_and_stays(native, path, value, said):
     native.apply(HOST)
     state = holder = native.state

@@ -5,6 +5,10 @@ from typing import Any
 
 import pytest
 
+from text_groups import read_rows
+
+ROWS = read_rows(__file__)
+
 HOST = {"opsconsole_host": {"a": {"name": "a"}}}
 
 
@@ -29,14 +33,7 @@ def test_a_valid_program_needs_no_setting_and_sends_nothing(native, monkeypatch)
     assert native.console.traffic()["total"] == 0
 
 
-@pytest.mark.parametrize(
-    ("settings", "text"),
-    [
-        ({"max_concurrency": 0}, "max_concurrency"),
-        ({"base_url": "ftp://console"}, "base_url"),
-        ({"api_key": "${var.key}", "session_cookie": "no-equals"}, "session_cookie"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "text"), ROWS["test_what_is_wrong_with_the_settings"])
 def test_what_is_wrong_with_the_settings(settings, text, native):
     native.settings.update(settings)
     native.write(HOST, variable={"key": {"type": "string"}})
@@ -171,18 +168,7 @@ def test_the_states_of_other_stacks_are_not_read(native):
     assert refused.count("Error:") == refused.count("is not applied yet") == 1
 
 
-@pytest.mark.parametrize(
-    ("fields", "text"),
-    [
-        ({"public_ip": "10.0.0.999"}, "public_ip: '10.0.0.999' is not an IP address"),
-        ({"private_ip": "fe80::zz"}, "private_ip: 'fe80::zz' is not an IP address"),
-        (
-            {"eligible_subnets": ["10.0.0.0/8", "nonsense"]},
-            "eligible_subnets: 'nonsense' is not a subnet",
-        ),
-        ({"eligible_subnets": ["10.0.0.0/33"]}, "eligible_subnets: '10.0.0.0/33' is not a subnet"),
-    ],
-)
+@pytest.mark.parametrize(("fields", "text"), ROWS["test_an_address_that_is_none_is_a_warning"])
 def test_an_address_that_is_none_is_a_warning(fields, text, native):
     good = {
         "public_ip": "203.0.113.7",

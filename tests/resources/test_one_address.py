@@ -59,6 +59,7 @@ def test_two_declarations_that_adopt_one_object(native):
         expect=1,
     )
     assert "opsconsole_specialty.a and opsconsole_specialty.b are the same" in result.text
+    assert "  with opsconsole_specialty.b\n" in result.text
     assert not native.state_file.exists() or native.addresses() == []
 
     rows = {"a": {"id": "blk_format"}}

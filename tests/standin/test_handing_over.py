@@ -6,6 +6,10 @@ import zipfile
 
 import pytest
 
+from text_groups import read_rows
+
+ROWS = read_rows(__file__)
+
 HOST = {"resource": {"opsconsole_host": {"web": {"name": "web"}}}}
 AWS = {"resource": {"aws_instance": {"web": {"ami": "a"}}}}
 OTHER = {"terraform": {"required_providers": {"random": {"source": "hashicorp/random"}}}}
@@ -23,18 +27,7 @@ def elsewhere(standin, fake_terraform):
     return make
 
 
-@pytest.mark.parametrize(
-    ("program", "named"),
-    [
-        (AWS, 'aws_instance belongs to the provider "aws"'),
-        (OTHER, "the provider random (hashicorp/random)"),
-        ({"provider": {"random": {}}}, "the provider random"),
-        ({"module": {"m": {"source": "./m"}}}, "module blocks"),
-        ({"locals": {"x": '${fileset("a", "b")}'}}, "local.x: the function fileset"),
-        ({"terraform": {"backend": {"inmem": {}}}}, "the backend inmem"),
-        ({"import": [{"to": "opsconsole_host.new", "id": "hst_1"}]}, "is to be generated"),
-    ],
-)
+@pytest.mark.parametrize(("program", "named"), ROWS["programs for terraform"])
 def test_a_program_for_terraform_goes_there_with_every_verb(elsewhere, program, named) -> None:
     engine = elsewhere(program)
     for verb in VERBS:
@@ -49,23 +42,7 @@ def _host(**arguments):
     return {"resource": {"opsconsole_host": {"web": {"name": "web", **arguments}}}}
 
 
-@pytest.mark.parametrize(
-    ("program", "named"),
-    [
-        (_host(lifecycle={"enabled": True}), 'the argument "enabled"'),
-        (_host(provider='opsconsole.by["a"]'), 'opsconsole.by["a"]'),
-        (_host(name="${tofu.workspace}"), "tofu.workspace"),
-        (_host(name="${terraform.applying}"), "terraform.applying"),
-        (_host(name='${resource.opsconsole_host.a["id"]}'), "the name resource"),
-        (_host(name="${upcase(1)}"), "the function upcase"),
-        (_host(name="${provider::opsconsole::f()}"), "the function provider::opsconsole::f"),
-        (_host(depends_on=["ephemeral.a_b.c"]), "ephemeral.a_b.c"),
-        ({"terraform": {"encryption": {}}}, 'the argument "encryption"'),
-        ({"variable": {"v": {"const": True}}}, 'variable.v: the argument "const"'),
-        ({"language": {}}, 'the block type "language"'),
-        ({"provider": {"opsconsole": {"alias": "by", "for_each": {}}}}, "for_each of a provider"),
-    ],
-)
+@pytest.mark.parametrize(("program", "named"), ROWS["test_newer_language_is_not_a_mistake"])
 def test_newer_language_is_not_a_mistake(elsewhere, program, named) -> None:
     engine = elsewhere(program)
     for verb in ("validate", "state list"):
@@ -176,21 +153,7 @@ def test_real_terraform_takes_over(standin, terraform_binary) -> None:
     assert engine.run("state", "list").out == "terraform_data.d\n"
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("plan", "-exclude=opsconsole_host.web", "-out", "x"),
-        ("plan", "-target-file=t"),
-        ("plan", "-deprecation=module:none"),
-        ("apply", "-show-sensitive"),
-        ("plan", "-json-into=out.json"),
-        ("validate", "-query"),
-        ("apply", "-invoke", "action.a_b.c"),
-        ("apply", "-state-out=elsewhere"),
-        ("version", "-new"),
-        ("-pedantic", "plan"),
-    ],
-)
+@pytest.mark.parametrize("words", ROWS["test_a_flag_of_another_release_goes_to_it_with_all_others"])
 def test_a_flag_of_another_release_goes_to_it_with_all_others(elsewhere, words) -> None:
     engine = elsewhere(HOST)
     run = engine.run(*words, expect={7})
@@ -207,19 +170,7 @@ def test_a_flag_of_another_release_goes_to_it_with_all_others(elsewhere, words) 
 LOCKED = 'provider "registry.{}.org/opsconsole/opsconsole" {{\n  version = "0.1.0"\n}}\n'
 
 
-@pytest.mark.parametrize(
-    ("files", "wanted"),
-    [
-        ({}, "terraform"),
-        ({".terraform.lock.hcl": LOCKED.format("opentofu")}, "tofu"),
-        ({"main.tofu": ""}, "tofu"),
-        (
-            {".terraform.lock.hcl": LOCKED.replace("org", "io").format("terraform"), "a.tofu": ""},
-            "terraform",
-        ),
-        ({"terraform.tfstate": r'"provider[\"registry.opentofu.org/opsconsole/x\"]"'}, "tofu"),
-    ],
-)
+@pytest.mark.parametrize(("files", "wanted"), ROWS["initialised folders"])
 def test_the_engine_that_initialised_a_folder_takes_over(
     standin, fake_terraform, plain_path, files, wanted
 ) -> None:

@@ -1,6 +1,8 @@
 """Text files of test cases: groups of lines, each under a line `## NAME`."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 
 def read_groups(file: Path) -> dict[str, list[str]]:
@@ -8,3 +10,9 @@ def read_groups(file: Path) -> dict[str, list[str]]:
     _, *groups = file.read_text("utf-8").split("\n## ")
     named = (group.split("\n") for group in groups)
     return {name: [line for line in lines if line] for name, *lines in named}
+
+
+def read_rows(module: str) -> dict[str, list[Any]]:
+    """Return the rows of `rows.txt` beside a module of tests, by the test that they are for."""
+    groups = read_groups(Path(module).with_name("rows.txt"))
+    return {name: [json.loads(line) for line in lines] for name, lines in groups.items()}
