@@ -361,3 +361,13 @@ def test_a_saved_plan_is_shown_in_either_form(many):
     assert COUNT in many.run("show", "--compact", "saved").out
     assert ATTRIBUTE in many.run("show", "saved").out
     assert "not allowed with" in many.run("show", "--compact", "--full", "saved", expect=1).err
+
+
+def test_a_setting_may_follow_from_a_host_that_is_applied_first(native):
+    late = native.settings | {"alias": "late", "org_id": "${opsconsole_host.a.id}"}
+    declared = hosts(a={}, b={"provider": "opsconsole.late"})
+    native.write(declared, provider={"opsconsole": [native.settings, late]})
+    refused = native.run("apply", "-auto-approve", expect=1).err
+    assert "org_id of provider opsconsole.late is known only after apply.\nApply what" in refused
+    native.run("apply", "-auto-approve", "-target=opsconsole_host.a")
+    native.run("plan", "-detailed-exitcode", expect=2)

@@ -46,7 +46,7 @@ class StepWorker:
         providers: The providers by the keys of their configurations.
         config_of: Evaluates a change's declaration with the values known by now.
         provider_in_state: Writes the key of a provider configuration as state does.
-        values: What instances hold by now, by address; kept up to date.
+        values: What declared instances hold by now, by address; kept up to date.
         deposed: Address to the key of its deposed object, which waits for deletion.
         sending: The steps that are being carried out, by address.
         intents: Address to the intent that was noted for its write.
@@ -257,9 +257,6 @@ class StepWorker:
             deposed = deposed or self.deposed.get(address, "")
             if outcome.state is None:
                 state.remove(address, deposed)
-                # With a deposed object the instance itself stays, and so do its values.
-                if not deposed:
-                    self.values.pop(change.address, None)
             return
         if outcome.state is None:
             # An object that was reported as created is in state by now, and reading it back found

@@ -98,9 +98,8 @@ class Walk:
                 block = blocks[address]
                 if not self.targets.reach(address):
                     # The number of its instances may not be known yet.
-                    for item in self._known_of_block.get(address, ()):
-                        self.declared.add(item.address)
-                        self._leave(item.address)
+                    known = self._known_of_block.get(address, ())
+                    self.declared.update(item.address for item in known)
                     continue
                 for instance in self.evaluator.instances(block).values():
                     self.declared.add(instance.address)
