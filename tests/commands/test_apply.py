@@ -137,14 +137,10 @@ def test_a_failed_host_fails_alone(native):
         "opsconsole_agent": {"on_b": agent},
     }
     a_id = "opsconsole_host.a.id"
-    outputs = {
-        "late": "${opsconsole_host.b.id}",
-        "no": f"${{tonumber({a_id})}}",
-        "a": f"${{{a_id}}}",
-    }
-    output = {name: {"value": value} for name, value in outputs.items()}
+    outputs = {"late": "opsconsole_host.b.id", "a_wrong": f"tonumber({a_id})", "right": a_id}
+    output = {name: {"value": f"${{{value}}}"} for name, value in outputs.items()}
     result = native.apply(resources, expect=1, output=output)
-    assert native.state["outputs"].keys() == {"a"}
+    assert native.state["outputs"].keys() == {"right"}
     assert "Apply incomplete. Resources: 1 adopted, 1 added" in result.out
     for address in ("opsconsole_agent.on_b", "opsconsole_host.c"):
         assert f"{address} (waited for opsconsole_host.b)" in result.out

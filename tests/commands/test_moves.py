@@ -10,7 +10,7 @@ from text_groups import read_rows
 
 ROWS = read_rows(__file__)
 
-A, B, C = "opsconsole_host.a", "opsconsole_host.b", "opsconsole_host.c"
+A, B, C, D = (f"opsconsole_host.{name}" for name in "abcd")
 
 
 def moved(*pairs: tuple[str, str]) -> list[dict[str, str]]:
@@ -81,11 +81,11 @@ def test_blocks_that_make_no_sense_are_refused(native, declared, pairs, said):
 
 def test_an_instance_makes_room_for_a_resource(native):
     begin(native, a={"count": 1}, b={"count": 1})
-    pairs = ((f"{B}[0]", C), (A, B), (f"{A}[0]", "opsconsole_host.d"))
-    native.write(hosts(b={"count": 0}, c={"name": "b"}), moved=moved(*pairs))
+    pairs = ((f"{B}[0]", C), (A, B), (C, D), (f"{A}[0]", "opsconsole_host.e"))
+    native.write(hosts(b={"count": 0}, d={"name": "b"}), moved=moved(*pairs))
     assert native.actions() == {f"{B}[0]": ["delete"]}
     native.run("apply", "-auto-approve")
-    assert (native.addresses(), native.attributes(C)["name"]) == ([C], "b")
+    assert (native.addresses(), native.attributes(D)["name"]) == ([D], "b")
 
 
 def test_a_target_must_not_leave_out_what_moves(native):

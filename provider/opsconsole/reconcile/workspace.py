@@ -80,7 +80,6 @@ class Providers:
             for other in self.opened.values():
                 if other.session.settings.base_url == session.settings.base_url:
                     session.share(other.session)
-                    break
             self.opened[key] = made
             # The stop reached only the providers that existed then.
             if self.stopped:
