@@ -43,6 +43,7 @@ def test_a_block_that_names_the_resource_keeps_the_first_instance(native):
     many = {"count": 2, "name": '${["x", "a"][count.index]}'}
     native.write(hosts(a=many), moved=moved((A, f"{A}[1]")))
     assert native.actions() == {f"{A}[0]": ["create"]}
+    native.run("apply", "-auto-approve")
 
 
 @pytest.mark.parametrize("words", [(), ("-refresh-only",)])
