@@ -70,6 +70,9 @@ class SavedPlan:
     state: str = ""
 
 
+_DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError, zlib.error)
+
+
 def check_plan_file(path: Path) -> None:
     """Refuse to write a plan over a file that is not a plan, such as the program.
 
@@ -136,8 +139,8 @@ def read_plan(path: Path) -> SavedPlan:
         content = json.loads(_unpack(data[len(_MAGIC) :]), object_hook=_from_json)
         saved = TypeAdapter(SavedPlan).validate_python(content)
         _check(saved)
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, zlib.error) as it:
-        raise UserError(f"The plan {path} is damaged.", "Plan again.") from it
+    except _DAMAGE as problem:
+        raise UserError(f"The plan {path} is damaged.", "Plan again.") from problem
     return saved
 
 
