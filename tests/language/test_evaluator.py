@@ -174,16 +174,7 @@ def test_sensitive_values_mark_the_paths_that_they_reach(start: Start) -> None:
     assert evaluator.config(run.instance("opsconsole_host.c")).sensitive == ()
 
 
-def test_sensitive_paths_of_state_count_too(start: Start) -> None:
-    run = start(
-        hosts(a={"name": "a"}, b={"name": "b", "knowledge": "${opsconsole_host.a.knowledge}"}),
-        {"opsconsole_host.a": {"knowledge": "k"}},
-        sensitive=lambda address: [("knowledge",)] if address == "opsconsole_host.a" else [],
-    )
-    assert run.evaluator.config(run.instance("opsconsole_host.b")).sensitive == (("knowledge",),)
-
-
-def test_a_sensitive_path_may_lead_into_a_value(start: Start) -> None:
+def test_sensitive_paths_of_state_count_too_and_may_lead_into_a_value(start: Start) -> None:
     run = start(
         {
             **hosts(
@@ -192,20 +183,22 @@ def test_a_sensitive_path_may_lead_into_a_value(start: Start) -> None:
                 c={"name": "c", "knowledge": "${opsconsole_host.a.jump_host_ids[0]}"},
                 d={"name": "d", "knowledge": "${jsonencode(opsconsole_host.a)}"},
                 e={"name": "e", "knowledge": "${opsconsole_host.a.name}"},
+                f={"name": "f", "knowledge": "${opsconsole_host.a.mac}"},
             )
         },
-        {"opsconsole_host.a": {"name": "a", "jump_host_ids": ["x", "y"]}},
-        sensitive=lambda address: [("jump_host_ids", 1), ("name", 7), ("tags", "gone")],
+        {"opsconsole_host.a": {"name": "a", "jump_host_ids": ["x", "y"], "mac": "m"}},
+        sensitive=lambda _: [("jump_host_ids", 1), ("name", 7), ("tags", "gone"), ("mac",)],
     )
     sensitive = {
         name: run.evaluator.config(run.instance(f"opsconsole_host.{name}")).sensitive
-        for name in "bcde"
+        for name in "bcdef"
     }
     assert sensitive == {
         "b": (("knowledge",),),
         "c": (),
         "d": (("knowledge",),),
         "e": (("knowledge",),),
+        "f": (("knowledge",),),
     }
 
 

@@ -91,55 +91,64 @@ async def test_a_row_that_fails_after_all_leaves_nothing_in_state(console, impor
 
     assert one.state["id"] == made
     assert two.state is None
-    assert "no such subnet" in two.diagnostics[0].detail
+    said = "In the import the console gives its row the status 'failed': no such subnet."
+    assert two.diagnostics[0].detail.startswith(said)
 
 
 @pytest.mark.parametrize(
-    ("said", "lost", "unsettled", "fault"),
+    ("said", "lost", "settled", "fault"),
     [
-        ("created", 1, False, None),
-        ("created", 2, True, None),
-        ("", 1, True, None),
-        ("created", 1, True, {"path": "/hst_web", "text": '{"id": "hst_web", "name": "a"}'}),
-        ("created", 1, True, {"path": "/hosts/batch", "status": 400, "code": "BAD_REQUEST"}),
+        ("created", "web never", "hst_web never", None),
+        ("created", "web web never", "? ? ?", None),
+        ("", "web", "?", None),
+        ("created", "web", "?", {"path": "/hst_web", "text": '{"id": "hst_web", "name": "a"}'}),
+        ("created", "web", "?", {"path": "/hosts/batch", "status": 400, "code": "BAD_REQUEST"}),
     ],
 )
-async def test_one_host_settles_one_lost_create(console, one_run, said, lost, unsettled, fault):
+async def test_one_host_settles_one_lost_create(
+    console, one_run, caplog, said, lost, settled, fault
+):
     """Rows that are alike are answered with the same id, whichever of them made the host."""
     console.create("hosts", id="hst_web", name="web")
     if fault:
         console.fault(**fault)
-    creates = [UnsettledCreate(HOST.empty() | {"name": "web"}, "a", said)] * lost
+    creates = [UnsettledCreate(HOST.empty() | {"name": name}, "a", said) for name in lost.split()]
 
-    settled = await settle_host_creates(one_run().resources[HOST.type_name], creates, [])
+    found = await settle_host_creates(one_run().resources[HOST.type_name], creates, [])
 
-    assert [(each.unsettled, each.state is None) for each in settled] == [(unsettled,) * 2] * lost
+    unsettled = {id(STILL_UNSETTLED): "?", id(NEVER_CREATED): "never"}
+    assert " ".join(unsettled.get(id(it)) or it.state["id"] for it in found) == settled
+    assert ("cannot settle" in caplog.text) is bool(fault)
 
 
 @pytest.mark.parametrize(
-    ("said", "word", "shown", "never"),
+    ("said", "word", "mine", "shown", "never"),
     [
-        ("created", "created", "hst_b", True),
-        ("", "created", "hst_b", True),
-        ("planned", "planned", "hst_b", True),
-        ("", "planned", "hst_b", False),
-        ("created", "planned", "hst_b", False),
-        ("created", "created", None, False),
+        ("created", "created", None, "hst_b", True),
+        ("", "created", None, "hst_b", True),
+        ("planned", "planned", None, "hst_b", True),
+        ("", "planned", None, "hst_b", False),
+        ("created", "planned", None, "hst_b", False),
+        ("created", "created", None, None, False),
+        # The id is that of another host in state.
+        ("created", "updated", "hst_c", "hst_b", False),
     ],
 )
 async def test_a_dry_run_that_knows_a_host_in_state_shows_what_was_never_created(
-    console, one_run, said, word, shown, never
+    console, one_run, said, word, mine, shown, never
 ):
-    text = answer((word, None), ("updated", shown), dry_run=True)
+    text = answer((word, mine), ("updated", shown), dry_run=True)
     console.fault(operation="host_import", text=text)
-    hosts = [HOST.empty() | {"id": f"hst_{name}", "name": name} for name in (None, "b", "c")]
+    org = {"org_id": "org_main"}
+    hosts = [HOST.empty() | org | {"id": f"hst_{name}", "name": name} for name in (None, "b", "c")]
     lost = UnsettledCreate(HOST.empty() | {"name": "a"}, "a", said)
+    lifecycle = one_run(**org).resources[HOST.type_name]
 
-    settled = await settle_host_creates(one_run().resources[HOST.type_name], [lost], hosts)
+    settled = await settle_host_creates(lifecycle, [lost], hosts)
 
     assert settled == [NEVER_CREATED if never else STILL_UNSETTLED]
     [sent] = [item["body"]["rows"] for item in console.requests()]
-    assert sent == [{"name": "a"}, {"name": "b"}]
+    assert sent == [{"name": "a"} | org, {"name": "b"} | org]
 
 
 def told(rows: int, *entries: tuple[Any, str]) -> list[str | None]:
@@ -149,32 +158,29 @@ def told(rows: int, *entries: tuple[Any, str]) -> list[str | None]:
     return [item.status if item.matched else None for item in found]
 
 
-@pytest.mark.parametrize("base", [0, 1])
-def test_a_whole_answer_is_matched_in_any_order(base):
-    entries = [(base + number, "abc"[number]) for number in (2, 0, 1)]
-
-    assert told(3, *entries) == ["a", "b", "c"]
-
-
-def test_rows_after_a_stop_have_no_verdict() -> None:
-    assert told(4, (0, "a"), (1, "b")) == ["a", "b", None, None]
-    assert told(4, (4, "d"), (3, "c")) == [None, None, "c", "d"]
+NO_VERDICTS = [None, None, None]
 
 
 @pytest.mark.parametrize(
-    "entries",
+    ("verdicts", "entries"),
     [
-        [],
-        [(1, "a"), (2, "b")],
-        [(0, "a"), (0, "b"), (1, "c")],
-        [(-1, "a"), (0, "b"), (1, "c")],
-        [(0, "a"), (3, "b")],
-        [(None, "a"), (None, "b"), (None, "c")],
+        (["a", "b", "c"], [(2, "c"), (0, "a"), (1, "b")]),
+        (["a", "b", "c"], [(3, "c"), (1, "a"), (2, "b")]),
+        # Rows after a stop have none.
+        (["a", "b", None, None], [(0, "a"), (1, "b")]),
+        ([None, None, "c", "d"], [(4, "d"), (3, "c")]),
+        # What cannot be matched is not guessed.
+        (NO_VERDICTS, []),
+        (NO_VERDICTS, [(1, "a"), (2, "b")]),
+        (NO_VERDICTS, [(0, "a"), (0, "b"), (1, "c")]),
+        (NO_VERDICTS, [(-1, "a"), (0, "b"), (1, "c")]),
+        (NO_VERDICTS, [(0, "a"), (3, "b")]),
+        (NO_VERDICTS, [(None, "a"), (None, "b"), (None, "c")]),
     ],
     ids=str,
 )
-def test_what_cannot_be_matched_is_not_guessed(entries):
-    assert told(3, *entries) == [None, None, None]
+def test_verdicts_are_matched_in_any_order(verdicts, entries):
+    assert told(len(verdicts), *entries) == verdicts
 
 
 @pytest.mark.parametrize("index", [None, "1", True, 1.0])
@@ -249,27 +255,32 @@ def answer(*results: tuple[str, str | None], dry_run: bool, **counts: int) -> st
     )
 
 
-async def test_a_settling_dry_run_that_is_not_heeded_leaves_no_host_behind(steps_of, console):
+@pytest.mark.parametrize("heeded", [True, False, None])
+async def test_a_settling_dry_run_that_is_not_heeded_leaves_no_host_behind(
+    steps_of, console, caplog, heeded
+):
+    """None: it is not answered."""
     hosts = steps_of("host")
     hosts.provider = hosts.open()
     made, other = (console.create("hosts", name=name) for name in ("a", "other"))
-    passed = answer(*[("created", None)] * 3, dry_run=True, created=3)
+    passed = answer(*[("created", None)] * 4, dry_run=True, created=4)
     console.fault(operation="host_import", status=200, text=passed)
     console.fault(operation="host_import", cut="before")
-    rows = (("created", made["id"]), ("failed", None), ("created", other["id"]))
-    ignored = answer(*rows, dry_run=False, created=2, failed=1)
-    console.fault(operation="host_import", status=200, text=ignored)
+    rows = (("created", made["id"]), ("failed", None), ("created", other["id"]), ("created", None))
+    text = answer(*rows, dry_run=heeded is True, created=3, failed=1)
+    console.fault(operation="host_import", status=500 if heeded is None else 200, text=text)
 
-    one, two, three = await hosts.create_all(*(hosts.config(name=name) for name in "abc"))
+    one, *others = await hosts.create_all(*(hosts.config(name=name) for name in "abcd"))
     later = await hosts.create(name="later")
     await hosts.provider.close()
 
-    assert one.state["id"] == made["id"]
-    assert errors(one) == []
-    assert any("dry run" in item for item in warnings(one))
-    assert two.unsettled and three.unsettled
-    assert warnings(two) == warnings(three) == []
-    assert "dry run" in errors(later)[0]
+    assert [(it.unsettled, warnings(it)) for it in others] == [(True, [])] * 3
+    assert one.unsettled is (heeded is not False)
+    assert ("cannot settle an import whose answer was lost" in caplog.text) is (heeded is None)
+    if heeded is False:
+        assert (one.state["id"], errors(one)) == (made["id"], [])
+        assert any("dry run" in item for item in warnings(one))
+        assert "dry run" in errors(later)[0]
 
 
 @pytest.mark.parametrize("profile", ["heedless"], indirect=True)

@@ -2,14 +2,16 @@
 
 import asyncio
 import logging
+import random
 import time
 from email.utils import formatdate
 
 import pytest
 
-from opsconsole.errors import AnswerLost, NotSent, ServerError, Unauthorized
+from opsconsole.errors import AnswerLost, NotSent, Problem, ServerError, Unauthorized
+from opsconsole.v1 import retry
 from opsconsole.v1.limiter import HeldBack
-from opsconsole.v1.retry import LONGEST_OBEYED, REST, retry_after
+from opsconsole.v1.retry import LONGEST_OBEYED, REST, OutOfTime, retry_after
 
 ERROR = {"code": "ANY", "message": "no", "request_id": "req_1"}
 TRIES = 5
@@ -174,6 +176,30 @@ def in_new_york(monkeypatch):
 def test_retry_after_holds_seconds_or_a_date(headers, seconds, in_new_york, monkeypatch):
     monkeypatch.setattr(time, "time", lambda: 1000.0)
     assert retry_after(headers) == seconds
+
+
+def test_the_wait_before_a_try_doubles_and_ends_where_no_answer_comes(clock, monkeypatch):
+    monkeypatch.setattr(random, "random", lambda: 0.5)
+    breaker = retry.CircuitBreaker(7, 10.0, clock)
+
+    def delay(problem, tried=1, after=0.0):
+        clock.now += after
+        return breaker.next_delay(problem, tried, repeatable=True)
+
+    backoff = [0.1875, 0.375, 0.75, 1.5, 3, 6, 6, None]
+    assert [delay(ServerError(Problem(503)), number) for number in range(1, 9)] == backoff
+    assert [delay(retry.NotReachable("no such name"), 7), delay(NotSent("refused"))] == [
+        None,
+        0.1875,
+    ]
+    # The first began 10 seconds before it ran out of time; 8 tries would take 80 seconds.
+    for late in [(0.0, 0.1875), (69.0, 0.1875), (1.0, None)]:
+        breaker.check("none of them rests before")
+        assert delay(OutOfTime("late"), after=late[0]) == late[1]
+    with pytest.raises(NotSent, match="no call was made"):
+        breaker.check("one")
+    breaker.note_answer()
+    assert [delay(OutOfTime("late"), after=after) for after in (0.0, 69.0)] == [0.1875, 0.1875]
 
 
 async def test_a_silent_console_gets_one_try_for_each_further_call(server, connect, clock, answer):

@@ -53,16 +53,6 @@ def test_what_is_said_of_missing_hosts_outranks_what_is_said_of_all():
         assert (made.on_missing_of("host"), made.on_missing_of("agent")) == (host, agent)
 
 
-def test_values_win_over_the_environment():
-    environ = {
-        "OPSCONSOLE_BASE_URL": "https://other.example.com",
-        "OPSCONSOLE_API_KEY": "svc_ak_other",
-        "OPSCONSOLE_ORG_ID": "org_other",
-    }
-    made = settings(environ, org_id="org_1")
-    assert (made.base_url, made.api_key, made.org_id) == (URL, KEY, "org_1")
-
-
 IN_THE_ENVIRONMENT = {
     "base_url": ("https://env.example.com", "https://env.example.com"),
     "api_key": ("svc_ak_env", "svc_ak_env"),
@@ -125,9 +115,12 @@ def test_wrong_settings_in_the_environment(variable, text, said):
     assert caught.value.setting == variable.lower()
 
 
-def test_credentials_of_the_program_win_over_any_of_the_environment():
-    environ = {"OPSCONSOLE_API_KEY": "svc_ak_env", "OPSCONSOLE_SESSION_COOKIE": "sid=env"}
-    assert (settings(environ).api_key, settings(environ).session_cookie) == (KEY, None)
+def test_values_win_over_the_environment_and_credentials_over_any_of_it():
+    environ = {"OPSCONSOLE_BASE_URL": "https://other.example.com", "OPSCONSOLE_ORG_ID": "org_env"}
+    environ |= {"OPSCONSOLE_API_KEY": "svc_ak_env", "OPSCONSOLE_SESSION_COOKIE": "sid=env"}
+    made = settings(environ, org_id="org_1")
+    assert (made.base_url, made.org_id) == (URL, "org_1")
+    assert (made.api_key, made.session_cookie) == (KEY, None)
     made = settings(environ, api_key=None, session_cookie="sid=a=b")
     assert (made.api_key, made.session_cookie) == (None, "sid=a=b")
     with pytest.raises(ConfigurationError, match="Both api_key and session_cookie"):

@@ -209,7 +209,8 @@ class Limiter:
             if caller in self._callers:
                 self._callers.remove(caller)
                 self._admit()
-            elif not caller.admitted.cancelled() and caller.admitted.result() is not None:
+            # Where it was not admitted, `result` raises the same error.
+            elif caller.admitted.result() is not None:
                 # It was admitted just before it was cancelled, and never learns of it.
                 self.give_back()
             raise
@@ -253,7 +254,7 @@ class Limiter:
         """Admit the callers that may send; set a timer for the rest if only time is missing."""
         while self._callers:
             caller = self._callers[0]
-            # Its task was cancelled, and has not run since.
+            # It is admitted, or its task was cancelled and has not run since.
             if caller.admitted.done():
                 self._callers.popleft()
                 continue
@@ -263,7 +264,6 @@ class Limiter:
                 if self._timer is None:
                     self._timer = asyncio.ensure_future(self._wait())
                 return
-            self._callers.popleft()
             now = self.clock()
             self.in_flight += 1
             self._rate.note_sent(now, caller.per_second)

@@ -19,7 +19,7 @@ from opsconsole.errors import (
 )
 
 _FIRST_WAIT = 0.25
-_LONGEST_WAIT = 8.0
+_MOST_DOUBLINGS = 5
 LONGEST_OBEYED = 120.0
 """Seconds. A call is not retried if the console asks for a longer wait (Retry-After). For a 429 the
 setting `rate_limit_patience` counts instead."""
@@ -90,10 +90,9 @@ class CircuitBreaker:
         self._timeout = timeout
         self._clock = clock
         self._refusal: Unauthorized | TooManyRequests | None = None
-        self._refused_until = 0.0
+        self._refused_until = self._rest_until = 0.0
         self._silent = False
         self._silent_since: float | None = None
-        self._rest_until = 0.0
 
     def check(self, operation: object) -> None:
         """Raise if a call would fail for the same reason as earlier calls.
@@ -169,6 +168,6 @@ class CircuitBreaker:
             return None
         if not repeatable and not problem.safe_to_repeat:
             return None
-        backoff = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** min(tried - 1, 16))
+        backoff = _FIRST_WAIT * 2.0 ** min(tried - 1, _MOST_DOUBLINGS)
         # The delay is random, so that calls that failed together are not retried together.
         return backoff * (0.5 + 0.5 * random.random())

@@ -29,7 +29,6 @@ from opsconsole.resources.host.deletions import HostDeletions
 from opsconsole.resources.host.rows import HostRow, OtherHost, read_back, unread_outcome
 from opsconsole.resources.host.verdicts import (
     ROWS_COUNT,
-    UNMATCHED,
     UNPROTECTED,
     DryRunIgnored,
     GuardedImports,
@@ -252,13 +251,14 @@ class BulkCreate:
 
     async def _settle(self, rows: Sequence[HostRow], problem: ConsoleError) -> None:
         """Settle an import whose answer was lost, by a dry run whose answer carries the ids."""
-        judged, imported = [UNMATCHED] * len(rows), False
         try:
             result = await self._imports.dry_run([row.fields for row in rows])
         except ConsoleError as unanswered:
             self._lifecycle.log(unanswered, "settle an import whose answer was lost")
-        else:
-            judged, imported = match_verdicts(result, len(rows)), not result.dry_run
+            for row in rows:
+                await self._report_row(row, self._outcome_lost(row, problem))
+            return
+        judged, imported = match_verdicts(result, len(rows)), not result.dry_run
         ids = Counter(verdict.id for verdict in judged)
         created: dict[HostRow, str] = {}
         for row, verdict in zip(rows, judged, strict=True):
