@@ -38,7 +38,7 @@ def delete_host(console: Emulator) -> str:
 
 
 @pytest.mark.parametrize("profile", ["fickle"], indirect=True)
-async def test_attachment_is_gone_with_its_deleted_host(steps_of, console, attachment):
+async def test_attachment_is_gone_with_its_deleted_host(steps_of, one_run, console, attachment):
     host_id = delete_host(console)
     attachments = steps_of("agent_plugin")
 
@@ -46,6 +46,13 @@ async def test_attachment_is_gone_with_its_deleted_host(steps_of, console, attac
 
     assert (deleted.state, deleted.diagnostics) == (None, ())
     assert json.loads(attachment.private)["host_id"] == host_id
+
+    # A run that found the host gone asks nothing.
+    attachments.provider = one_run()
+    attachments.provider.session.gone_hosts.add(host_id)
+    console.reset_log()
+    assert await attachments.read(attachment) == Outcome(None, seen=Seen.ARCHIVED)
+    assert console.traffic()["total"] == 0
 
 
 @pytest.mark.parametrize("profile", ["fickle"], indirect=True)
@@ -68,22 +75,6 @@ async def test_attachment_is_kept_unless_its_host_is_read_as_deleted(
 
     assert refused.state == attachment.state
     assert "archived" in refused.diagnostics[0].text, "the problem is the detachment's"
-
-
-@pytest.mark.parametrize("profile", ["fickle"], indirect=True)
-async def test_a_host_found_gone_in_this_run_spares_the_list(
-    steps_of, one_run, console, attachment
-):
-    host_id = delete_host(console)
-    attachments = steps_of("agent_plugin")
-    attachments.provider = one_run()
-    attachments.provider.session.gone_hosts.add(host_id)
-    console.reset_log()
-
-    read = await attachments.read(attachment)
-
-    assert read.seen is Seen.ARCHIVED
-    assert "plugin_list" not in console.request_counts()
 
 
 async def test_an_attach_that_shows_another_agent_is_an_error_and_state_follows(
@@ -127,8 +118,7 @@ async def test_an_agent_that_a_write_showed_archived_is_gone(steps_of, console, 
 
     assert updated.failed
     assert updated.diagnostics[0].summary.endswith("is archived")
-    assert read.state is None
-    assert read.seen is Seen.ARCHIVED
+    assert read == Outcome(None, seen=Seen.ARCHIVED)
 
 
 async def test_an_attach_that_leaves_nothing_in_the_list_is_an_error_with_nothing_in_state(
@@ -190,6 +180,7 @@ async def test_nothing_is_detached_from_an_agent_that_is_gone(steps_of, console,
     assert (await agents.read(agent)).state is None
     console.reset_log()
 
+    assert await attachments.read(made) == Outcome(None, seen=Seen.ARCHIVED)
     removed = await attachments.delete(made)
     await agents.provider.close()
 
@@ -233,9 +224,13 @@ async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(
     plan = await agents.plan(created, config)
     request = UpdateRequest(created.state, config, plan.planned, plan.private)
     run = one_run()
-    console.fault(operation="plugin_attach", answer_delay=1.0)
+    console.fault(operation="plugin_attach", answer_delay=1.0, times=2)
+    attachments = steps_of("agent_plugin")
+    attachments.provider = run
+    other = (await agents.create(**agent_values)).state["id"]
 
     changing = asyncio.create_task(run.resources[AGENT.type_name].update(request))
+    attaching = asyncio.create_task(attachments.create(agent_id=other, plugin_id="plg_disk"))
     await asyncio.to_thread(until, lambda: not console.waiting_faults())
     run.stop()
     in_part = await changing
@@ -247,6 +242,9 @@ async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(
     assert in_part.state["plugin_ids"] == ["plg_disk"]
     assert in_part.begun
     assert (not_begun.state, not_begun.begun) == (unseen.prior, False)
+    # It was attached, and is not read any more.
+    attached = await attaching
+    assert (attached.state["id"], attached.diagnostics) == (f"{other}/plg_disk", ())
 
 
 async def test_a_refused_plugin_fails_the_update_of_its_agent(steps_of, console, agent_values):
@@ -327,7 +325,8 @@ def test_the_agent_that_an_attach_is_answered_with_is_kept(native):
         native.apply(resources | {"opsconsole_agent_plugin": more})
         assert native.attributes("opsconsole_agent.a") == held
 
-    answer = {**native.console.row("agents", row["id"]), "status": "archived"}
+    # One of the same second is taken.
+    answer = {**held, "status": "archived", "plugin_ids": None}
     native.console.fault(operation="plugin_detach", text=json.dumps(answer), times=None)
     native.write(resources)
     assert "is archived" in native.run("apply", "-auto-approve", "-force").text

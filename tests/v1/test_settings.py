@@ -134,12 +134,15 @@ def test_every_setting_of_the_definition_is_one_of_ours():
 def test_values_are_brought_into_one_form():
     endpoints = {"host_get": " get  /api/v1/hosts/{id} ", "host_list": "GET /hosts"}
     made = settings(
+        base_url="http://10.0.0.1",
+        allow_http=True,
         request_timeout=Decimal("2.5"),
         max_concurrency=1.0,
         list_query={"limit": "5", "unset": None},
         extra_endpoints=endpoints,
     )
     assert (made.request_timeout, made.max_concurrency) == (2.5, 1)
+    assert made.base_url == "http://10.0.0.1"
     assert made.list_query == {"limit": "5"}
     assert made.extra_endpoints == endpoints | {"host_get": "GET /api/v1/hosts/{id}"}
 
@@ -161,10 +164,6 @@ def test_values_are_brought_into_one_form():
 )
 def test_base_urls(written, kept):
     assert settings(base_url=written).base_url == kept
-
-
-def test_http_off_loopback_needs_to_be_allowed():
-    assert settings(base_url="http://10.0.0.1", allow_http=True).base_url == "http://10.0.0.1"
 
 
 WRONG = [
