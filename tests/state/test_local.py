@@ -442,7 +442,12 @@ def test_a_remote_state_is_reached_without_terraform(tmp_path, monkeypatch):
 
 
 def test_a_missing_library_names_its_extra(tmp_path, monkeypatch):
-    missing = {"pg": "psycopg", "s3": "boto3", "gcs": "google.cloud.storage", "azurerm": "azure.core"}
+    missing = {
+        "pg": "psycopg",
+        "s3": "boto3",
+        "gcs": "google.cloud.storage",
+        "azurerm": "azure.core",
+    }
     for kind, library in missing.items():
         for module in [name for name in sys.modules if f".backends.{kind}" in name]:
             monkeypatch.delitem(sys.modules, module)
