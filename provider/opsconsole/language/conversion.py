@@ -388,6 +388,8 @@ def convert_to_attribute(attribute: Attribute, value: Value) -> Value:
 
 
 def _fill_attributes(value: Value, attribute: Attribute) -> Value:
+    if value.data is None or value.data is UNKNOWN:
+        return Value(_fill_type(value.type, attribute), value.data, value.marks)
     if isinstance(value.data, list) and attribute.kind is Kind.OBJECT_LIST:
         return tuple_of(_fill_attributes(item, attribute) for item in items_of(value)).mark(
             value.marks
@@ -397,6 +399,19 @@ def _fill_attributes(value: Value, attribute: Attribute) -> Value:
     pairs = {key.data: item for key, item in elements(value)}
     given = {item.name: pairs.get(item.name, NULL) for item in attribute.attributes}
     return object_of(given).mark(value.marks)
+
+
+def _fill_type(type: Type, attribute: Attribute) -> Type:
+    if type.kind == "object":
+        given = type.attributes
+        return object_type(
+            {item.name: given.get(item.name, DYNAMIC) for item in attribute.attributes}
+        )
+    return (
+        Type(type.kind, (_fill_type(item, attribute) for item in type.inner))
+        if type.inner
+        else type
+    )
 
 
 _SCALARS: Final = frozenset((str, int, bool, type(None)))
