@@ -55,15 +55,18 @@ def test_every_attribute_is_there_and_converted(start: Start) -> None:
 
 def test_nested_objects_are_completed_and_what_they_have_too_much_is_dropped(start: Start) -> None:
     ids = {"host_id": "h", "specialty_id": "s"}
-    unknown = '${opsconsole_agent.a.id == "x" ? {order = 1} : {order = 2, more = 1}}'
+    one = '${opsconsole_agent.a.id == "x" ? {order = 1} : {order = 2}}'
+    some = '${opsconsole_agent.a.id == "x" ? [{order = 1}] : [{order = 2}, {order = 3}]}'
     agents = {
         "a": ids | {"credential_config": [{"credential_id": "c", "order": "1", "more": 1}]},
-        "b": ids | {"credential_config": [unknown]},
+        "b": ids | {"credential_config": [one]},
+        "c": ids | {"credential_config": some},
     }
     run = start({"resource": {"opsconsole_agent": agents}})
     given = {"credential_id": "c", "credential_role": None, "order": 1, "is_required": None}
     assert run.config("opsconsole_agent.a")["credential_config"] == [given]
     assert run.config("opsconsole_agent.b")["credential_config"] == [UNKNOWN]
+    assert run.config("opsconsole_agent.c")["credential_config"] is UNKNOWN
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,7 @@ def _common_type(results: Sequence[Value]) -> Type:
     types = [item.type for item in results if item.type is not DYNAMIC or not item.is_null]
     type = DYNAMIC if DYNAMIC in types else unify(types)
     if type is None:
-        raise EvaluationError(
-            f"the results of a conditional must have one type, not {types[0]} and {types[1]}"
-        )
+        one, other = map(str, types)
+        found = f"{one} and {other}" if one != other else f"two different {one}s"
+        raise EvaluationError(f"the results of a conditional must have one type, not {found}")
     return type

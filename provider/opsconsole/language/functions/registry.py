@@ -30,7 +30,7 @@ from opsconsole.language.values import (
     to_nfc,
     unknown,
 )
-from opsconsole.text import did_you_mean
+from opsconsole.text import did_you_mean, plural
 from opsconsole.values import UNKNOWN, holds_unknown
 
 Implementation = Callable[..., Any]
@@ -119,7 +119,7 @@ def call(name: str, arguments: Sequence[Value], context: FunctionContext) -> Val
     signature, implementation = FUNCTIONS[name]
     required, count = len(signature.parameters), len(arguments)
     if count < required or (signature.rest is None and count > required):
-        raise EvaluationError(f"{name} cannot take {count} arguments")
+        raise EvaluationError(f"{name} cannot take {plural(count, 'argument')}")
     plain: list[Value] = []
     marks = NO_MARKS
     for argument in arguments:
