@@ -14,6 +14,9 @@ from opsconsole.drift.baseline import Baseline, Entry, read_baseline
 from opsconsole.drift.report import Bucket, Difference, Finding
 from opsconsole.errors import UserError
 from published_schemas import follows_schema
+from text_groups import read_rows
+
+ROWS = read_rows(__file__)
 
 WEB, OTHER = "opsconsole_host.web[0]", "opsconsole_host.web[1]"
 DAY = timedelta(days=1)
@@ -61,16 +64,7 @@ def test_all_drift_is_accepted_and_the_check_is_clean(drifted):
     assert entries(drifted) == written
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["--accept"], "--accept needs a reason"),
-        (["--accept", "--reason", " "], "--accept needs a reason"),
-        (["--reason", "x"], "--reason and --until belong to --accept"),
-        (["--accept", "--reason", "x", "--until", "2020-01-01"], "--until 2020-01-01 has passed"),
-        (["merge", "--accept", "--reason", "x"], "There is no option --accept"),
-    ],
-)
+@pytest.mark.parametrize(("words", "text"), ROWS["test_what_does_not_go_together"])
 def test_what_does_not_go_together(words, text, native):
     assert text in native.run("drift", *words, expect=1).err
     assert native.console.traffic()["total"] == 0

@@ -10,6 +10,9 @@ import pytest
 from opsconsole.v1.exchange import Operation
 from opsconsole.v1.operations import OPERATIONS
 from published_schemas import follows_schema
+from text_groups import read_rows
+
+ROWS = read_rows(__file__)
 
 ROOT = Path(__file__).resolve().parents[2]
 WEB = "opsconsole_host.web[0]"
@@ -66,18 +69,7 @@ def test_the_terminal_is_the_default_and_stdout_holds_the_one_format_that_goes_t
         assert ran.err == ""
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--format", "yaml"), "there is no format 'yaml'; there are terminal, json"),
-        (("--format", "json="), "names no file"),
-        (("--format", "json", "--format", "html"), "Two formats would go to stdout"),
-        (("--format", "json=a", "--format", "html=./a"), "Two formats would go to"),
-        (("--min-coverage", "101"), "not a percentage"),
-        (("--min-coverage", "all"), "not a percentage"),
-        (("--count-unmanaged", "tasks"), "is not specialties, hosts"),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), ROWS["test_wrong_words"])
 def test_wrong_words(words, said, native, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     native.console.reset_log()

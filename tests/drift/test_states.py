@@ -13,27 +13,16 @@ from opsconsole.cli.main import main
 from opsconsole.drift.state_files import stack_names, state_files
 from opsconsole.errors import UserError
 from opsconsole.reports.formats import FORMATS
+from text_groups import read_rows
+
+ROWS = read_rows(__file__)
 
 LINUX = "opsconsole_specialty.linux"
 ONE = {"opsconsole_specialty": {"linux": {"key": "linux-server"}}}
 HOST = {"opsconsole_host": {"web": {"name": "web"}}}
 
 
-@pytest.mark.parametrize(
-    ("paths", "names"),
-    [
-        (["/a/fleet/terraform.tfstate"], ["fleet"]),
-        (["/a/terraform.fleet.tfstate"], ["fleet"]),
-        (["/a/north.tfstate", "/a/south.tfstate"], ["north", "south"]),
-        (["/a/x/terraform.tfstate", "/b/x/terraform.tfstate"], ["a/x", "b/x"]),
-        (["/a/terraform.x.tfstate", "/b/terraform.x.tfstate"], ["a/x", "b/x"]),
-        (["/a/m/terraform.x.tfstate", "/b/m/terraform.x.tfstate"], ["a/m/x", "b/m/x"]),
-        (["/a/x/terraform.tfstate", "/a/x.tfstate"], ["/a/x/terraform.tfstate", "/a/x.tfstate"]),
-        (["/a/p/terraform.tfstate.d/dev/terraform.tfstate"], ["p/dev"]),
-        (["/terraform.tfstate"], [""]),
-        ([], []),
-    ],
-)
+@pytest.mark.parametrize(("paths", "names"), ROWS["test_names"])
 def test_names(paths, names):
     assert stack_names([Path(path) for path in paths]) == names
 
