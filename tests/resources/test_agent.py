@@ -335,3 +335,16 @@ def test_the_full_set_of_plugins(applied, console):
 
 def plugins(console: Emulator) -> list[str]:
     return sorted(row["plugin_id"] for row in console.rows("attachments"))
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+async def test_what_the_console_adds_inside_a_declared_object_is_no_difference(
+    steps_of, console, agent_values
+):
+    agents = steps_of("agent")
+    declared = {"credential_id": "crd_1", "credential_role": "login", "order": 1}
+    created = await agents.create(**agent_values | {"credential_config": [declared]})
+    for row, kept in ((declared | {"is_required": False}, True), (declared | {"order": 2}, False)):
+        console.change("agents", created.state["id"], credential_config=[row])
+        read = await agents.read(created)
+        assert (read.state == created.state) is kept

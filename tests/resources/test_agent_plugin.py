@@ -10,7 +10,13 @@ import pytest
 from declarations import host_with_agent
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
-from opsconsole.lifecycle.interface import Outcome, Seen, UnsettledCreate, UpdateRequest
+from opsconsole.lifecycle.interface import (
+    Outcome,
+    ReadRequest,
+    Seen,
+    UnsettledCreate,
+    UpdateRequest,
+)
 from opsconsole.resources import AGENT
 from outcomes import errors
 from patience import until
@@ -237,11 +243,13 @@ async def test_a_change_of_plugins_that_is_stopped_says_what_was_done(
     # What was never seen of an agent is no call where no operation updates agents.
     unseen = request._replace(prior=created.state | {"main_engine": None})
     not_begun = await run.resources[AGENT.type_name].update(unseen)
+    [unread] = await run.resources[AGENT.type_name].read([ReadRequest(created.state)])
 
     assert errors(in_part) == [f'The agent "keeper" ({created.state["id"]}) was updated in part']
     assert in_part.state["plugin_ids"] == ["plg_disk"]
     assert in_part.begun
     assert (not_begun.state, not_begun.begun) == (unseen.prior, False)
+    assert (unread.state, unread.seen, unread.begun) == (created.state, Seen.UNCHECKED, False)
     # It was attached, and is not read any more.
     attached = await attaching
     assert (attached.state["id"], attached.diagnostics) == (f"{other}/plg_disk", ())

@@ -100,8 +100,12 @@ def test_a_host_is_waited_for_three_quiet_seconds(console, monkeypatch, begins, 
         loop.call_later(begins, setattr, provider.session, "deletes_begun", 1)
         # What has ended before wakes nobody a second time.
         hosts.end("hst_0")
-        return [await hosts.wait_for_host("hst_1", {"hst_0"}) for _ in range(times)]
+        waited = [await hosts.wait_for_host("hst_1", {"hst_0"}) for _ in range(times)]
+        assert loop.time() == seconds
+        provider.session.deletes_begun += 1
+        hosts.end("hst_1")
+        return [*waited, *[await hosts.wait_for_host(each, {"hst_0"}) for each in ("hst_1", None)]]
 
-    assert loop.run_until_complete(wait(5)) == [False] * 5
+    assert loop.run_until_complete(wait(5)) == [*[False] * 5, True, True]
     assert loop.time() == seconds
     loop.close()
