@@ -82,6 +82,9 @@ def test_a_partly_accepted_change_counts_and_says_so() -> None:
     assert marked.is_drift
     assert marked.reason == "accepted: tags (audit), target_port (moved)"
     assert problems == ()
+    [whole], _ = Baseline((*entries, entry_of(WEB, "moved", "name"))).apply([marked], TODAY)
+    assert (whole.accepted, whole.reason, whole.is_drift) == ("audit; moved", "", False)
+    assert [item.accepted for item in whole.differences] == ["audit", "moved", "moved"]
 
 
 @pytest.mark.parametrize(
@@ -113,9 +116,8 @@ def test_what_a_broader_entry_accepts_too_is_in_use() -> None:
 def test_what_is_beside_state_may_be_unseen() -> None:
     """An unmanaged object is told by a list; who did not read it cannot say that it is gone."""
     stray, host = entry_of("agt_1/plg_logs", "kept"), entry_of(WEB, "known")
-    baseline = Baseline(
-        (stray, host, entry_of("opsconsole_host.old", "going", bucket="missing", stack="fl*"))
-    )
+    old = entry_of("opsconsole_host.old", "going", bucket="missing", stack="fl*")
+    baseline = Baseline((stray, host, old, entry_of("*", "kept", bucket="unmanaged")))
     _, problems = baseline.apply([finding(Bucket.IN_SYNC)], TODAY, listed=False)
     assert [item.entry for item in problems] == [str(host), "fl*: opsconsole_host.old, missing"]
 

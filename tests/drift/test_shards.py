@@ -66,6 +66,7 @@ def test_a_merge_says_what_a_check_of_all_says_and_misses_a_report(states):
     document = merged(states, *reports, expect=ended.code)
     assert places(document) == places(whole), ended.text
     assert document["summary"]["buckets"] == whole["summary"]["buckets"]
+    assert not any("console" in item for item in document["findings"])
     assert document["summary"]["drifted"] == whole["summary"]["drifted"]
     seen = [item for name in reports for item in json.loads(Path(name).read_text())["findings"]]
     shown = {item["label"] for item in seen if item["bucket"] == "unmanaged"}

@@ -176,7 +176,14 @@ def test_json_is_read_back_in_later_minor_versions_and_with_names_that_are_no_te
     assert [item.bucket for item in found.findings] == [item.bucket for item in report.findings]
     file = tmp_path / "report.json"
     file.write_text(written)
-    assert drift_json.render(drift_json.read_report(file)) == written
+    read = drift_json.read_report(file)
+    assert drift_json.render(read) == written
+    shown, given = (
+        [each for item in of.findings for each in item.differences] for of in (read, report)
+    )
+    assert shown == [
+        replace(item, state=None, console=None) if item.sensitive else item for item in given
+    ]
 
     later = json.loads(written) | {"format_version": "1.99"}
     later["findings"][0]["colour"] = "red"

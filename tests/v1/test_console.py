@@ -356,7 +356,6 @@ def test_every_operation_is_tested():
     lines = {line for _, line, _ in RESOURCE_CALLS} | {line for _, line in LIST_CALLS}
     lines.add("POST /api/v1/hosts/batch")
     assert set(EXTRAS) == set(NAMEABLE)
-    assert {operation.name for operation in DOCUMENTED}.isdisjoint(NAMEABLE)
     for operation in [*map(str, DOCUMENTED), *EXTRAS.values()]:
         form = re.sub(r"\{\w+\}", r"\\w{3}_1", operation)
         assert any(re.fullmatch(form, line) for line in lines), operation

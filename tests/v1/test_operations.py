@@ -78,7 +78,8 @@ def test_a_read_that_comes_to_be_documented_is_said_everywhere(tmp_path):
     assert (read["reach"], read["operation"]) == ("full", "GET /api/v1/hosts/{id}")
     assert read["documented"] is True
     assert not read["lifted_by"]
-    assert f"The document shows {len(DOCUMENTED) + 1} operations." in pages["docs/limits.md"]
+    count = len({*(item.name for item in DOCUMENTED), "host_get"})
+    assert f"The document shows {count} operations." in pages["docs/limits.md"]
     assert "| `opsconsole_host` | read |" not in pages["docs/limits.md"]
     assert "| read | `GET /api/v1/hosts/{id}` | - |" in pages["docs/resources/host.md"]
     assert "It rests on `GET /api/v1/hosts/{id}`." in pages["docs/data-sources/host.md"]

@@ -164,8 +164,10 @@ def _stacks_to_check(args: argparse.Namespace) -> tuple[list[Stack], Sequence[Di
 def _find_programs(args: argparse.Namespace) -> list[Program]:
     """Return the programs that --dir or --program names; look here if no state is named either."""
     if args.dir is not None:
+        _refuse_stack_names(args)
         return _readable(lambda: load_directory(args.dir, resources))
     if args.program is None and args.places:
+        _refuse_stack_names(args)
         return []
     directory = args.program or Path()
     if not directory.is_dir():
@@ -178,13 +180,23 @@ def _find_programs(args: argparse.Namespace) -> list[Program]:
         warn_of_files(directory)
     must_be = args.program is not None and not was_run
     if not is_app and (any(directory.glob("*.tf.json")) or must_be):
+        _refuse_stack_names(args)
         return _readable(lambda: load_directory(directory, resources))
     if not is_app and not was_run:
+        _refuse_stack_names(args)
         return []
     output = find_output(directory, run_app=args.program is not None or not was_run)
     names = sorted({*args.stack}) or stacks_of(output)
     loads = (partial(load_stack, output, resources, name) for name in names)
     return [program for load in loads for program in _readable(load)]
+
+
+def _refuse_stack_names(args: argparse.Namespace) -> None:
+    if args.stack:
+        raise UserError(
+            "--stack names a stack of an app, and no app is checked.",
+            "Leave --stack out, or name the directory of the app as --program=DIR.",
+        )
 
 
 def _readable(load: Callable[[], Program]) -> list[Program]:

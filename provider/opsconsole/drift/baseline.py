@@ -205,17 +205,18 @@ class _Judge:
             entry = self._accepting(finding, None)
             return replace(finding, accepted=entry.reason) if entry else finding
         verdicts = [(item, self._accepting(finding, item)) for item in finding.differences]
-        reasons = dict.fromkeys(entry.reason for _, entry in verdicts if entry)
-        if all(entry for _, entry in verdicts):
-            return replace(finding, accepted="; ".join(reasons))
-        partly = [f"{item.attribute} ({entry.reason})" for item, entry in verdicts if entry]
-        if not partly:
-            return finding
-        differences = (
+        differences = tuple(
             replace(item, accepted=entry.reason if entry else "") for item, entry in verdicts
         )
-        reason = f"accepted: {', '.join(partly)}"
-        return replace(finding, reason=reason, differences=tuple(differences))
+        accepted = [item for item in differences if item.accepted]
+        if len(accepted) == len(differences):
+            # An earlier baseline may have accepted a part of it.
+            reasons = "; ".join(dict.fromkeys(item.accepted for item in accepted))
+            return replace(finding, accepted=reasons, reason="", differences=differences)
+        if not accepted:
+            return finding
+        partly = ", ".join(f"{item.attribute} ({item.accepted})" for item in accepted)
+        return replace(finding, reason=f"accepted: {partly}", differences=differences)
 
     def _accepting(self, finding: Finding, difference: Difference | None) -> Entry | None:
         matching = [entry for entry in self.entries if entry.accepts(finding, difference)]
@@ -227,9 +228,10 @@ class _Judge:
 def _may_be_in_use(entry: Entry, findings: Iterable[Finding], listed: bool) -> bool:
     """Return whether an entry may be in use because its objects were not seen."""
     named = [finding for finding in findings if entry.names(finding)]
+    beside = entry.bucket in ("", Bucket.UNMANAGED.value) and not entry.attribute
     # An unmanaged object that a cut list does not show has no finding.
-    if not named and not listed:
-        return entry.bucket in ("", Bucket.UNMANAGED.value) and not entry.attribute
+    if beside and not listed and all(finding.address != entry.address for finding in named):
+        return True
     return any(finding.bucket is Bucket.UNCHECKED or finding.unobserved for finding in named)
 
 

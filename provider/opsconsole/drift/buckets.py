@@ -83,9 +83,7 @@ def _classify_present(item: StateObject, outcome: Outcome, state: Attributes) ->
     definition = RESOURCES[item.instance.type_name]
     before = item.instance.before
     differences, first = _compare(definition, item, state)
-    unseen = tuple(
-        name for name in outcome.unobserved if not definition[name].volatile and name in before
-    )
+    unseen = tuple(name for name in outcome.unobserved if not definition[name].volatile)
     # Drift that was seen counts, even if a part of the resource could not be read.
     if differences:
         return _finding(item, Bucket.CHANGED, differences=differences, unobserved=unseen)

@@ -1,6 +1,6 @@
 """The consoles of one check: one provider for each set of settings.
 
-Stacks of one console share its provider, so that one search serves them all. Only this module
+Stacks with equal settings share a provider, so that one search serves them all. Only this module
 restricts settings to the rights of a check.
 """
 

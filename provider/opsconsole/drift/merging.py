@@ -111,7 +111,8 @@ def _findings(
             continue
         seen.add(what)
         # The shard whose report is missing may manage it.
-        yield replace(finding, undecided=not complete)
+        console = "" if complete else finding.console
+        yield replace(finding, undecided=not complete, console=console)
 
 
 def _baseline(

@@ -20,8 +20,8 @@ from opsconsole.values import Attributes, Value
 class Bucket(Enum):
     """The result for one resource.
 
-    IN_SYNC means that every attribute in state was seen and is equal. A resource with an unseen
-    attribute, and without a differing one, is UNCHECKED.
+    IN_SYNC means that every value in state was seen and is equal. A resource with a value in state
+    that was not seen, and without a differing one, is UNCHECKED.
     """
 
     IN_SYNC = "in_sync"
@@ -61,7 +61,8 @@ class Finding:
         id: The console's id.
         label: Its name, key, pattern or plugin id, for readers.
         differences: The differing attributes of a CHANGED resource.
-        reason: Why it is unchecked, missing or archived; includes the text of `cause`.
+        reason: Why it is in its bucket, with the text of `cause`; or a remark, such as what the
+            baseline accepts of it.
         cause: The error that made it unchecked, if any.
         accepted: The reason in the baseline; empty if not accepted. Accepted drift is shown but
             does not count.
@@ -237,7 +238,7 @@ class DriftReport:
             objects and pending resources.
         checked_at: The time of the check, in ISO 8601 and UTC.
         read_only: Whether nothing but GET was sent.
-        method: How hosts were read, in one sentence.
+        method: How hosts were read, in one sentence for each method.
         diagnostics: Everything that could not be checked, with the reasons.
         baseline: Entries of the baseline that are expired or unused.
         calls: Requests sent, by operation.

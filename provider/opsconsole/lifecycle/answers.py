@@ -129,6 +129,7 @@ def confirm_deleted(
     raise UnexpectedAnswer(f"The console did not say deleted: true of the {name}.")
 
 
+# States hold places in this list: append names at its end, and never move or remove one.
 _LISTED: Final = """
     id name org_id tenant_id created_at updated_at public_ip private_ip ip_connect_mode
     target_type target_port skip_tls_verify additional_names tags knowledge is_jump_host
@@ -144,7 +145,7 @@ _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 _NAMES: Final = tuple(_LISTED.split())
 """Attribute names that state holds as bits of one number; any other is spelled out after it.
 Terraform writes the whole state after each change, so what each resource brings along counts: names
-in full were a quarter of it. Names are appended, never moved or removed: states hold indexes."""
+in full were a quarter of it."""
 
 
 def explain_mismatch(

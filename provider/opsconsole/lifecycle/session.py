@@ -1,7 +1,8 @@
 """A session with the console: one run, its settings, and the results of its earlier calls.
 
-Shared by the lifecycles of all resources; a new run makes a new session. Facts about one resource
-are in a class of that resource, such as `HostReader`; `get` returns this run's object of it.
+Shared by the lifecycles of all resources; a new run makes a new session. Facts that only one
+resource needs are in a class of that resource, such as `HostReader`; `get` returns this run's
+object of it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A crash leaves an open intent in the journal; a lost answer leaves a create in state under a
 sentinel id. The lifecycle settles both. A create that it cannot settle is in state as a tainted
-instance, and neither engine creates the object again until the user states the outcome.
+instance, and neither engine creates the object again until a later native run settles it or the
+user states the outcome.
 
 Reads settle the deletes and updates of an interrupted run. Objects that this run deleted leave the
 state before a plan is made, so that the guard does not count them as lost. An update needs only the

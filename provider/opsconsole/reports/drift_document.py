@@ -188,7 +188,7 @@ class FindingDocument(_Part):
     bucket: _Bucket
     id: Text = Field(description="The console's id, or empty.")
     label: Text = Field(description="Its name, key, pattern or plugin.")
-    reason: Text = Field(description="Why it is unchecked, missing or archived, or empty.")
+    reason: Text = Field(description="Why it is in its bucket, a remark, or empty.")
     accepted: Text = Field(description="The reason that the baseline gives; empty: not accepted.")
     counted: bool = Field(
         description="False for an unmanaged object that is shown and does not count as drift."
@@ -238,7 +238,7 @@ class DiagnosticDocument(_Part):
     path: List[Text | int]
     addresses: List[Text] = Field(
         (),  # type: ignore[arg-type]  # an empty list is written: it must not equal the default
-        description="Since 1.2: the resources that it is about.",
+        description="Since 1.2: the resources that it is about, each as `STACK: ADDRESS`.",
     )
     cause: CauseDocument | None = Field(
         None, description="Since 1.2: the error behind it, where there is one."
@@ -306,7 +306,7 @@ class DriftDocument(_Part):
     checked_at: Text = Field(description="When, ISO 8601 UTC.")
     seconds: float = Field(ge=0, description="How long the check took.")
     read_only: bool = Field(description="Whether nothing but GET was sent.")
-    method: Text = Field(description="How hosts were read, in one sentence.")
+    method: Text = Field(description="How hosts were read, one sentence for each method.")
     verdict: VerdictDocument
     summary: Summary
     findings: List[FindingDocument] = Field(description="One for each resource.")

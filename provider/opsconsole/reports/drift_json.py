@@ -211,7 +211,11 @@ def _finding_of(item: FindingDocument) -> Finding:
     return _value(
         Finding,
         item,
-        differences=tuple(_value(Difference, part) for part in item.differences),
+        # A list is a value here, not a sequence of the report.
+        differences=tuple(
+            _value(Difference, part, state=part.state, console=part.console)
+            for part in item.differences
+        ),
         values={"id": item.id} if item.id else {},
         cause=_cause_of(item.cause),
     )
