@@ -155,6 +155,11 @@ class Planter:
                 importlib.import_module(module.name)
         sys.setprofile(None)
         functions = functions_of_product()
+        # A test that finds an answer in a cache depends on the function all the same.
+        caches = [
+            item for item in gc.get_objects() if isinstance(item, functools._lru_cache_wrapper)
+        ]
+        self._caches = [item for item in caches if item.__module__.startswith("opsconsole")]
         # A collection would copy the memory that a child shares with this process.
         gc.freeze()
         modules = list(dict.fromkeys(item.path for item in session.items))
@@ -168,13 +173,6 @@ class Planter:
                     for function in chain(*functions.values())
                     for code in nested(function.__code__)
                 }
-                # A test that finds an answer in a cache depends on the function all the same.
-                self._caches = [
-                    item
-                    for item in gc.get_objects()
-                    if isinstance(item, functools._lru_cache_wrapper)
-                    and item.__module__.startswith("opsconsole")
-                ]
                 session.config.add_cleanup(functools.partial(self._write, place))
                 return None
         self._wait(0)

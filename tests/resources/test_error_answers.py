@@ -10,6 +10,7 @@ from opsconsole.emulator import Emulator
 from opsconsole.errors import ConfigurationError, UserError
 from opsconsole.lifecycle.interface import ReadRequest, Seen
 from opsconsole.lifecycle.translate import diagnose
+from opsconsole.resources.host.lifecycle import HostLifecycle
 from outcomes import errors, warnings
 
 REFUSALS: dict[str, dict[str, Any]] = {
@@ -362,3 +363,11 @@ async def test_an_update_answers_for_no_value_that_it_did_not_send(
     updated = await rows.change(adopted, **found, description="who may not")
     assert not updated.diagnostics
     assert updated.state["description"] == "who may not"
+
+
+async def test_a_plan_that_fails_keeps_what_state_holds(steps_of, monkeypatch):
+    hosts = steps_of("host")
+    made = await hosts.create(name="web")
+    monkeypatch.setattr(HostLifecycle, "_plan_change", lambda *_: 1 / 0)
+    plan = await hosts.plan(made, hosts.config(name="other"))
+    assert (plan.planned, plan.failed) == (made.state, True)

@@ -416,3 +416,8 @@ def test_attributes_nested_too_deeply_to_be_written_are_one_clear_error(host):
     with pytest.raises(UserError, match=f"attributes of {WEB} are nested too deeply"):
         state.put(WEB, host(1, knowledge=nested(5000)))
     assert state.to_bytes() == before
+
+
+def test_a_change_whose_image_is_not_json_is_refused() -> None:
+    with pytest.raises(UserError, match=r"its image of opsconsole_host\.a is not JSON\.$"):
+        State.new().apply(StateChange("instance", "opsconsole_host.a", "{"))

@@ -19,7 +19,7 @@ from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
 from opsconsole.state.opening import backend_for, open_state, read_foreign, read_state
 from opsconsole.state.session import StateSession
-from opsconsole.state.terraform_backend import TerraformBackend
+from opsconsole.state.terraform_backend import TerraformBackend, _same
 from postgres_server import running_postgres
 
 pytestmark = pytest.mark.terraform
@@ -167,3 +167,19 @@ def test_without_terraform_a_remote_backend_is_one_error(tmp_path, monkeypatch):
     (tmp_path / "tofu").unlink()
     with pytest.raises(UserError, match=r"^Cannot run .*/tofu: No such file or directory\."):
         found.read()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ('"version": 4,', '"version": 4, "more": 1,', True),
+        ('"hst_0001"', '"hst_0002"', False),
+        ('"name": "web"', '"name": "db"', False),
+    ],
+)
+def test_a_pushed_state_is_known_by_its_objects(host, old, new, same):
+    pushed = State.new()
+    pushed.put(WEB, host(1))
+    text = pushed.to_bytes().decode()
+    assert old in text
+    assert _same(State.parse(text.replace(old, new, 1).encode()), pushed) is same

@@ -79,9 +79,15 @@ async def test_one_large_body_is_in_memory_at_a_time(loop_turns):
     await loop_turns()
     assert not other.done(), "the first is still being decoded"
     assert await whole_body(pieces(b"x" * MEBIBYTE), "", BOUND, Turn(large)) == b"x" * MEBIBYTE
+    # Who goes while it waits for its turn does not keep the turn.
+    gone = Turn(large)
+    waiting = asyncio.ensure_future(gone.take())
+    gone.end()
     first.end()
     assert len(await other) == BOUND
     second.end()
+    await waiting
+    assert not large.locked()
     assert not large.locked()
 
 

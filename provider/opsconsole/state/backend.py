@@ -229,7 +229,7 @@ class LocalBackend(Backend):
             return
         # The journal needs the directory before the first write makes it.
         with contextlib.suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(parents=True)
 
     def read(self) -> bytes:
         with self._translate_errors("read"):
