@@ -11,7 +11,7 @@ from opsconsole.redaction import Redaction
 from opsconsole.resources import PROVIDER
 from opsconsole.v1.client import Client
 from opsconsole.v1.operations import NAMEABLE
-from opsconsole.v1.settings import Settings
+from opsconsole.v1.settings import Settings, tls_context
 from opsconsole.v1.urls import proxy_for
 from opsconsole.values import UNKNOWN
 
@@ -375,3 +375,8 @@ def test_words_about_a_placeholder_are_not_hidden_as_a_secret(name, value):
     secrets = Redaction()
     secrets.learn(value)
     assert secrets.hide(str(caught.value)) == str(caught.value)
+
+
+def test_the_public_authorities_are_trusted_where_a_certificate_is_judged():
+    assert tls_context(settings()).get_ca_certs()
+    assert not tls_context(settings(insecure_skip_verify=True)).get_ca_certs()
