@@ -14,6 +14,9 @@ from opsconsole.v1.operations import NAMEABLE
 from opsconsole.v1.settings import Settings, tls_context
 from opsconsole.v1.urls import proxy_for
 from opsconsole.values import UNKNOWN
+from text_groups import read_rows
+
+ROWS = read_rows(__file__)
 
 URL = "https://console.example.com"
 KEY = "svc_ak_secret"
@@ -167,80 +170,9 @@ def test_base_urls(written, kept):
 
 
 WRONG = [
-    ("base_url", None, "No base address"),
-    ("base_url", "", "OPSCONSOLE_BASE_URL"),
-    ("base_url", "console.example.com", "has no scheme"),
-    ("base_url", "ftp://console.example.com", "does not begin with https://"),
-    ("base_url", "https://", "names no host"),
-    ("base_url", "https:///api", "names no host"),
-    ("base_url", "https://c.example.com:port", "malformed"),
-    ("base_url", "https://c.example.com:99999", "malformed"),
-    ("base_url", "https://[::1", "malformed"),
-    ("base_url", "https://c.example.com?x=1", "query or a fragment"),
-    ("base_url", "https://c.example.com?", "query or a fragment"),
-    ("base_url", "https://c.example.com/#x", "query or a fragment"),
-    ("base_url", "https://user:hunter2@c.example.com", "user name or password"),
-    ("base_url", "svc_ak_hunter2", "holds an API key"),
-    ("base_url", "https://c.example.com?key=svc_ak_hunter2", "holds an API key"),
-    ("base_url", "https://c.example.com?sid=hunter2", "query or a fragment"),
-    ("base_url", "https://c.example.com /", "space"),
-    ("base_url", "https://c.example.com\n", "space"),
-    ("base_url", "https://c.example.com\\x", "backslash"),
-    ("base_url", "https://c.example.com/api/v1/", "Leave /api/v1 out"),
-    ("base_url", "https://c.example.com/a/../b", "plain path"),
-    ("base_url", "https://c.example.com/{tenant}", "plain path"),
-    ("base_url", "https://exa$mple.com", "no possible host"),
-    ("base_url", f"https://{'a' * 70}.com", "no possible host"),
-    ("base_url", "http://console.example.com", "allow_http = true"),
-    ("base_url", "http://localhost.example.com", "allow_http = true"),
-    ("base_url", 7, "not a string"),
-    ("api_key", None, "No API key"),
-    ("api_key", "", "API Keys settings"),
-    ("api_key", "hunter2", "svc_ak_"),
-    ("api_key", "svc_ak_", "svc_ak_"),
-    ("api_key", "svc_ak_hunter2\n", "line breaks"),
-    ("api_key", "Bearer svc_ak_hunter2", "no Bearer"),
-    ("api_key", "svc_ak_hünter2", "svc_ak_"),
-    ("session_cookie", "sid=hunter2", "Set only one"),
-    ("request_timeout", 0, "more than 0"),
-    ("request_timeout", -1, "more than 0"),
-    ("request_timeout", float("nan"), "more than 0"),
-    ("request_timeout", float("inf"), "more than 0"),
-    ("request_timeout", 100_000, "at most 86400"),
-    ("request_timeout", True, "not a number"),
-    ("request_timeout", "30", "not a number"),
-    ("max_retries", -1, "at least 0"),
-    ("max_retries", 1.5, "not a whole number"),
-    ("max_retries", float("inf"), "not a whole number"),
-    ("max_concurrency", 0, "at least 1"),
-    ("max_requests_per_second", 0, "more than 0"),
-    ("max_requests_per_second", float("inf"), "more than 0"),
-    ("import_chunk_size", 0, "at least 1"),
-    ("max_deletions", -1, "at least 0"),
-    ("insecure_skip_verify", "true", "not a boolean"),
-    ("host_read", "get", '"empty_update" or "none"'),
-    ("on_existing_host", "Adopt", '"fail" or "adopt"'),
-    ("on_missing", "ignore", '"remove" or "error"'),
-    ("on_missing_host", "ignore", '"remove" or "error"'),
-    ("list_query_narrows", "no", "not a boolean"),
-    ("list_query", ["a"], "not a map"),
-    ("list_query", {"a": 1}, "not a map"),
+    *ROWS["test_refusals_name_the_setting_and_a_remedy"],
     ("list_query", {"a": UNKNOWN}, "not known"),
-    ("cursor_parameter", "after", "Only one of"),
-    ("cursor_field", "next", "Only one of"),
-    ("extra_endpoints", {"host_fetch": "GET /x"}, "It may name specialty_create"),
-    ("extra_endpoints", {"host_get": "/hosts/{id}"}, "of the form"),
-    ("extra_endpoints", {"host_get": "GET hosts/{id}"}, "of the form"),
-    ("extra_endpoints", {"host_get": "HEAD /hosts/{id}"}, "of the form"),
-    ("extra_endpoints", {"host_get": "GET /hosts/{id}?x=1"}, "without a query"),
-    ("extra_endpoints", {"host_get": "GET //evil.example/{id} x"}, "of the form"),
-    ("extra_endpoints", {"host_get": "GET /hosts"}, "exactly one {id}"),
-    ("extra_endpoints", {"host_get": "GET /hosts/{host}"}, "exactly one {id}"),
-    ("extra_endpoints", {"host_get": "GET /hosts/{id}/{id}"}, "exactly one {id}"),
-    ("extra_endpoints", {"host_get": "GET /hosts/{id}}"}, "exactly one {id}"),
-    ("extra_endpoints", {"host_list": "GET /hosts/{id}"}, "no placeholder"),
     ("org_id", UNKNOWN, "not known before apply"),
-    ("base_uri", URL, "no setting"),
 ]
 
 
@@ -300,29 +232,7 @@ def test_proxies_of_the_environment(base_url, environ, proxy):
     assert proxy_for(base_url, environ) == proxy
 
 
-@pytest.mark.parametrize(
-    ("host", "exceptions", "direct"),
-    [
-        ("c.example.com", "*", True),
-        ("c.example.com", "example.com", True),
-        ("c.example.com", ".example.com", True),
-        ("c.example.com", "*.example.com", True),
-        ("c.example.com", " other.org , EXAMPLE.com ", True),
-        ("c.example.com", "ample.com", False),
-        ("c.example.com", "example.com.org", False),
-        ("c.example.com", ",,", False),
-        ("c.example.com", "c.example.com:443", True),
-        ("c.example.com", "c.example.com:8443", False),
-        ("c.example.com", "https://c.example.com", True),
-        ("10.1.2.3", "10.0.0.0/8", True),
-        ("11.1.2.3", "10.0.0.0/8", False),
-        ("c.example.com", "10.0.0.0/8", False),
-        ("10.1.2.3", "10.1.2.3", True),
-        ("[fd00::1]", "fd00::/8", True),
-        ("[fd00::1]", "[fd00::1]:443", True),
-        ("[fd00::1]", "10.0.0.0/8", False),
-    ],
-)
+@pytest.mark.parametrize(("host", "exceptions", "direct"), ROWS["test_no_proxy"])
 def test_no_proxy(host, exceptions, direct):
     environ = {"HTTPS_PROXY": "http://p:1", "NO_PROXY": exceptions}
     assert proxy_for(f"https://{host}", environ) == (None if direct else "http://p:1")
