@@ -17,6 +17,7 @@ from opsconsole.lifecycle.interface import (
     UnsettledCreate,
     UpdateRequest,
 )
+from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.resources import AGENT
 from outcomes import errors
 from patience import until
@@ -45,13 +46,20 @@ def delete_host(console: Emulator) -> str:
 
 @pytest.mark.parametrize("profile", ["fickle"], indirect=True)
 async def test_attachment_is_gone_with_its_deleted_host(steps_of, one_run, console, attachment):
-    host_id = delete_host(console)
+    [agent] = console.rows("agents")
     attachments = steps_of("agent_plugin")
+    attachments.provider = attachments.open()
+    attachments.provider.session.meet([KnownAgent(agent["id"], host_id=agent["host_id"])])
+    # No answer about an import names the host, and the agent does.
+    imported = await attachments.read(attachment._replace(private=b""))
+    await attachments.provider.close()
+    attachments.provider = None
 
-    deleted = await attachments.delete(attachment)
-
-    assert (deleted.state, deleted.diagnostics) == (None, ())
-    assert json.loads(attachment.private)["host_id"] == host_id
+    host_id = delete_host(console)
+    for made in (attachment, imported):
+        deleted = await attachments.delete(made)
+        assert (deleted.state, deleted.diagnostics) == (None, ())
+        assert json.loads(made.private)["host_id"] == host_id
 
     # A run that found the host gone asks nothing.
     attachments.provider = one_run()

@@ -24,6 +24,8 @@ SEEDS = [
     (7104692, ["options", "step 1.1", "agent-7", "agent-6", "host-5"]),
     # The answer to a detach was lost, the next was a 404, and the list never showed the whole.
     (51005367, ["options", "host-6 creates first"]),
+    # An attachment that a later run settled did not know its host, and stayed when both were gone.
+    (73003421, ["step 1.0", "adopt 1", "agent-6", "host-5", "options"]),
 ]
 
 

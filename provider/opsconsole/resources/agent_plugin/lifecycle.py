@@ -176,8 +176,7 @@ class AgentPluginLifecycle(SingleCreation):
     async def _read(self, request: ReadRequest) -> Outcome:
         prior = request.prior
         agent_id, plugin_id = _ids(prior)
-        host_id = PrivateState.decode(request.private).host_id
-        if host_id in self.session.gone_hosts:
+        if self._host_of(request) in self.session.gone_hosts:
             self.session.gone_agents.add(agent_id)
         if agent_id in self.session.gone_agents:
             return Outcome(None, seen=Seen.ARCHIVED)
@@ -200,6 +199,11 @@ class AgentPluginLifecycle(SingleCreation):
     def _present(self, request: ReadRequest, entry: Mapping[str, Any]) -> Outcome:
         """Return the outcome of reading an attachment that is there."""
         outcome = self.outcome_of_read(request.prior, request.private, entry)
+        private_state = PrivateState.decode(outcome.private)
+        if private_state.host_id is None:
+            # Imports and settled creates got no answer that names it.
+            private_state = private_state._replace(host_id=self._host_of(request))
+            outcome = outcome._replace(private=private_state.encode())
         if not PrivateState.decode(request.private).observed:
             return outcome
         # All attributes but the two ids are computed. A refresh that finds only such changes keeps
@@ -310,7 +314,7 @@ class AgentPluginLifecycle(SingleCreation):
 
     async def _is_deleted_with_host(self, request: DeleteRequest) -> bool:
         """Return whether the attachment is gone with its host, though the list still shows it."""
-        host_id = PrivateState.decode(request.private).host_id
+        host_id = self._host_of(request)
         reader = self.session.get(HostReader)
         if host_id is None or not reader.operation:
             return False
@@ -319,6 +323,12 @@ class AgentPluginLifecycle(SingleCreation):
         except ConsoleError as problem:
             return isinstance(problem, NotFound)
         return False
+
+    def _host_of(self, request: ReadRequest | DeleteRequest) -> str | None:
+        """Return the id of the agent's host, if an answer or the agent in state names it."""
+        agent = self.session.agents.get(request.prior["agent_id"])
+        known = None if agent is None else agent.host_id
+        return PrivateState.decode(request.private).host_id or known
 
     async def import_state(self, import_id: str) -> Outcome:
         """Take `AGENT_ID/PLUGIN_ID` apart."""
