@@ -421,3 +421,11 @@ def test_attributes_nested_too_deeply_to_be_written_are_one_clear_error(host):
 def test_a_change_whose_image_is_not_json_is_refused() -> None:
     with pytest.raises(UserError, match=r"its image of opsconsole_host\.a is not JSON\.$"):
         State.new().apply(StateChange("instance", "opsconsole_host.a", "{"))
+
+
+def test_an_output_is_a_change_only_where_it_is_another() -> None:
+    state, told = State.new(), list[StateChange]()
+    state.on_change = told.append
+    for value, count in ((1, 1), (1, 1), (2, 2), (None, 3), (None, 3)):
+        state.set_output("o", None if value is None else StateOutput(value, "number"))
+        assert len(told) == count

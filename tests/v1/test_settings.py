@@ -1,14 +1,18 @@
 """Provider settings: defaults, environment, and every refusal with its remedy."""
 
+import ssl
 import subprocess
 import sys
+from dataclasses import replace
 from decimal import Decimal
 
+import certifi
 import pytest
 
 from opsconsole.errors import ConfigurationError
 from opsconsole.redaction import Redaction
 from opsconsole.resources import PROVIDER
+from opsconsole.terraform.certificate import make_certificate
 from opsconsole.v1.client import Client
 from opsconsole.v1.operations import NAMEABLE
 from opsconsole.v1.settings import Settings, tls_context
@@ -287,6 +291,20 @@ def test_words_about_a_placeholder_are_not_hidden_as_a_secret(name, value):
     assert secrets.hide(str(caught.value)) == str(caught.value)
 
 
-def test_the_public_authorities_are_trusted_where_a_certificate_is_judged():
-    assert tls_context(settings()).get_ca_certs()
-    assert not tls_context(settings(insecure_skip_verify=True)).get_ca_certs()
+def test_the_authorities_of_the_system_and_of_certifi_are_trusted(tmp_path, monkeypatch):
+    own = tmp_path / "own.pem"
+    own.write_bytes(make_certificate().pem)
+    monkeypatch.setenv("SSL_CERT_FILE", str(own))
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path / "none"))
+
+    def trusted(context: ssl.SSLContext) -> set[str]:
+        return {item["serialNumber"] for item in context.get_ca_certs()}
+
+    files = [trusted(ssl.create_default_context(cafile=file)) for file in (certifi.where(), own)]
+    made = tls_context(settings())
+    assert trusted(made) == set.union(*files) and all(files)
+    assert made.minimum_version is ssl.TLSVersion.TLSv1_2
+    assert not trusted(tls_context(settings(insecure_skip_verify=True)))
+    plain = settings(base_url="http://127.0.0.1")
+    assert tls_context(plain) is True
+    assert trusted(tls_context(replace(plain, ca_file=str(own)))) == files[1]

@@ -292,8 +292,8 @@ def tls_context(settings: Settings) -> ssl.SSLContext | bool:
         return True
     import ssl
 
+    # Python accepts nothing older than TLS 1.2 for it.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
     if settings.insecure_skip_verify:
         # In this order: Python refuses CERT_NONE while host names are checked.
         context.check_hostname = False
