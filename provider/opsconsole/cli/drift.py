@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
             "--since does not go with --shard: one shard does not know what the others found.",
             "Give --since to `opsconsole drift merge`.",
         )
-    write = read_output(args)
+    write = make_writer(args)
     options = CheckOptions(
         read_only=args.read_only,
         min_coverage=args.min_coverage,
@@ -93,7 +93,7 @@ def run_merge(args: argparse.Namespace) -> int:
     from opsconsole.drift.merging import merge_reports
     from opsconsole.reports.drift_json import read_report
 
-    write = read_output(args)
+    write = make_writer(args)
     return write(merge_reports([read_report(file) for file in args.reports]))
 
 
@@ -260,7 +260,7 @@ class Target(NamedTuple):
     file: Path | None = None
 
 
-def read_output(args: argparse.Namespace) -> Callable[[DriftReport], int]:
+def make_writer(args: argparse.Namespace) -> Callable[[DriftReport], int]:
     """Return the function that compares a report, writes it, notifies, and returns the exit code.
 
     Invalid options are refused here, before a check begins.

@@ -179,21 +179,21 @@ class Baseline:
             listed: Whether every list was read to its end. Otherwise no entry that accepts
                 unmanaged objects is reported as unused.
         """
-        judge = _Judge([entry for entry in self.entries if entry.expires >= today])
-        marked = [judge.mark(finding) for finding in findings]
+        marker = _Marker([entry for entry in self.entries if entry.expires >= today])
+        marked = [marker.mark(finding) for finding in findings]
         problems = []
         for entry in self.entries:
             if entry.expires < today:
                 problems.append(BaselineProblem(str(entry), f"expired on {entry.expires}"))
             elif (
-                entry not in judge.used and certain and not _may_be_in_use(entry, findings, listed)
+                entry not in marker.used and certain and not _may_be_in_use(entry, findings, listed)
             ):
                 problems.append(BaselineProblem(str(entry), "unused: there is no such drift"))
         return marked, tuple(problems)
 
 
 @dataclass
-class _Judge:
+class _Marker:
     entries: Sequence[Entry]
     used: set[Entry] = field(default_factory=set)
 
