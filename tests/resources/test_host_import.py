@@ -14,6 +14,9 @@ from opsconsole.resources.host.settling import settle_host_creates
 from opsconsole.resources.host.verdicts import all_created, match_verdicts
 from opsconsole.v1.bodies import ImportResult
 from outcomes import errors, warnings
+from text_groups import read_rows
+
+ROWS = read_rows(__file__)
 
 
 @pytest.fixture
@@ -158,29 +161,18 @@ def told(rows: int, *entries: tuple[Any, str]) -> list[str | None]:
     return [item.status if item.matched else None for item in found]
 
 
-NO_VERDICTS = [None, None, None]
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "entries"),
-    [
-        (["a", "b", "c"], [(2, "c"), (0, "a"), (1, "b")]),
-        (["a", "b", "c"], [(3, "c"), (1, "a"), (2, "b")]),
-        # Rows after a stop have none.
-        (["a", "b", None, None], [(0, "a"), (1, "b")]),
-        ([None, None, "c", "d"], [(4, "d"), (3, "c")]),
-        # What cannot be matched is not guessed.
-        (NO_VERDICTS, []),
-        (NO_VERDICTS, [(1, "a"), (2, "b")]),
-        (NO_VERDICTS, [(0, "a"), (0, "b"), (1, "c")]),
-        (NO_VERDICTS, [(-1, "a"), (0, "b"), (1, "c")]),
-        (NO_VERDICTS, [(0, "a"), (3, "b")]),
-        (NO_VERDICTS, [(None, "a"), (None, "b"), (None, "c")]),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("verdicts", "entries"), ROWS["test_verdicts_are_matched_in_any_order"])
 def test_verdicts_are_matched_in_any_order(verdicts, entries):
     assert told(len(verdicts), *entries) == verdicts
+
+
+async def test_a_row_without_a_verdict_is_not_sent(steps_of, console):
+    answer = {"object": "import_result", "dry_run": True, "results": [{"status": "failed"}]}
+    console.fault(method="POST", path="/hosts/batch$", status=200, text=json.dumps(answer))
+    refused = await steps_of("host").create(name="web")
+    assert errors(refused) == ['The host "web" was not imported: its verdict is unclear']
+    assert "so nothing was sent for this host" in refused.diagnostics[0].detail
+    assert console.request_counts() == {"host_import": 1}
 
 
 @pytest.mark.parametrize("index", [None, "1", True, 1.0])
@@ -190,17 +182,7 @@ def test_a_verdict_without_an_index_does_not_hide_its_neighbours(index):
     assert told(3, (index, "a"), (1, "b"), (2, "c")) == [None, None, None]
 
 
-@pytest.mark.parametrize(
-    ("counts", "passed"),
-    [
-        ({"created": 2, "updated": 0, "skipped": 0, "failed": 0}, True),
-        ({"created": 2, "updated": 0, "skipped": 0, "failed": 1}, False),
-        ({"created": 3, "updated": 0, "skipped": 0, "failed": 0}, False),
-        ({"created": "2"}, False),
-        ({}, False),
-        (None, False),
-    ],
-)
+@pytest.mark.parametrize(("counts", "passed"), ROWS["test_counts_pass_all_rows_or_none"])
 def test_counts_pass_all_rows_or_none(counts, passed):
     assert all_created(ImportResult.read({"results": [], "counts": counts}), 2) is passed
 
