@@ -50,13 +50,15 @@ async def test_attachment_is_gone_with_its_deleted_host(steps_of, one_run, conso
     attachments = steps_of("agent_plugin")
     attachments.provider = attachments.open()
     attachments.provider.session.meet([KnownAgent(agent["id"], host_id=agent["host_id"])])
-    # No answer about an import names the host, and the agent does.
+    # No answer about an import names the host, and the agent does. A refresh changes nothing.
     imported = await attachments.read(attachment._replace(private=b""))
+    assert "host_id" not in json.loads(imported.private)
+    plan = await attachments.plan(imported, None)
     await attachments.provider.close()
     attachments.provider = None
 
     host_id = delete_host(console)
-    for made in (attachment, imported):
+    for made in (attachment, imported._replace(private=plan.private)):
         deleted = await attachments.delete(made)
         assert (deleted.state, deleted.diagnostics) == (None, ())
         assert json.loads(made.private)["host_id"] == host_id

@@ -75,7 +75,8 @@ def judge(events, run, *, repeatable, retries):
         if event.stop:
             return number + 1, event if unknown else None, unknown
         slept, backoff = run.slept[number + 1], min(8, 0.25 * 2 ** (failures - 1))
-        assert slept >= event.asked
+        # Times are sums of floats.
+        assert slept >= event.asked - 1e-6
         if event.kind != 429:
             assert slept >= backoff / 2
         if not any(

@@ -160,12 +160,12 @@ class AgentPluginLifecycle(SingleCreation):
 
     def _plan_removal(self, request: PlanRemoval) -> PlanOutcome:
         plan = super()._plan_removal(request)
-        if not plan.diagnostics:
-            return plan
-        private_state = PrivateState.decode(plan.private)
-        return plan._replace(
-            private=private_state._replace(extra={**private_state.extra, _STAYS: True}).encode(),
-        )
+        # Imports and settled creates got no answer that names the host. A refresh does not add it:
+        # Terraform would report that as a change.
+        private_state = PrivateState.decode(plan.private)._replace(host_id=self._host_of(request))
+        if plan.diagnostics:
+            private_state = private_state._replace(extra={**private_state.extra, _STAYS: True})
+        return plan._replace(private=private_state.encode())
 
     def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         agent_id, plugin_id = _ids(request.prior)
@@ -199,11 +199,6 @@ class AgentPluginLifecycle(SingleCreation):
     def _present(self, request: ReadRequest, entry: Mapping[str, Any]) -> Outcome:
         """Return the outcome of reading an attachment that is there."""
         outcome = self.outcome_of_read(request.prior, request.private, entry)
-        private_state = PrivateState.decode(outcome.private)
-        if private_state.host_id is None:
-            # Imports and settled creates got no answer that names it.
-            private_state = private_state._replace(host_id=self._host_of(request))
-            outcome = outcome._replace(private=private_state.encode())
         if not PrivateState.decode(request.private).observed:
             return outcome
         # All attributes but the two ids are computed. A refresh that finds only such changes keeps
@@ -324,7 +319,7 @@ class AgentPluginLifecycle(SingleCreation):
             return isinstance(problem, NotFound)
         return False
 
-    def _host_of(self, request: ReadRequest | DeleteRequest) -> str | None:
+    def _host_of(self, request: ReadRequest | PlanRemoval | DeleteRequest) -> str | None:
         """Return the id of the agent's host, if an answer or the agent in state names it."""
         agent = self.session.agents.get(request.prior["agent_id"])
         known = None if agent is None else agent.host_id
