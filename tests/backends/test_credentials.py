@@ -249,9 +249,11 @@ def test_gcs_by_the_machine(clouds: Clouds, monkeypatch: pytest.MonkeyPatch) -> 
     address = clouds.plain.removeprefix("http://")
     monkeypatch.setenv("GCE_METADATA_IP", address)
     monkeypatch.setattr(_metadata, "_GCE_METADATA_HOST", address)
-    path = "/computeMetadata/v1/instance/service-accounts/default/"
-    clouds.answers["127.0.0.1", f"{path}token"] = TOKEN
-    clouds.answers["127.0.0.1", path] = {"email": "e", "scopes": ["s"], "aliases": []}
+    # A second thread of the library asks by the address that the first answer named.
+    for account in ("default", "e"):
+        path = f"/computeMetadata/v1/instance/service-accounts/{account}/"
+        clouds.answers["127.0.0.1", f"{path}token"] = TOKEN
+        clouds.answers["127.0.0.1", path] = {"email": "e", "scopes": ["s"], "aliases": []}
     clouds.answers["127.0.0.1", "/computeMetadata/v1/project/project-id"] = "project"
     clouds.answers["127.0.0.1", "/computeMetadata/v1/universe/"] = "googleapis.com"
     clouds.answers["127.0.0.1", "/"] = "computeMetadata/"
