@@ -163,12 +163,9 @@ def _stacks_to_check(args: argparse.Namespace) -> tuple[list[Stack], Sequence[Di
 
 def _find_programs(args: argparse.Namespace) -> list[Program]:
     """Return the programs that --dir or --program names; look here if no state is named either."""
-    if args.dir is not None:
+    if args.dir is not None or (args.program is None and args.places):
         _refuse_stack_names(args)
-        return _readable(lambda: load_directory(args.dir, resources))
-    if args.program is None and args.places:
-        _refuse_stack_names(args)
-        return []
+        return [] if args.dir is None else _readable(lambda: load_directory(args.dir, resources))
     directory = args.program or Path()
     if not directory.is_dir():
         raise UserError(
@@ -178,13 +175,11 @@ def _find_programs(args: argparse.Namespace) -> list[Program]:
     is_app, was_run = (directory / "cdktf.json").exists(), is_synthesised(directory)
     if is_app and not args.stack:
         warn_of_files(directory)
-    must_be = args.program is not None and not was_run
-    if not is_app and (any(directory.glob("*.tf.json")) or must_be):
+    has_files = any(directory.glob("*.tf.json"))
+    if not is_app and (has_files or not was_run):
         _refuse_stack_names(args)
-        return _readable(lambda: load_directory(directory, resources))
-    if not is_app and not was_run:
-        _refuse_stack_names(args)
-        return []
+        must_be = has_files or args.program is not None
+        return _readable(lambda: load_directory(directory, resources)) if must_be else []
     output = find_output(directory, run_app=args.program is not None or not was_run)
     names = sorted({*args.stack}) or stacks_of(output)
     loads = (partial(load_stack, output, resources, name) for name in names)
