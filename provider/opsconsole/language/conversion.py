@@ -407,11 +407,9 @@ def _fill_type(type: Type, attribute: Attribute) -> Type:
         return object_type(
             {item.name: given.get(item.name, DYNAMIC) for item in attribute.attributes}
         )
-    return (
-        Type(type.kind, (_fill_type(item, attribute) for item in type.inner))
-        if type.inner
-        else type
-    )
+    if not type.inner:
+        return type
+    return Type(type.kind, (_fill_type(item, attribute) for item in type.inner))
 
 
 _SCALARS: Final = frozenset((str, int, bool, type(None)))

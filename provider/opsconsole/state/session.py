@@ -153,7 +153,7 @@ class StateSession:
         assert self._journal is not None
         if self._backend.embeds_journal:
             # Another run embedded its journal, or Terraform dropped it: embed the journal of this
-            # run.
+            # run. No intent has an empty id, so this set equals none that a write embeds.
             self._embedded = frozenset([""])
         snapshot = self._take_snapshot()
         self._write(snapshot)

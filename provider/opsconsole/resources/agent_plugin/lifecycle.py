@@ -302,6 +302,7 @@ class AgentPluginLifecycle(SingleCreation):
                 return Outcome(None)
             if not isinstance(problem, NotFound):
                 raise
+            # The error does not say whether the list showed the plugin, or showed only a part.
             if await _listed_after(self.session, agent_id, plugin_id, problem):
                 raise
             return leave_unreadable(self, request, problem).outcome
