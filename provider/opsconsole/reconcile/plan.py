@@ -15,7 +15,7 @@ from typing import Any, Final
 from opsconsole.diagnostics import Diagnostic, Path, error
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.resources import RESOURCES
-from opsconsole.values import Attributes, Value
+from opsconsole.values import UNKNOWN, Attributes, Value
 
 
 class Action(Enum):
@@ -293,7 +293,13 @@ def checksum(plan: Plan) -> str:
     outputs = [[item.name, item.action.value, item.after] for item in plan.outputs]
     # A state that does not exist yet gets a new lineage each time.
     content = [plan.lineage if plan.serial else "", plan.mode, changes, outputs]
-    text = json.dumps(content, default=_write_unknown, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(
+        content,
+        # JSON knows every other value of a plan; a value of another kind is an error.
+        default={UNKNOWN: {UNKNOWN_KEY: True}}.__getitem__,
+        sort_keys=True,
+        separators=(",", ":"),
+    )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -302,11 +308,6 @@ def _without_volatile(type_name: str, value: Attributes | None) -> Any:
         return value
     definition = RESOURCES[type_name]
     return {item.name: value.get(item.name) for item in definition if not item.volatile}
-
-
-def _write_unknown(_: object) -> dict[str, bool]:
-    # JSON knows every other value of a plan.
-    return {UNKNOWN_KEY: True}
 
 
 def guard_objection(plan: Plan, share: float, fewest: int) -> Diagnostic | None:
