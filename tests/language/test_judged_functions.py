@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,18 +26,12 @@ OTHERS = (
 """Expressions of several lines, and of characters that a text file does not show."""
 
 
-EXPRESSIONS: dict[str, Sequence[str]] = {
-    **read_groups(Path(__file__).with_name("expressions.txt")),
-    "others": OTHERS,
-}
-
-
 @pytest.mark.terraform
-@pytest.mark.parametrize("group", EXPRESSIONS)
 def test_expressions_come_to_what_terraform_makes_of_them(
-    group: str, judged: Callable[[Sequence[str]], list[tuple[str, Any, Any]]]
+    judged: Callable[[Sequence[str]], list[tuple[str, Any, Any]]],
 ) -> None:
-    differing = judged([f"${{{text}}}" for text in EXPRESSIONS[group]])
+    groups = read_groups(Path(__file__).with_name("expressions.txt"))
+    differing = judged([f"${{{text}}}" for text in chain(OTHERS, *groups.values())])
     shown = "\n".join(
         f"{text}\n  native    {mine}\n  terraform {theirs}" for text, mine, theirs in differing
     )

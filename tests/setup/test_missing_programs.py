@@ -15,16 +15,20 @@ import pytest
 def costly():
     raise RuntimeError("made for a test that does not run")
 
-@pytest.mark.{marker}
-def test_probe(costly):
+@pytest.mark.terraform
+def test_terraform(costly):
+    pass
+
+@pytest.mark.cdktf
+def test_cdktf(costly):
     pass
 """
 
 
-def run(folder: Path, marker: str, ci: str) -> subprocess.CompletedProcess[str]:
-    """Run the suite's own conftest on one marked test, with nothing on PATH."""
+def run(folder: Path, ci: str) -> subprocess.CompletedProcess[str]:
+    """Run the suite's own conftest on a test of each program, with nothing on PATH."""
     probe = folder / "test_probe.py"
-    probe.write_text(PROBE.format(marker=marker))
+    probe.write_text(PROBE)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     options = ["-c", ROOT / "pyproject.toml", "--rootdir", ROOT, "-p", "conftest", probe]
     environment = {
@@ -41,17 +45,15 @@ def run(folder: Path, marker: str, ci: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("ci", ["", "false"])
-@pytest.mark.parametrize("marker", ["terraform", "cdktf"])
-def test_skipped_with_a_line_that_says_so(marker, ci, tmp_path):
-    seen = run(tmp_path, marker, ci)
+def test_skipped_with_a_line_that_says_so(ci, tmp_path):
+    seen = run(tmp_path, ci)
     assert seen.returncode == 0, seen.stdout
-    assert "1 tests were skipped: the " in seen.stdout
-    assert "1 skipped" in seen.stdout
+    assert "2 tests were skipped: the terraform program is not on PATH" in seen.stdout
 
 
-@pytest.mark.parametrize("marker", ["terraform", "cdktf"])
-def test_failed_in_continuous_integration(marker, tmp_path):
-    seen = run(tmp_path, marker, "true")
+def test_failed_in_continuous_integration(tmp_path):
+    seen = run(tmp_path, "true")
     assert seen.returncode == 1
-    assert "CI=true asks for every test" in seen.stdout
+    assert "2 errors" in seen.stdout
+    assert "the terraform program is not on PATH, and CI=true asks for every test" in seen.stdout
     assert "RuntimeError" not in seen.stdout

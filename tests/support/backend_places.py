@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from azure.storage.blob import BlobLeaseClient, BlobServiceClient
 
 from connect_proxy import connect_proxy, write_certificate
 from http_state import serve_state
@@ -206,6 +205,8 @@ def gcs_places() -> Iterator[Make]:
 @contextmanager
 def azurerm_places() -> Iterator[Make]:
     """Make keys in a container of azurite, which a proxy shows under Azure's own name."""
+    from azure.storage.blob import BlobLeaseClient, BlobServiceClient
+
     program = Path(__file__).parents[2] / "node_modules/.bin/azurite-blob"
     if not program.exists():
         pytest.skip("azurite is not installed (`make setup` does it with npm)")

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import psycopg
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -50,6 +49,8 @@ def _settings(place: Place, fault: str, patch: pytest.MonkeyPatch) -> Iterator[M
             port = closed.rpartition(":")[2]
             yield {"conn_str": f"host=127.0.0.1 port={port} user=tf dbname=postgres"}
         case "pg", "credentials":
+            import psycopg
+
             connection = place.block["conn_str"]
             with psycopg.connect(connection, autocommit=True) as own:
                 found = own.execute("SELECT 1 FROM pg_roles WHERE rolname = 'guarded'").fetchone()

@@ -9,6 +9,7 @@ Variables that carry a credential must be given again, like ephemeral variables.
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import os
 import stat
@@ -18,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 from zipfile import BadZipFile, ZipFile
 
 from opsconsole import resources
@@ -34,6 +35,9 @@ from opsconsole.reconcile.workspace import OnStop, Providers, Workspace, provide
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import InstanceObject, State, decode, encode, instance_and_key, lay_out
 from opsconsole.values import UNKNOWN, Attributes, changed_fields
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 MAX_BYTES: Final = 512 * 2**20
 """The maximum size of a plan, both compressed and decompressed."""
@@ -123,9 +127,6 @@ def read_plan(path: Path) -> SavedPlan:
     Raises:
         UserError: it cannot be read, or is not a plan of this release.
     """
-    # Only commands with a saved plan need it, and its import takes longer than a plan.
-    from pydantic import TypeAdapter
-
     try:
         data = read_named(path)
     except OSError as problem:
@@ -137,11 +138,19 @@ def read_plan(path: Path) -> SavedPlan:
         )
     try:
         content = json.loads(_unpack(data[len(_MAGIC) :]), object_hook=_from_json)
-        saved = TypeAdapter(SavedPlan).validate_python(content)
+        saved = _saved_plan_type().validate_python(content)
         _check(saved)
     except _DAMAGE as problem:
         raise UserError(f"The plan {path} is damaged.", "Plan again.") from problem
     return saved
+
+
+@functools.cache
+def _saved_plan_type() -> TypeAdapter[SavedPlan]:
+    # Only commands with a saved plan need it, and its import takes longer than a plan.
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(SavedPlan)
 
 
 def _unpack(data: bytes) -> bytes:
