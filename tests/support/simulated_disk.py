@@ -53,9 +53,9 @@ class Disk:
                 return real_open(path, flags, *rest, **named)
             if flags & os.O_CREAT:
                 process.point(f"open {Path(path).name}")
-            is_new = flags & os.O_CREAT and not Path(path).exists()
+            is_new = flags & os.O_CREAT and "journal" in str(path) and not Path(path).exists()
             descriptor = real_open(path, flags, *rest, **named)
-            if is_new and "journal" in str(path):
+            if is_new:
                 self._new_names[str(path)] = Path(path).parent.stat().st_ino
             process.files[descriptor] = os.fstat(descriptor).st_ino
             return descriptor
