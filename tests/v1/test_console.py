@@ -8,7 +8,7 @@ import pytest
 from opsconsole.errors import ConfigurationError, UnexpectedAnswer, UserError
 from opsconsole.v1.bodies import ImportResult, RowResult
 from opsconsole.v1.console import Gap, Listing
-from opsconsole.v1.operations import DOCUMENTED, NAMEABLE, OPERATIONS
+from opsconsole.v1.operations import DOCUMENTED, NAMEABLE
 
 EXTRAS = {
     "host_get": "GET /api/v1/hosts/{id}",
@@ -402,11 +402,6 @@ async def test_half_a_character_is_never_sent(server, connect, call):
     with pytest.raises(UserError, match=r"'.ud800' is half a character"):
         await call(console)
     assert server.received == []
-
-
-def test_a_path_takes_as_many_ids_as_it_has_places():
-    with pytest.raises(ValueError, match="takes 2 ids, not 1"):
-        OPERATIONS["plugin_detach"].path_of(["agt_1"])
 
 
 @pytest.mark.parametrize("operation", DOCUMENTED, ids=lambda item: item.name)

@@ -104,16 +104,22 @@ def test_the_rate_is_measured_between_two_refusals():
     for _ in range(70):
         rate.note_accepted(57.0)
     third = 0.97 * math.sqrt((70 - 5) / 2.5 * rate.per_second(58.5))
-    assert rate.note_refused(58.5, 59.0, None) == pytest.approx(1 / third)
+    assert rate.note_refused(58.5, 59.0, 0.05) == 0.05
     # The bounds are close to each other: it grows as slowly as it may, without the linear part.
     start = 59 + rate.wait(59.0)
-    grown = [rate.per_second(start + seconds) / third for seconds in (0, 1, 2)]
+    grown = [rate.per_second(start + seconds) / third for seconds in (0, 1.25, 2.5)]
     assert grown == pytest.approx([1, 1 + 0.1 / 8, 1 + 0.1])
     rate.note_sent(start, most=2.0)
     assert (rate.per_second(start), rate.wait(start)) == (2.0, 0.5)
     # It does not grow while nothing is sent.
     rate.note_sent(start + 100)
-    assert rate.per_second(start + 100) == pytest.approx(third * (1 + 0.1 * (0.5 / 2) ** 3))
+    assert rate.per_second(start + 100) == pytest.approx(third * (1 + 0.1 * (0.5 / 2.5) ** 3))
+    # Among the requests of a console that refuses the first one, one may have been saved up.
+    rate = Rate()
+    rate.note_refused(0.0, 0.0, None)
+    for _ in range(10):
+        rate.note_accepted(1.0)
+    assert rate.note_refused(1.25, 1.25, None) == pytest.approx(1 / (0.97 * 4 * 9))
 
 
 @pytest.mark.parametrize("rate", [5, 20, 100])

@@ -66,4 +66,4 @@ class ConfiguredProvider:
         No call is made afterwards.
         """
         await self.session.cancel_reads()
-        await self.client.end()
+        await self.client.aclose()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -81,17 +82,15 @@ class Client:
         return HeldBack(0, 0.0) if self._limiter is None else self._limiter.waiting
 
     async def aclose(self) -> None:
-        """Close every connection, including those of abandoned requests."""
+        """Close every connection, also of abandoned requests, and let no call begin or go on."""
+        self._ended = True
         abandoned = tuple(self._abandoned)
         for request in abandoned:
             request.cancel()
         await asyncio.gather(*abandoned, return_exceptions=True)
         if self._transport is not None:
             await self._transport.aclose()
-            self._transport = None
-        if self._limiter is not None:
-            self._limiter.wake(self)
-            await self._limiter.aclose()
+        self._wake()
 
     def stop(self) -> None:
         """Begin no further request; those in flight are finished.
@@ -100,11 +99,6 @@ class Client:
         """
         self._stopped.set()
         self._wake()
-
-    async def end(self) -> None:
-        """Close every connection, and let no call begin or be tried again."""
-        self._ended = True
-        await self.aclose()
 
     async def call(
         self,
@@ -238,9 +232,14 @@ class Client:
             f", and rate_limit_patience is {patience:g}. Run it again later, or raise "
             "rate_limit_patience."
         )
-        self._breaker.note_refused(problem, max(asked, REST))
-        self._wake()
+        self._refuse_further_calls(problem, max(asked, REST))
         return False
+
+    def _refuse_further_calls(
+        self, problem: Unauthorized | TooManyRequests, seconds: float = math.inf
+    ) -> None:
+        self._breaker.note_refused(problem, seconds)
+        self._wake()
 
     def check_shape(
         self, operation: Operation, reply: Reply, shape: Callable[[dict[str, Any]], Shaped]
@@ -256,8 +255,7 @@ class Client:
             answer = decode_object(reply, operation, self._redact)
         except Unauthorized as problem:
             problem.remedy = self._settings.credentials_remedy
-            self._breaker.note_refused(problem)
-            self._wake()
+            self._refuse_further_calls(problem)
             raise
         try:
             return shape(answer)
@@ -284,7 +282,6 @@ class Client:
         """Send one request, once its turn has come, and return its answer."""
         limiter = self._shared_limiter()
         limit = self._settings.request_timeout
-        self._check(operation)
         # Loading the HTTP libraries takes time that must not count as the console's.
         transport = self._open_transport()
         request: asyncio.Task[Reply] | None = None
@@ -339,12 +336,9 @@ class Client:
         Its connection is closed after a further request timeout.
         """
         limiter = self._shared_limiter()
-        closing = asyncio.get_running_loop().call_later(
-            self._settings.request_timeout, request.cancel
-        )
+        asyncio.get_running_loop().call_later(self._settings.request_timeout, request.cancel)
 
         def end(request: asyncio.Task[Reply]) -> None:
-            closing.cancel()
             self._abandoned.discard(request)
             limiter.give_back()
             if not request.cancelled() and request.exception() is None:
@@ -383,7 +377,6 @@ class Client:
         finally:
             for wait in waits:
                 wait.cancel()
-            await asyncio.gather(*waits, return_exceptions=True)
 
     def _shared_limiter(self) -> Limiter:
         if self._limiter is None:

@@ -84,13 +84,10 @@ class Operation:
         if not ids:
             return self.path
         parts = _parts(self.path)
-        if len(parts) != len(ids) + 1:
-            raise ValueError(f"{self} takes {len(parts) - 1} ids, not {len(ids)}")
         pieces = [parts[0]]
         for value, rest in zip(ids, parts[1:], strict=True):
             if not can_be_id(value):
-                shown = ascii(value if len(value) <= 40 else f"{value[:40]}…")
-                raise UserError(f"{shown} cannot be an id.", "Ids look like hst_… or agt_….")
+                raise UserError(f"{value!a:.60} cannot be an id.", "Ids look like hst_… or agt_….")
             pieces += (quote(value, safe=""), rest)
         path = "".join(pieces)
         if (self.method, path) in _FIXED_PATHS:
@@ -149,7 +146,7 @@ def json_object(content: bytes) -> dict[str, Any]:
     # Most bodies have fewer brackets than that, and counting takes less than looking through them.
     if content.count(b"[") + content.count(b"{") > _MAX_DEPTH and _is_deep(body):
         raise NotJson(f"values nested more than {_MAX_DEPTH} deep")
-    if (b"\\ud" in content or b"\\uD" in content) and _has_halves(body):
+    if b"\\ud" in content.lower() and _has_halves(body):
         # Half a surrogate pair is not text: it could not be written anywhere.
         raise NotJson("half a character")
     return body
@@ -198,7 +195,7 @@ def _constant(name: str) -> Never:
 _DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_fraction, parse_constant=_constant)
 
 
-_FIRST_CHARACTERS = 160
+_FIRST_BYTES, _FIRST_CHARACTERS = 640, 160
 _BY_STATUS: Mapping[int, type[ApiError]] = {
     400: BadRequest,
     401: Unauthorized,
@@ -302,7 +299,7 @@ def unexpected_answer(
 
 
 def _is_page(reply: Reply) -> bool:
-    return "html" in reply.content_type or reply.content.lstrip()[:1] == b"<"
+    return "html" in reply.content_type or reply.content.lstrip().startswith(b"<")
 
 
 def _describe(reply: Reply, redact: Callable[[bytes], bytes]) -> str:
@@ -314,6 +311,6 @@ def _describe(reply: Reply, redact: Callable[[bytes], bytes]) -> str:
 
 def beginning(content: bytes) -> str:
     """Return the first characters of a body on one line, safe to print to a terminal."""
-    text = content[: 4 * _FIRST_CHARACTERS].decode(errors="replace")
+    text = content[:_FIRST_BYTES].decode(errors="replace")
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= _FIRST_CHARACTERS else f"{line[:_FIRST_CHARACTERS]}…"

@@ -15,7 +15,7 @@ _VAGUE = 1.3
 """Where the bounds of the granted rate differ by more than this factor, the rate grows faster."""
 _FIRST_GUESS = 16.0
 """The upper bound of the granted rate, as a multiple of the lower one, until a rate was refused."""
-_FIRST_BACKOFF, _LONGEST_BACKOFF = 0.25, 2.0
+_FIRST_BACKOFF = 0.25
 _MIN_RATE = 0.05
 _FIRST_IN_FLIGHT = 8
 
@@ -99,7 +99,7 @@ class Rate:
         else:
             self._in_vain += 1
         if self._in_vain or self._base is None:
-            backoff = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2.0 ** min(self._in_vain, 8))
+            backoff = _FIRST_BACKOFF * 2.0 ** min(self._in_vain, 3)
             pause = max(pause, backoff) if self._in_vain else pause or backoff
         elif not pause:
             pause = 1 / self._base
@@ -277,12 +277,6 @@ class Limiter:
         finally:
             self._timer = None
             self._admit()
-
-    async def aclose(self) -> None:
-        """End the timer, if nobody waits for it."""
-        if self._timer is not None and not self._callers:
-            self._timer.cancel()
-            await asyncio.gather(self._timer, return_exceptions=True)
 
 
 # Keyed by event loop, as a limiter holds a lock and the clock of its loop.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 import time
 from collections.abc import Callable, Mapping
@@ -115,9 +114,7 @@ class CircuitBreaker:
                 "Check base_url, the network, and whether the console is up.",
             )
 
-    def note_refused(
-        self, problem: Unauthorized | TooManyRequests, seconds: float = math.inf
-    ) -> None:
+    def note_refused(self, problem: Unauthorized | TooManyRequests, seconds: float) -> None:
         """Make no call for some seconds. Of several 401, only the first is explained."""
         if isinstance(self._refusal, Unauthorized):
             if isinstance(problem, Unauthorized):

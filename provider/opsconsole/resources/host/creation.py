@@ -117,7 +117,7 @@ class BulkCreate:
             if row not in refused:
                 return
             # Natively, a host of the same name is deleted before.
-            if self._session.plans_whole or self._rehearsal or self._session.stopped:
+            if self._session.plans_whole:
                 await adopt_or_refuse(row)
             else:
                 waiting.append(row)

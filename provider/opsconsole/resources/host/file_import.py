@@ -171,7 +171,7 @@ class FileImport:
                 # It is not known yet whether the console honours a dry run: if not, it imports only
                 # one row.
                 first = self.dry_run and not self.session.dry_runs.honoured
-                size = min(total - done, 1 if first else self._imports.chunk_size)
+                size = 1 if first else self._imports.chunk_size
                 await self._chunk(rows.part(done, done + size), done)
                 done += size
         except OpsconsoleError as problem:
@@ -217,7 +217,7 @@ class FileImport:
         half = self._imports.split_size(count, problem)
         if not half:
             refused = RowVerdict(True, False, "refused", error=str(problem))
-            self._report(rows, start, [refused] * count)
+            self._report(rows, start, [refused])
             return
         await self._chunk(rows.part(0, half), start)
         if not self._has_ended:
@@ -298,7 +298,7 @@ class FileImport:
             unknown = item.status == "unknown" and not item.matched
             self.unknown += unknown
             untold = not item.matched and not passed
-            failed = bool(item.error) or untold or unknown
+            failed = bool(item.error) or untold
             reported.append(
                 ReportedRow(
                     number,
