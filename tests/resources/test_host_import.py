@@ -99,17 +99,18 @@ async def test_a_row_that_fails_after_all_leaves_nothing_in_state(console, impor
 
 
 @pytest.mark.parametrize(
-    ("said", "lost", "settled", "fault"),
+    ("chunk", "said", "lost", "settled", "fault"),
     [
-        ("created", "web never", "hst_web never", None),
-        ("created", "web web never", "? ? ?", None),
-        ("", "web", "?", None),
-        ("created", "web", "?", {"path": "/hst_web", "text": '{"id": "hst_web", "name": "a"}'}),
-        ("created", "web", "?", {"path": "/hosts/batch", "status": 400, "code": "BAD_REQUEST"}),
+        (4, "created", "web never", "hst_web never", None),
+        (6, "created", "web web never", "? ? ?", None),
+        (2, "created", "web web", "hst_web ?", None),
+        (1, "", "web", "?", None),
+        (1, "created", "web", "?", {"path": "/hst_web", "text": '{"id": "hst_web", "name": "a"}'}),
+        (1, "created", "web", "?", {"path": "/hosts/batch", "status": 400, "code": "BAD_REQUEST"}),
     ],
 )
 async def test_one_host_settles_one_lost_create(
-    console, one_run, caplog, said, lost, settled, fault
+    console, one_run, caplog, chunk, said, lost, settled, fault
 ):
     """Rows that are alike are answered with the same id, whichever of them made the host."""
     console.create("hosts", id="hst_web", name="web")
@@ -117,7 +118,8 @@ async def test_one_host_settles_one_lost_create(
         console.fault(**fault)
     creates = [UnsettledCreate(HOST.empty() | {"name": name}, "a", said) for name in lost.split()]
 
-    found = await settle_host_creates(one_run().resources[HOST.type_name], creates, [])
+    lifecycle = one_run(import_chunk_size=chunk).resources[HOST.type_name]
+    found = await lifecycle.settle_creates(creates, [])
 
     unsettled = {id(STILL_UNSETTLED): "?", id(NEVER_CREATED): "never"}
     assert " ".join(unsettled.get(id(it)) or it.state["id"] for it in found) == settled

@@ -44,9 +44,7 @@ async def test_too_long_a_wait_ends_every_call_at_once(server, connect, clock, a
     server.will(answer(429, ERROR, headers={"Retry-After": "3600"}))
     results = await asyncio.gather(*(read(console) for _ in range(3)), return_exceptions=True)
     assert all("wait 3600 seconds" in result.remedy for result in results)
-    assert (client.calls.total(), clock.waits) == (1, []), (
-        "also those in the queue wait for nothing"
-    )
+    assert (client.calls.total(), clock.waits) == (1, []), "nobody in the queue waits"
 
 
 async def test_callers_in_the_queue_hear_that_the_patience_has_ended(server, connect, answer):

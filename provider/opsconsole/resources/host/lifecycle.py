@@ -124,7 +124,9 @@ class HostLifecycle(BaseLifecycle):
         size = max(1, self._imports.chunk_size // 2)
         settled: list[Outcome] = []
         for start in range(0, len(creates), size):
-            settled += await settle_host_creates(self, creates[start : start + size], existing)
+            # What an earlier dry run has settled is in state, too.
+            known = [*existing, *(outcome.state for outcome in settled if outcome.state)]
+            settled += await settle_host_creates(self, creates[start : start + size], known)
         return settled
 
     async def _plan_creation(self, request: PlanCreation) -> PlanOutcome:
