@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from declarations import agent_on, host_with_agent, hosts
+from opsconsole.resources.agent.likely_ids import near_ids
 from text_groups import read_rows
 
 ROWS = read_rows(__file__)
@@ -333,14 +334,16 @@ def test_an_unknown_plugin_is_doubted_in_the_plan(native):
     attachment = {"agent_id": "${opsconsole_agent.x.id}", "plugin_id": "plg_disks"}
     whole = agent("plg_disk")
     del whole["opsconsole_agent"]["x"]["plugin_ids"]
-    native.write({**whole, "opsconsole_agent_plugin": {"p": attachment}})
-    assert "has the plugin plg_disks" in native.run("plan").out
+    said = native.run_plan({**whole, "opsconsole_agent_plugin": {"p": attachment}}).out
+    assert "has the plugin plg_disks" in said
     near = {"DISK": '"plg_disk"', "disk": '"plg_disk"', "disk_usage": 'plg_disk ("Disk usage")'}
     for mistaken, meant in near.items():
         assert f"Did you mean {meant}?" in native.run_plan(agent("plg_disk", mistaken)).out
     said = native.run_plan(agent("plg_disk", "plg_metrics")).out
     assert "They have plg_disk. No operation lists all plugins" in said
     assert "No agent that was read" not in native.run("plan", "--refresh=false").out
+    names = frozenset((f"Disk_a{end}", ()) for end in "bcd") | {("plg_x", ("disk a",))}
+    assert near_ids("Disk_a", names) == '"Disk_ad", "Disk_ac" or "Disk_ab"'
 
 
 def test_an_agent_with_an_unknown_specialty_is_doubted_in_the_plan(native):

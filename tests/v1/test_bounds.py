@@ -88,12 +88,8 @@ async def test_one_large_body_is_in_memory_at_a_time(loop_turns):
     second.end()
     await waiting
     assert not large.locked()
-
-
-async def test_nothing_is_kept_of_a_body_that_nobody_wants():
-    turn = Turn(asyncio.Lock())
-    turn.end()
-    assert await whole_body(pieces(b"x" * BOUND), "", BOUND, turn) == b""
+    # Nothing is kept of what nobody waits for.
+    assert await whole_body(pieces(b"x" * BOUND), "", BOUND, gone) == b""
 
 
 BAD = {

@@ -223,6 +223,5 @@ def test_all_clients_of_one_console_share_one_limiter():
         return shared_limiter("https://a"), shared_limiter("https://a"), shared_limiter("https://b")
 
     first, second, other = asyncio.run(ask())
-    assert first is second
-    assert other is not first
+    assert first is second and other is not first
     assert asyncio.run(ask())[0] is not first, "another event loop cannot wait for this one"

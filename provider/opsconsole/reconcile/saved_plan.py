@@ -47,6 +47,8 @@ _BYTES_KEY = "\0bytes"
 _CREDENTIALS = ("api_key", "session_cookie")
 _VALUES = "saved-values.json"
 _SHOWN = 20
+_OF_THE_OWNER = 0o600
+"""The mode of a plan file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +110,14 @@ def write_plan(path: Path, saved: SavedPlan) -> None:
         UserError: it cannot be written.
     """
     text = json.dumps(saved, default=_to_json, separators=(",", ":"))
-    packed = zlib.compress(text.encode(), 1)
+    packed = zlib.compress(text.encode(), zlib.Z_BEST_SPEED)
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _OF_THE_OWNER)
         with os.fdopen(descriptor, "wb") as file:
             # The mode given to `open` is for a new file only. A device such as /dev/stdout keeps
             # its own.
             if stat.S_ISREG(os.fstat(descriptor).st_mode):
-                os.fchmod(descriptor, 0o600)
+                os.fchmod(descriptor, _OF_THE_OWNER)
             file.write(_MAGIC + packed)
     except OSError as problem:
         raise UserError(f"Cannot write the plan to {path}: {problem.strerror}.") from problem

@@ -107,8 +107,8 @@ def near_ids(wanted: str, names: Names) -> str:
             spellings.setdefault(_plain(text), (key, f'"{key}"'))
         for text in also:
             spellings.setdefault(_plain(text), (key, f'{key} ("{text}")'))
-    near = get_close_matches(wanted, spellings, n=3, cutoff=_ALIKE)
-    near += get_close_matches(_plain(wanted), spellings, n=3, cutoff=_ALIKE)
+    near = get_close_matches(wanted, spellings, cutoff=_ALIKE)
+    near += get_close_matches(_plain(wanted), spellings, cutoff=_ALIKE)
     phrases: dict[str, str] = {}
     for spelling in near:
         phrases.setdefault(*spellings[spelling])
@@ -122,4 +122,4 @@ def _plain(text: str) -> str:
 
 
 def _some(items: list[str]) -> str:
-    return ", ".join(items[:_MAX_NAMED]) + (", …" if len(items) > _MAX_NAMED else "")
+    return ", ".join(items[:_MAX_NAMED]) + (", …" if items[_MAX_NAMED:] else "")

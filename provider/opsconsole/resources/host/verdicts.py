@@ -166,7 +166,7 @@ class GuardedImports:
         """Return how many rows of a refused request to send first; 0: send none of them again."""
         if rows == 1 or not blames_the_rows(problem):
             return 0
-        half = (rows + 1) // 2
+        half = rows // 2
         if isinstance(problem, TooLarge):
             # A size that the console refuses with 413 is not tried again in this run.
             self.chunk_size = min(self.chunk_size, half)
