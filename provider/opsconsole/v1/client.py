@@ -84,10 +84,8 @@ class Client:
     async def aclose(self) -> None:
         """Close every connection, also of abandoned requests, and let no call begin or go on."""
         self._ended = True
-        abandoned = tuple(self._abandoned)
-        for request in abandoned:
+        for request in self._abandoned:
             request.cancel()
-        await asyncio.gather(*abandoned, return_exceptions=True)
         if self._transport is not None:
             await self._transport.aclose()
         self._wake()
