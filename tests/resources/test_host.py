@@ -357,8 +357,7 @@ async def test_a_delete_of_what_is_gone_is_confirmed_by_one_read(console, steps_
     made = await hosts.create(name="web")
     console.delete("hosts", made.state["id"])
     console.reset_log()
-    gone = await hosts.delete(made)
-    assert gone == Outcome(None)
+    assert await hosts.delete(made) == Outcome(None)
     assert console.request_counts() == {"host_delete": 1, "host_update": 1}
 
 

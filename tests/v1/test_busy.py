@@ -90,8 +90,7 @@ async def test_a_cancelled_call_keeps_its_place_until_it_ended(server, connect, 
     first.cancel()
     second = asyncio.create_task(read(console))
     await loop_turns()
-    assert first.cancelled()
-    assert client.waiting.callers == 1
+    assert first.cancelled() and client.waiting.callers == 1
     server.released.set()
     assert await second == GOOD
     assert server.most_in_flight == server.connections == 1
