@@ -163,12 +163,13 @@ async def test_a_2xx_of_another_shape_is_an_error(server, connect, answer, body)
 
 
 @pytest.mark.parametrize("status", [200, 403, 404, 502])
-async def test_a_proxys_page_names_itself(server, connect, answer, status):
-    _, console = connect(max_retries=0)
-    server.will(answer(status, PAGE, headers={"Content-Type": "text/html; charset=utf-8"}))
+@pytest.mark.parametrize("content_type", ["text/html; charset=utf-8", "text/plain"])
+async def test_a_proxys_page_names_itself(connect, answer, status, content_type):
+    page = answer(status, PAGE, headers={"Content-Type": content_type})
+    _, console = connect(page, max_retries=0)
     problem = await failure(console)
     shown = " ".join(PAGE.replace("\x1b", " ").split())
-    said = f'status {status}, content type text/html; charset=utf-8, beginning with "{shown}"'
+    said = f'status {status}, content type {content_type}, beginning with "{shown}"'
     assert said in str(problem)
     assert "check base_url and the proxy settings" in problem.remedy
 
