@@ -45,7 +45,7 @@ class Console:
         for name, line in settings.extra_endpoints.items():
             method, _, path = line.partition(" ")
             repeatable = OPERATIONS[name].repeatable
-            self._named[name] = Operation(name, method, path, repeatable, nameable=True)
+            self._named[name] = Operation(name, method, path, repeatable)
 
     def has(self, name: str) -> bool:
         """Return whether there is an operation `name`: documented, or named as extra endpoint."""
