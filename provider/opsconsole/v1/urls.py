@@ -62,7 +62,7 @@ def base_address(text: str | None, *, allow_http: bool) -> str:
             f"The key goes into api_key, or OPSCONSOLE_API_KEY. {_EXAMPLE}",
         )
     parts = _split(text)
-    if parts.username is not None or parts.password is not None:
+    if parts.username is not None:
         _wrong("base_url holds a user name or password.", "Credentials go into api_key.")
     # A query or a fragment may hold a secret.
     shown = f'base_url "{re.split("[?#]", text)[0]}"'
