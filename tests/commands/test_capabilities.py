@@ -37,7 +37,7 @@ def test_capabilities_of_the_program(native):
 def test_capabilities_follow_the_definitions() -> None:
     plain = {"base_url": "https://c.example", "api_key": "svc_ak_x"}
     items = capabilities(Settings.from_values(plain, {}))
-    assert len(items) == len(RESOURCES) * len(STEPS)
+    assert [item.documented for item in items] == [True] * len(RESOURCES) * len(STEPS)
     for item in items:
         lift = operation_to_name(RESOURCES[item.type_name], item.step)
         if not lift:
@@ -52,7 +52,7 @@ def test_capabilities_follow_the_definitions() -> None:
             Settings.from_values({**plain, "extra_endpoints": {lift: endpoint}}, {})
         )
         [same] = [x for x in lifted if (x.type_name, x.step) == (item.type_name, item.step)]
-        assert (same.reach, same.lifted_by) == (Reach.FULL, ())
+        assert (same.reach, same.lifted_by, same.documented) == (Reach.FULL, (), False)
 
 
 @pytest.mark.parametrize(
