@@ -143,8 +143,7 @@ async def test_a_scope_that_was_refused_only_at_the_second_try_is_read(steps_of,
 
     changed = await rows.change(created, id="blk_format", tenant_wide=True)
 
-    assert not changed.failed
-    assert changed.state["org_id"] is None
+    assert not changed.failed and changed.state["org_id"] is None
 
 
 @pytest.mark.parametrize(
@@ -262,8 +261,7 @@ async def test_an_update_that_does_not_show_the_scope_keeps_what_was_asked(steps
 
     updated = await rows.change(created, id="blk_shutdown", org_id="org_main", pattern="halt*")
 
-    assert updated.state["org_id"] == "org_main"
-    assert updated.state["tenant_wide"] is False
+    assert (updated.state["org_id"], updated.state["tenant_wide"]) == ("org_main", False)
 
 
 def test_a_row_whose_id_is_known_late_is_adopted_with_the_warning(native):

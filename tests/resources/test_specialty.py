@@ -262,8 +262,7 @@ async def test_a_specialty_that_a_refresh_found_gone_forbids_no_destroy(console,
     request = CreateRequest(specialties.config(key="linux-server"), plan.planned, plan.private)
     [made] = await created(specialties.provider.resources["opsconsole_specialty"], [request])
     assert made.failed and made.state is None
-    other = await specialties.plan(None, specialties.config(key="never-there"))
-    assert other.failed
+    assert (await specialties.plan(None, specialties.config(key="never-there"))).failed
     specialties.provider.session.command = "opsconsole"
     assert (await specialties.plan(None, specialties.config(key="linux-server"))).failed
 

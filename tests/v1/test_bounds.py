@@ -202,14 +202,15 @@ async def test_an_error_keeps_the_beginning_of_what_the_console_says(server, con
     _, console = connect()
     long = "x" * BOUND
     many = [{"field": f"f{number}", "message": "m" * 100} for number in range(20_000)]
-    body = {"code": long, "message": long, "request_id": long, "field": long, "errors": many}
-    server.will(answer(400, body={**body, "details": {"first": "kept", "second": long}}))
+    body = {"code": long, "message": long, "field": long, "errors": many}
+    body |= {"request_id": "x" * 2000, "details": dict.fromkeys(["a", "ab"], "x" * 1991)}
+    server.will(answer(400, body=body))
     with pytest.raises(BadRequest) as caught:
         await console.call("agent_create", body={"name": "a"})
     problem = caught.value.problem
-    assert problem.message == "x" * 2000 + "…"
+    assert (problem.message, problem.request_id) == ("x" * 2000 + "…", "x" * 2000)
     assert problem.errors[0] == ("f0", "m" * 100)
-    assert problem.details == {"first": "kept"}
+    assert problem.details == {"a": "x" * 1991}
     assert len(str(problem)) + len(str(problem.errors)) < 2**16
     server.will(answer(body={"results": [{"index": 0, "status": long, "error": long}]}))
     result = await console.import_hosts([{"name": "a"}], on_error="stop", dry_run=False)
