@@ -72,4 +72,5 @@ def test_capabilities_follow_the_definitions() -> None:
 def test_capabilities_follow_the_settings(settings, step, reach):
     plain = {"base_url": "https://c.example", "api_key": "svc_ak_x"}
     items = capabilities(Settings.from_values({**plain, **settings}, {}))
-    assert [item.reach for item in items if (item.type_name, item.step) == step] == [reach]
+    [item] = [item for item in items if (item.type_name, item.step) == step]
+    assert (item.reach, item.documented) == (reach, True)
