@@ -68,6 +68,10 @@ def test_only_a_free_address_is_moved_to(native):
         f"{B}[0]": ["update"],
         f"{B}[1]": ["create"],
     }
+    # Nobody has asked for the move to the first instance.
+    native.run("state", "mv", f"{A}[1]", B)
+    native.write(hosts(b={"count": 1, "name": "b"}))
+    assert "could not move" not in native.run("plan").text
 
 
 @pytest.mark.parametrize(("declared", "pairs", "said"), ROWS["refused moves"])

@@ -79,8 +79,7 @@ async def test_a_created_host_that_no_verdict_names_is_of_unknown_outcome(
     one, two = await import_saying(*([other, made] if "index" not in other else [made, other]))
 
     assert one.state["id"] == made["id"]
-    assert two.unsettled
-    assert is_sentinel(two.state["id"])
+    assert two.unsettled and is_sentinel(two.state["id"])
     assert "It is not known" in errors(two)[0]
 
 
@@ -278,8 +277,7 @@ async def test_a_row_that_is_not_created_fails_though_the_dry_run_was_not_heeded
 
     refused = await hosts.create(name="a")
 
-    assert refused.state is None
-    assert "would not create" in errors(refused)[0]
+    assert refused.state is None and "would not create" in errors(refused)[0]
 
 
 @pytest.mark.parametrize("kind", ["other_object", "ids_null", "ids_dots"])

@@ -69,7 +69,7 @@ IN_THE_ENVIRONMENT = {
     "max_retries": ("0", 0),
     "max_concurrency": ("7", 7),
     "max_requests_per_second": ("0.5", 0.5),
-    "rate_limit_patience": ("60", 60),
+    "rate_limit_patience": ("86400", 86_400),
     "max_response_bytes": ("5000", 5000),
     "ca_file": ("roots.pem", "roots.pem"),
     "insecure_skip_verify": ("true", True),

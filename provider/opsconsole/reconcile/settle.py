@@ -323,7 +323,7 @@ def _warnings(
         summary = (
             f"{plural(along, 'resource')} left the state with what the interrupted run deleted"
         )
-        diagnostics.insert(0, warning(summary, "The console does not have them any more."))
+        diagnostics = [warning(summary, "The console does not have them any more."), *diagnostics]
     return diagnostics
 
 
