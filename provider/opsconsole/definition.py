@@ -98,7 +98,7 @@ class Attribute:
         computed: The console may supply it. With `optional`, it does so if the user sets none.
         sensitive: Never shown in plans.
         change: The effect of a changed declaration.
-        lifted_by: The operation that turns `change` into `ChangeRule.UPDATE`.
+        lifted_by: The operation that turns `change` into `ChangeRule.UPDATE`; empty: none does.
         local: Known to the provider only: never sent to the console, and never in an answer.
         creatable: Part of the create body (for a host: of an import row).
         volatile: The console may change it on any write. A refresh that finds only such changes
@@ -121,7 +121,7 @@ class Attribute:
     computed: bool = False
     sensitive: bool = False
     change: ChangeRule = ChangeRule.UPDATE
-    lifted_by: str | None = None
+    lifted_by: str = ""
     local: bool = False
     creatable: bool = True
     volatile: bool = False

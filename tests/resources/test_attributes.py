@@ -14,7 +14,7 @@ from opsconsole.definition import Attribute, ChangeRule, Kind
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
 from opsconsole.errors import UnexpectedAnswer
-from opsconsole.lifecycle.answers import PrivateState, values_shown
+from opsconsole.lifecycle.answers import PrivateState, quote_value, values_shown
 from opsconsole.lifecycle.interface import Seen
 from opsconsole.resources import HOST, RESOURCES
 
@@ -326,6 +326,7 @@ def test_an_answer_may_show_a_value_of_any_kind(kind: Kind) -> None:
         assert str(values_shown([attribute], {"a": 80.0})) == "{'a': 80}"
     with pytest.raises(UnexpectedAnswer, match=r"^The console's answer holds (\[1\]|1) "):
         values_shown([attribute], {"a": [1]})
+    assert [quote_value("x" * count)[56:] for count in (58, 59)] == ["xxx'", "x..."]
 
 
 @given(st.frozensets(st.sampled_from(NAMES)), st.booleans(), st.none() | st.just({"mac": "02:00"}))

@@ -8,7 +8,7 @@ from declarations import attribute_at, held, program
 from engines import ON_TERRAFORM, Run, Terraform
 from opsconsole.emulator import Emulator
 from opsconsole.errors import ConfigurationError, UserError
-from opsconsole.lifecycle.interface import ReadRequest, Seen
+from opsconsole.lifecycle.interface import NOT_PERMITTED, ReadRequest, Seen
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.resources.host.lifecycle import HostLifecycle
 from outcomes import errors, warnings
@@ -203,6 +203,9 @@ async def test_each_documented_403_has_its_own_sentence(steps_of, console, code,
     console.fault(operation="blacklist_update", status=403, code=code, field="pattern")
     refused = await rows.change(adopted, id="blk_format", pattern="other")
     assert refused.diagnostics[0].path == ("pattern",)
+    for status, reason in ((403, NOT_PERMITTED), (400, "")):
+        console.fault(operation="blacklist_get", status=status, code=code)
+        assert (await rows.read(adopted)).reason == reason
     text = refused.diagnostics[0].summary + refused.diagnostics[0].text
     assert code in text
     assert said in text
@@ -365,9 +368,12 @@ async def test_an_update_answers_for_no_value_that_it_did_not_send(
     assert updated.state["description"] == "who may not"
 
 
-async def test_a_plan_that_fails_keeps_what_state_holds(steps_of, monkeypatch):
+async def test_a_plan_or_a_read_that_fails_keeps_what_state_holds(steps_of, monkeypatch):
     hosts = steps_of("host")
     made = await hosts.create(name="web")
-    monkeypatch.setattr(HostLifecycle, "_plan_change", lambda *_: 1 / 0)
+    for name in ("_plan_change", "_read"):
+        monkeypatch.setattr(HostLifecycle, name, lambda *_: 1 / 0)
     plan = await hosts.plan(made, hosts.config(name="other"))
     assert (plan.planned, plan.failed) == (made.state, True)
+    read = await hosts.read(made)
+    assert (read.state, read.reason) == (made.state, "division by zero")

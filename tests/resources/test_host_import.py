@@ -229,6 +229,8 @@ async def test_a_size_that_was_refused_is_not_tried_again(steps_of, console):
     await hosts.provider.close()
 
     assert console.request_counts()["host_import"] == 2 * 2 + 1
+    together = {kind: each.creates_together for kind, each in hosts.provider.resources.items()}
+    assert together == dict.fromkeys(together, 1) | {"opsconsole_host": 2}
 
 
 def answer(*results: tuple[str, str | None], dry_run: bool, **counts: int) -> str:

@@ -275,6 +275,7 @@ async def test_what_cannot_change_is_refused_only_where_it_is_known(steps_of):
         assert not plan.failed and plan.planned["name"] is UNKNOWN
         plan = await specialties.plan(known, specialties.config(key="database", name="Other"))
         assert [item.path for item in plan.diagnostics] == [("name",)]
+    assert plan.diagnostics[0].detail.endswith("name it in extra_endpoints as specialty_update.")
 
 
 @pytest.mark.parametrize("seen", [True, False])

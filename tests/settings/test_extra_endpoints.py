@@ -47,7 +47,7 @@ async def test_a_deletion_that_is_not_confirmed_is_an_error_and_state_stays(
     refused = await steps_of(name).delete(made)
 
     assert refused.state == made.state
-    assert "did not say deleted: true" in refused.diagnostics[0].text
+    assert made.state["id"] in refused.diagnostics[0].text.partition("not say deleted: true of")[2]
     assert (await steps_of(name).delete(made)).state is None
 
 

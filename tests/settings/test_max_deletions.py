@@ -65,10 +65,11 @@ def test_a_replacement_counts_once(one_run, private, is_too_many):
 
     assert count.judge_plan(HOST, change, replaced, "web") is None
     problem = count.judge_plan(HOST, creation, in_place, "web")
-    again = count.judge_plan(HOST, creation, in_place, "web")
+    again = count.judge_plan(HOST, creation, in_place, "db")
 
     assert (problem is not None) == is_too_many
-    assert again is not None, "a tainted object that is replaced counts too"
+    named = [*["web"] * is_too_many, "web", "db"]
+    assert again == refuse_too_many(named, 1), "a tainted object that is replaced counts too"
 
 
 async def test_deletions_beyond_the_setting_are_refused_when_planned_and_when_made(

@@ -12,7 +12,7 @@ from opsconsole.errors import UserError
 from opsconsole.state.address import Address
 from opsconsole.state.document import compact, escape_as_go, lay_out
 from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject, StateChange, StateOutput
+from opsconsole.state.objects import InstanceObject, StateChange, StateOutput, object_id
 
 Host = Callable[..., InstanceObject]
 WEB = "opsconsole_host.web"
@@ -311,7 +311,10 @@ def broken(**changes: Any) -> bytes:
     return go_text({**FOREIGN, **changes})
 
 
-SHAPES = "attributes", "private", "dependencies", "sensitive_attributes", "status", "deposed"
+SHAPES = (
+    *("attributes", "private", "dependencies", "sensitive_attributes", "status", "deposed"),
+    "provider",
+)
 RESOURCE: dict[str, Any] = FOREIGN["resources"][0]
 WRONG: list[tuple[dict[str, Any], str]] = [
     *[({name: 5}, f"{name} of an instance of random_pet.p has a wrong type") for name in SHAPES],
@@ -421,6 +424,8 @@ def test_attributes_nested_too_deeply_to_be_written_are_one_clear_error(host):
 def test_a_change_whose_image_is_not_json_is_refused() -> None:
     with pytest.raises(UserError, match=r"its image of opsconsole_host\.a is not JSON\.$"):
         State.new().apply(StateChange("instance", "opsconsole_host.a", "{"))
+    with pytest.raises(UserError, match=r"^The state holds an object that is not JSON: "):
+        object_id("{")
 
 
 def test_an_output_is_a_change_only_where_it_is_another() -> None:

@@ -66,6 +66,12 @@ class Known:
 Event = Callable[[Known], None]
 
 
+def ids_of(state: State) -> dict[str, str]:
+    """Return the ids of the objects of a state, by address."""
+    items = {str(address): state.get(address) for address in state.addresses()}
+    return {address: item.attributes["id"] for address, item in items.items() if item}
+
+
 class Sessions(RuleBasedStateMachine):
     """One state, one session after the other. `history` begins with the last one that was found.
 
@@ -337,12 +343,8 @@ class Sessions(RuleBasedStateMachine):
                 self.disk.forget(remember=True)
             self.open(0, power=False)
             return
-        state = self.session.state
-        ids = {str(address): state.get(address) for address in state.addresses()}
-        found = Known(
-            {address: held.attributes["id"] for address, held in ids.items() if held},
-            {call.id: call.address for call in self.session.open_intents},
-        )
+        calls = {call.id: call.address for call in self.session.open_intents}
+        found = Known(ids_of(self.session.state), calls)
         possible = [self.known(count) for count in range(self.kept, len(self.history) + 1)]
         assert any(self.may_be(found, known) for known in possible), f"{found} of {possible}"
         assert self.session.state.serial >= self.serial
@@ -357,8 +359,14 @@ class Sessions(RuleBasedStateMachine):
 
     @invariant()
     def the_state_can_be_read_beside_a_run(self) -> None:
-        if self.session is not None:
-            read_state(self.backend())
+        readers = [(self.backend(), self.kept)]
+        if self.embeds_journal is not None:
+            elsewhere = RunOptions(self.root / "reader")
+            reader = InMemory(self.place, elsewhere, embeds_journal=self.embeds_journal)
+            readers.append((reader, self.kept_elsewhere))
+        for backend, kept in readers if self.session is not None else ():
+            possible = [self.known(count).ids for count in range(kept, len(self.history) + 1)]
+            assert ids_of(read_state(backend)) in possible
 
     def teardown(self) -> None:
         if self.session is not None:

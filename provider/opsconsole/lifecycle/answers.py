@@ -101,10 +101,10 @@ def require_field(name: str, answer: Mapping[str, Any]) -> None:
         )
 
 
-def quote_value(value: Any) -> str:
-    """Return a value of an answer as messages quote it."""
+def quote_value(value: Any, most: int = 60) -> str:
+    """Return a value as messages quote it, in at most so many characters."""
     text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def confirm_deleted(

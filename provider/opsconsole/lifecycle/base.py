@@ -27,6 +27,7 @@ from opsconsole.lifecycle.answers import (
     ignore_volatile,
     is_sentinel,
     merge_answer,
+    quote_value,
     values_shown,
 )
 from opsconsole.lifecycle.deletions import DeletionCount
@@ -146,12 +147,8 @@ class BaseLifecycle(ABC):
 
         Fields that the answer does not show stay as they are.
         """
-        before = PrivateState.decode(request.private)
-        values = values_shown(self.answer_fields, answer)
-        attributes = [attribute for attribute in self.answer_fields if attribute.name in values]
-        state, private_state, _ = merge_answer(attributes, request.prior, before, values)
-        kept = request.private if private_state is before else private_state.encode()
-        return Outcome(ignore_volatile(self.answer_fields, request.prior, state), kept)
+        shown = [attribute for attribute in self.answer_fields if attribute.name in answer]
+        return _outcome_of_read(shown, request.prior, request.private, answer)
 
     def note_existing(self, state: Attributes, address: str) -> None:
         """Note a resource in state, so that messages can name it and no creation takes its id."""
@@ -333,7 +330,6 @@ class BaseLifecycle(ABC):
         owner = self.definition.owner
         if request.owner_first and owner not in proposal.replaced:
             # There is nothing left to change: it goes with its owner.
-            proposal.sent = [name for name in proposal.sent if name != owner]
             proposal.replaced.append(owner)
         name = self.name(request.prior)
         diagnostics = (
@@ -371,7 +367,7 @@ class BaseLifecycle(ABC):
                 f"The declaration says {_quote(proposal.planned[attribute])}, the console holds "
                 f"{_quote(prior.get(attribute))}, and the API has no operation that changes it. "
                 "Declare what the console holds, or leave the attribute out."
-                + naming_hint(self.definition[attribute].lifted_by or ""),
+                + naming_hint(self.definition[attribute].lifted_by),
                 (attribute,),
             )
             for attribute in proposal.refused
@@ -430,16 +426,21 @@ class BaseLifecycle(ABC):
         self, prior: Attributes, private: bytes, answer: Mapping[str, Any]
     ) -> Outcome:
         """Return the outcome of reading an answer that shows one resource."""
-        before = PrivateState.decode(private)
-        values = values_shown(self.answer_fields, answer)
-        state, private_state, unseen = merge_answer(self.answer_fields, prior, before, values)
-        kept = private if private_state is before else private_state.encode()
-        return Outcome(ignore_volatile(self.answer_fields, prior, state), kept, unobserved=unseen)
+        return _outcome_of_read(self.answer_fields, prior, private, answer)
 
     @property
     def answer_fields(self) -> Sequence[Attribute]:
         """The attributes that an answer about one resource may hold."""
         return self.definition.answer_fields
+
+
+def _outcome_of_read(
+    fields: Sequence[Attribute], prior: Attributes, private: bytes, answer: Mapping[str, Any]
+) -> Outcome:
+    before = PrivateState.decode(private)
+    state, private_state, unseen = merge_answer(fields, prior, before, values_shown(fields, answer))
+    kept = private if private_state is before else private_state.encode()
+    return Outcome(ignore_volatile(fields, prior, state), kept, unobserved=unseen)
 
 
 def _warn_unverified(proposal: Proposal, name: str) -> Sequence[Diagnostic]:
@@ -458,8 +459,7 @@ def _warn_unverified(proposal: Proposal, name: str) -> Sequence[Diagnostic]:
 def _quote(value: object) -> str:
     if value is UNKNOWN:
         return "a value known after apply"
-    text = "nothing" if value is None else repr(value)
-    return text if len(text) <= 200 else f"{text[:197]}..."
+    return "nothing" if value is None else quote_value(value, 200)
 
 
 class SingleCreation(BaseLifecycle):

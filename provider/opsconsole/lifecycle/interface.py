@@ -340,8 +340,7 @@ def propose_change(
         if satisfies(attribute.normalise(prior.get(name)), declared):
             continue
         proposal.planned[name] = declared
-        is_lifted = attribute.lifted_by is not None and has(attribute.lifted_by)
-        change = ChangeRule.UPDATE if is_lifted else attribute.change
+        change = ChangeRule.UPDATE if has(attribute.lifted_by) else attribute.change
         if change is not ChangeRule.LOCAL:
             _classify(proposal, name, change, prior.get(name), private_state)
     if proposal.sent:

@@ -254,7 +254,7 @@ class EndedDeletion:
     """How a deletion ended; `exists` is None if it is not known whether the object exists."""
 
     outcome: Outcome
-    exists: bool | None
+    exists: bool | None = False
 
 
 async def delete_once(
@@ -276,13 +276,13 @@ async def delete_once(
         return EndedDeletion(lifecycle.failed_outcome("delete", request, problem), exists=None)
     rerouted = tuple(result.rerouted_hosts)
     if not rerouted:
-        return EndedDeletion(Outcome(None), exists=False)
+        return EndedDeletion(Outcome(None))
     diagnostic = warning(
         f"Deleting the {name} rerouted other hosts",
         f"The console names {', '.join(rerouted)}. The next read of these hosts shows what "
         "changed.",
     )
-    return EndedDeletion(Outcome(None, diagnostics=(diagnostic,), rerouted=rerouted), exists=False)
+    return EndedDeletion(Outcome(None, diagnostics=(diagnostic,), rerouted=rerouted))
 
 
 async def settle_deletion(
@@ -307,7 +307,7 @@ async def settle_deletion(
     except ConsoleError:
         exists = None
     if exists is False:
-        return EndedDeletion(Outcome(None), exists=False)
+        return EndedDeletion(Outcome(None))
     if exists and not problem.safe_to_repeat:
         diagnostic = error(
             f"It is not known whether the {name} is being deleted",
@@ -340,4 +340,4 @@ def leave_unreadable(
     if kept is not None:
         return EndedDeletion(Outcome(request.prior, request.private, (kept,)), exists=None)
     detail = f"{BY_404.removesuffix('.')}, and it cannot be read. It is removed from state."
-    return EndedDeletion(Outcome(None, diagnostics=(warning(summary, detail),)), exists=False)
+    return EndedDeletion(Outcome(None, diagnostics=(warning(summary, detail),)))

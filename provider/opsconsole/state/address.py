@@ -80,12 +80,10 @@ def _unescape(match: re.Match[str]) -> str:
     if template:
         return str(template[0])
     if short or long:
-        code = int(short or long, 16)
-        if code > 0x10FFFF or 0xD800 <= code < 0xE000:
-            raise ValueError(f"no character {code:x}")
-        return chr(code)
-    if simple not in _SIMPLE:
-        raise ValueError(f"unknown escape \\{simple}")
+        letter = chr(int(short or long, 16))
+        # A surrogate is no character, and this raises an error.
+        letter.encode()
+        return letter
     return _SIMPLE[simple]
 
 
@@ -141,7 +139,7 @@ class _Reader:
             return int(number)
         try:
             return _ESCAPE.sub(_unescape, quoted)
-        except ValueError as error:
+        except (ValueError, OverflowError, KeyError) as error:
             raise self._error() from error
 
     def _error(self) -> UserError:

@@ -104,10 +104,9 @@ def read_instance(text: bytes, provider: str) -> InstanceObject:
         private = base64.b64decode(fields.get("private") or "", validate=True)
     except (binascii.Error, TypeError, ValueError) as error:
         raise UserError("The state holds an instance whose private data is not base64.") from error
-    # OpenTofu writes a provider with each instance if the instances have their own providers.
-    own_provider = fields.get("provider")
     return InstanceObject(
-        provider=own_provider if isinstance(own_provider, str) and own_provider else provider,
+        # OpenTofu writes a provider with each instance if the instances have their own providers.
+        provider=fields.get("provider") or provider,
         attributes=fields.get("attributes") or {},
         schema_version=fields.get("schema_version", 0),
         private=private,

@@ -153,6 +153,7 @@ def _resource(fields: dict[str, Any], source: str) -> tuple[ResourceKey, Resourc
 _SHAPES: Final[Mapping[str, tuple[type, ...]]] = {
     "attributes": (dict, type(None)),
     "schema_version": (int,),
+    "provider": (str, type(None)),
     "private": (str, type(None)),
     "dependencies": (list, type(None)),
     "sensitive_attributes": (list, type(None)),
