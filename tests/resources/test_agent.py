@@ -10,7 +10,7 @@ from engines import ON_TERRAFORM
 from opsconsole.diagnostics import Severity
 from opsconsole.emulator import Emulator
 from opsconsole.errors import NotFound
-from opsconsole.lifecycle.interface import DeleteRequest, PlanCreation
+from opsconsole.lifecycle.interface import DeleteRequest, PlanChange, PlanCreation, Removal
 from opsconsole.resources import AGENT
 
 ADDRESS = "opsconsole_agent.keeper"
@@ -233,6 +233,7 @@ async def test_prevent_refuses_a_replacement_that_no_plan_showed(agent_values, s
     prior = await agents.create(**agent_values, deletion_policy="prevent")
     assert prior.state is not None
     lifecycle = one_run().resources[AGENT.type_name]
+    assert lifecycle.name(None, ADDRESS) == f"agent {ADDRESS}"
     config = agents.config(**agent_values, deletion_policy="prevent")
 
     [plan] = await lifecycle.plan([PlanCreation(config, prior.private)])
@@ -242,6 +243,10 @@ async def test_prevent_refuses_a_replacement_that_no_plan_showed(agent_values, s
 
     [fresh] = await lifecycle.plan([PlanCreation(config)])
     assert fresh.diagnostics == ()
+    for host_id in (config["host_id"], "hst_2"):
+        after = config | {"host_id": host_id}
+        goes = PlanChange(prior.state, after, prior.private, Removal.WITH_OWNER, owner_first=True)
+        assert (await lifecycle.plan([goes]))[0].replace == ("host_id",)
 
     # It holds for the change that drops it.
     changed = prior.state | {"main_engine": "other", "deletion_policy": "abandon"}

@@ -329,7 +329,8 @@ async def test_a_delete_that_was_sent_twice_is_not_said_to_have_failed(console, 
         console.fault(kind=kind, operation="host_delete")
     kept = await hosts.delete(made)
     assert (kept.failed, kept.state) == (True, made.state)
-    assert "It is not known whether" in kept.diagnostics[0].summary
+    name = f'host "web" ({made.state["id"]})'
+    assert errors(kept) == [f"It is not known whether the {name} is being deleted"]
 
 
 @pytest.mark.parametrize(("run", "told"), [("1 of now", 0), ("1 of then", 1), ("", 1)])

@@ -14,9 +14,10 @@ from left_calls import PROVIDER, calls_left, leave_calls
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.answers import new_sentinel
-from opsconsole.lifecycle.interface import DeleteRequest, Outcome
+from opsconsole.lifecycle.interface import DeleteRequest, Outcome, Seen
 from opsconsole.reconcile.prior import holds_unsettled, read_prior
 from opsconsole.state import InstanceObject, Intent, State
+from outcomes import warnings
 
 ADDRESS = "opsconsole_agent.lost"
 SETTINGS = {"max_retries": 0}
@@ -115,6 +116,8 @@ async def test_a_lost_create_is_forgotten_by_a_planned_removal_only(
     console.reset_log()
     request = DeleteRequest(lost.state, lost.private, ADDRESS)
     refused = await steps._run(lambda lifecycle: lifecycle.delete(request))
+    read = await steps.read(lost)
+    assert (read.state, read.seen, read.reason) == (lost.state, Seen.UNCHECKED, warnings(read)[0])
     assert (refused.state, refused.private) == (lost.state, lost.private)
     [told] = refused.diagnostics
     assert told.summary.startswith(f'The agent "keeper" ({lost.state["id"]}) may exist')

@@ -101,10 +101,10 @@ def require_field(name: str, answer: Mapping[str, Any]) -> None:
         )
 
 
-def quote_value(value: Any, most: int = 60) -> str:
-    """Return a value as messages quote it, in at most so many characters."""
+def quote_value(value: Any) -> str:
+    """Return a value as messages quote it."""
     text = repr(value)
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    return text if len(text) <= 200 else f"{text[:197]}..."
 
 
 def confirm_deleted(

@@ -459,7 +459,7 @@ def _warn_unverified(proposal: Proposal, name: str) -> Sequence[Diagnostic]:
 def _quote(value: object) -> str:
     if value is UNKNOWN:
         return "a value known after apply"
-    return "nothing" if value is None else quote_value(value, 200)
+    return "nothing" if value is None else quote_value(value)
 
 
 class SingleCreation(BaseLifecycle):

@@ -251,10 +251,10 @@ async def update_once(
 
 @dataclass(frozen=True, slots=True)
 class EndedDeletion:
-    """How a deletion ended; `exists` is None if it is not known whether the object exists."""
+    """How a deletion ended; `is_known` tells whether it is known if the object still exists."""
 
     outcome: Outcome
-    exists: bool | None = False
+    is_known: bool = True
 
 
 async def delete_once(
@@ -268,12 +268,12 @@ async def delete_once(
         return await settle_deletion(lifecycle, request, problem)
     except OpsconsoleError as problem:
         # Nothing was sent. The caller may have more to say of an object that still exists.
-        return EndedDeletion(lifecycle.failed_outcome("delete", request, problem), exists=True)
+        return EndedDeletion(lifecycle.failed_outcome("delete", request, problem))
     name = lifecycle.name(request.prior)
     try:
         result = confirm_deleted(lifecycle.definition, name, answer)
     except ConsoleError as problem:
-        return EndedDeletion(lifecycle.failed_outcome("delete", request, problem), exists=None)
+        return EndedDeletion(lifecycle.failed_outcome("delete", request, problem), is_known=False)
     rerouted = tuple(result.rerouted_hosts)
     if not rerouted:
         return EndedDeletion(Outcome(None))
@@ -296,7 +296,7 @@ async def settle_deletion(
     name = lifecycle.name(prior, request.address)
     failed = lifecycle.failed_outcome("delete", request, problem)
     if problem.safe_to_repeat and not isinstance(problem, NotFound):
-        return EndedDeletion(failed, exists=True)
+        return EndedDeletion(failed)
     exists: bool | None
     # A deletion may have taken place though its answer was lost, and a 404 may mean that this key
     # may read the object and not delete it. One read settles both.
@@ -316,9 +316,10 @@ async def settle_deletion(
             "the plan shows whether it is gone.",
             cause=problem.cause,
         )
-        return EndedDeletion(failed._replace(diagnostics=(diagnostic,), unsettled=False), None)
+        outcome = failed._replace(diagnostics=(diagnostic,), unsettled=False)
+        return EndedDeletion(outcome, is_known=False)
     if not isinstance(problem, NotFound):
-        return EndedDeletion(failed, exists)
+        return EndedDeletion(failed, is_known=False)
     if not exists:
         return leave_unreadable(lifecycle, request, problem)
     diagnostic = error(
@@ -327,7 +328,7 @@ async def settle_deletion(
         "Nothing was deleted.",
         cause=problem.cause,
     )
-    return EndedDeletion(Outcome(prior, request.private, (diagnostic,)), exists)
+    return EndedDeletion(Outcome(prior, request.private, (diagnostic,)))
 
 
 def leave_unreadable(
@@ -338,6 +339,6 @@ def leave_unreadable(
     summary = f"The {name} was deleted already, or is not visible to this key"
     kept = lifecycle.keep_if_missing(summary, BY_404, problem.cause)
     if kept is not None:
-        return EndedDeletion(Outcome(request.prior, request.private, (kept,)), exists=None)
+        return EndedDeletion(Outcome(request.prior, request.private, (kept,)), is_known=False)
     detail = f"{BY_404.removesuffix('.')}, and it cannot be read. It is removed from state."
     return EndedDeletion(Outcome(None, diagnostics=(warning(summary, detail),)))

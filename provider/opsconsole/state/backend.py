@@ -20,6 +20,7 @@ from opsconsole.journal_files import WORKSPACES_FOLDER, data_directory, journal_
 from opsconsole.named_files import check_no_device, file_error
 from opsconsole.state.lock import (
     DEFAULT_LOCKING,
+    NOT_OPEN,
     LockInfo,
     Locking,
     info_file,
@@ -206,7 +207,7 @@ class LocalBackend(Backend):
         self.backup: Path = self.path.with_name(f"{self.path.name}.backup")
         self._operation = operation
         self._locking = locking
-        self._descriptor = -1
+        self._descriptor = NOT_OPEN
         self._copy = self.path.with_name(f"{self.path.name}.opsconsole-copy")
         self._made_file = False
         self._seen: Stamp | None = None
@@ -233,7 +234,7 @@ class LocalBackend(Backend):
 
     def read(self) -> bytes:
         with self._translate_errors("read"):
-            if self._descriptor != -1:
+            if self._descriptor != NOT_OPEN:
                 return self._read_open(self._descriptor)
             try:
                 with self.path.open("rb", buffering=0) as file:
@@ -299,7 +300,7 @@ class LocalBackend(Backend):
         Raises:
             OSError: The disk failed.
         """
-        if self._descriptor != -1:
+        if self._descriptor != NOT_OPEN:
             os.fsync(self._descriptor)
         self._remove_copy()
 
@@ -345,9 +346,9 @@ class LocalBackend(Backend):
 
     def close(self) -> None:
         """Release the lock and close the file; remove a file that was created and never written."""
-        if self._descriptor == -1:
+        if self._descriptor == NOT_OPEN:
             return
-        descriptor, self._descriptor = self._descriptor, -1
+        descriptor, self._descriptor = self._descriptor, NOT_OPEN
         try:
             if self._made_file and is_file(descriptor, self.path) and not self.journal.exists():
                 remove_unwritten(self.path, descriptor)
@@ -406,7 +407,7 @@ class LocalBackend(Backend):
         return read_all(descriptor)
 
     def _check_untouched(self) -> None:
-        if self._descriptor == -1:
+        if self._descriptor == NOT_OPEN:
             self._descriptor = self._open_for_writing()
         self.check_name()
         now = _stamp(self._descriptor)
@@ -416,7 +417,7 @@ class LocalBackend(Backend):
             raise self._written_by_other()
 
     def _is_named(self) -> bool:
-        return self._descriptor == -1 or is_file(self._descriptor, self.path)
+        return self._descriptor == NOT_OPEN or is_file(self._descriptor, self.path)
 
     def _written_by_other(self) -> UserError:
         return UserError(

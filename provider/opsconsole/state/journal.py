@@ -28,7 +28,7 @@ from opsconsole.state.backend import (
     sync_directory,
     write_at,
 )
-from opsconsole.state.lock import is_file
+from opsconsole.state.lock import NOT_OPEN, is_file
 from opsconsole.state.objects import StateChange
 from opsconsole.state.records import (
     Base,
@@ -304,8 +304,8 @@ class Journal:
         with self._file_lock:
             # Another file may get this descriptor next, and a late caller must not write to that
             # file.
-            descriptor, self._descriptor = self._descriptor, -1
-            if descriptor != -1:
+            descriptor, self._descriptor = self._descriptor, NOT_OPEN
+            if descriptor != NOT_OPEN:
                 os.close(descriptor)
 
     def remove(self) -> None:

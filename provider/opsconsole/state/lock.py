@@ -28,6 +28,8 @@ from opsconsole.errors import TryLater
 from opsconsole.named_files import file_error
 
 _POLL = (0.1, 0.2, 0.4, 0.8, 1.0)
+NOT_OPEN: Final = -1
+"""Stands for the descriptor of a file that is not open."""
 # POSIX allows either error for a lock that another process holds.
 _HELD = (errno.EACCES, errno.EAGAIN)
 

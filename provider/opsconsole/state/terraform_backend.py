@@ -24,7 +24,7 @@ from opsconsole.journal_files import data_directory
 from opsconsole.named_files import file_error
 from opsconsole.state.address import Address
 from opsconsole.state.backend import Backend, SnapshotMeta, workspace_of
-from opsconsole.state.lock import DEFAULT_LOCKING, Locking, lock_file, release_file
+from opsconsole.state.lock import DEFAULT_LOCKING, NOT_OPEN, Locking, lock_file, release_file
 from opsconsole.state.model import State
 from opsconsole.terraform_binary import engine_of, real_terraform
 
@@ -75,7 +75,7 @@ class TerraformBackend(Backend):
         self._marker = self._notes / f"{marker.name}.opsconsole-lock"
         self._operation = operation
         self._locking = locking
-        self._descriptor = -1
+        self._descriptor = NOT_OPEN
         self._binary = find_binary(self._directory)
         self._stored: SnapshotMeta | None = None
 
@@ -126,9 +126,9 @@ class TerraformBackend(Backend):
 
     def close(self) -> None:
         """Release the lock file, so that other native runs in this directory can continue."""
-        if self._descriptor != -1:
+        if self._descriptor != NOT_OPEN:
             release_file(self._marker, self._descriptor)
-            self._descriptor = -1
+            self._descriptor = NOT_OPEN
 
     def why_unlocked(self) -> str:
         return f"{self.name} is reached through Terraform, which cannot hold its lock for a run."

@@ -245,14 +245,16 @@ class HostLifecycle(BaseLifecycle):
         deletions.under_way.add(host_id)
         try:
             ended = await delete_once(self, request, "host_delete")
-            if ended.exists is False:
+            if ended.outcome.state is None:
                 self.session.note_host_gone(host_id)
         finally:
             # Also after an error: others wait for the end of this deletion.
             deletions.end(host_id)
         if ended.outcome.state is None:
             return ended.outcome
-        return ended.outcome.with_diagnostics(*_list_released(self.session, host_id, ended.exists))
+        return ended.outcome.with_diagnostics(
+            *_list_released(self.session, host_id, is_known=ended.is_known)
+        )
 
 
 _NO_WAY = "the settings offer no way to read a host"
@@ -281,7 +283,7 @@ def _warn_drift(name: str, attribute: str, request: PlanChange) -> Diagnostic:
 
 
 def _list_released(
-    session: ConsoleSession, host_id: str, exists: bool | None
+    session: ConsoleSession, host_id: str, *, is_known: bool
 ) -> tuple[Diagnostic, ...]:
     """List the agents released in this run that a failed deletion leaves behind."""
     agents = [agent for agent in session.released.values() if agent.host_id == host_id]
@@ -295,7 +297,7 @@ def _list_released(
     left = f"{plural(len(agents), 'agent')} of the host {host_id} left management"
     runs = "still runs" if len(agents) == 1 else "still run"
     summary, detail = f"{left} and {runs}", "Their host was not deleted. Import them again with:"
-    if exists is None:
+    if not is_known:
         they = "it" if len(agents) == 1 else "they"
         summary = f"{left}; it is not known whether {they} {runs}"
         detail = (
