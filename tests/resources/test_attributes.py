@@ -208,9 +208,11 @@ async def test_attribute_that_was_never_shown_is_kept(steps_of, console):
 
     assert read.state["knowledge"] == "a"
     assert "knowledge" in read.unobserved
-    for declared, unseen in (({}, ()), (None, ("a",))):
-        private = PrivateState(declared=declared)
-        assert merge_answer([Attribute("a", "")], {"a": None}, private, {})[2] == unseen
+    for prior, declared, unseen in ((None, {}, ()), (None, None, ("a",)), ("x", {}, ("a",))):
+        attribute = Attribute("a", "", required=prior is not None)
+        found = merge_answer([attribute], {"a": prior}, PrivateState(declared=declared), {})
+        shown = frozenset({"a"}.difference(unseen))
+        assert found == ({"a": prior}, PrivateState(shown, declared), unseen)
 
 
 async def test_an_answer_of_a_part_of_a_host_proves_no_absence(steps_of, console):

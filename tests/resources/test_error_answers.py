@@ -306,12 +306,13 @@ def test_an_error_that_names_an_object_in_state_says_its_address(native):
     }
     native.apply(resources)
     agent_id = native.attributes("opsconsole_agent.ops")["id"]
-    busy = {"status": 409, "code": "BUSY", "details": {"blocked_by": agent_id}}
+    entries = [{"field": field, "message": f"{field} is held"} for field in ("name", "tags")]
+    busy = {"status": 409, "code": "BUSY", "details": {"blocked_by": agent_id}, "errors": entries}
     native.console.fault(operation="host_update", holds="knowledge", **busy)
     host["knowledge"] = "new"
     told = " ".join(native.apply(resources, expect=1).text.replace("│", " ").split())
     assert "opsconsole_agent.ops" in told
-    assert f'"ops" ({agent_id})' in told
+    assert f'"ops" ({agent_id})' in told and "tags is held" in told
 
 
 @pytest.mark.parametrize(

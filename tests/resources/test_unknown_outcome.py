@@ -17,7 +17,7 @@ from opsconsole.lifecycle.answers import new_sentinel
 from opsconsole.lifecycle.interface import DeleteRequest, Outcome, Seen
 from opsconsole.reconcile.prior import holds_unsettled, read_prior
 from opsconsole.state import InstanceObject, Intent, State
-from outcomes import warnings
+from outcomes import errors, warnings
 
 ADDRESS = "opsconsole_agent.lost"
 SETTINGS = {"max_retries": 0}
@@ -113,6 +113,7 @@ async def test_a_lost_create_is_forgotten_by_a_planned_removal_only(
     console.fault(kind="reset_after", operation="agent_create")
     steps = steps_of("agent")
     lost = await steps.create(**agent_values)
+    assert errors(lost) == ['It is not known whether the agent "keeper" was created']
     console.reset_log()
     request = DeleteRequest(lost.state, lost.private, ADDRESS)
     refused = await steps._run(lambda lifecycle: lifecycle.delete(request))

@@ -201,10 +201,8 @@ class UnsettledCreate(NamedTuple):
 
     def request(self, definition: ResourceDefinition) -> CreateRequest:
         """Return the request for it, as far as its values are known."""
-        known = {name: self.planned.get(name) for name in definition.names}
-        unset = {a.name: UNKNOWN for a in definition if a.computed and known[a.name] is None}
-        config = {a.name: known[a.name] for a in definition.settable}
-        return CreateRequest(config, known | unset, address=self.address)
+        config = {a.name: self.planned.get(a.name) for a in definition.settable}
+        return CreateRequest(config, propose_creation(definition, config), address=self.address)
 
 
 NOT_PERMITTED = "the console does not allow this key the call that reads it"
