@@ -201,8 +201,10 @@ async def test_each_documented_403_has_its_own_sentence(steps_of, console, code,
     rows = steps_of("blacklisted_command")
     adopted = await rows.create(id="blk_format")
     console.fault(operation="blacklist_update", status=403, code=code, field="pattern")
+    console.reset_log()
     refused = await rows.change(adopted, id="blk_format", pattern="other")
-    assert refused.diagnostics[0].path == ("pattern",)
+    assert console.request_counts() == {"blacklist_update": 1}
+    assert (refused.diagnostics[0].path, refused.private) == (("pattern",), adopted.private)
     for status, reason in ((403, NOT_PERMITTED), (400, "")):
         console.fault(operation="blacklist_get", status=status, code=code)
         assert (await rows.read(adopted)).reason == reason

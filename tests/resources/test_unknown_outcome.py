@@ -185,20 +185,11 @@ def test_where_agents_can_be_listed_the_list_says_which_were_created(native_on):
     bound = {"host_id": host_id, "specialty_id": "spc_linux"}
     native.apply({"opsconsole_agent": {"again": {"name": "again", **bound}}})
     names = ("again", "came", "never", "twins")
-    native.write(
-        {
-            "opsconsole_agent": {name: {"name": name, **bound} for name in names},
-        }
-    )
+    native.write({"opsconsole_agent": {name: {"name": name, **bound} for name in names}})
     old = native.attributes("opsconsole_agent.again")["id"]
     leave(native, [("opsconsole_agent.again", {"name": "again", **bound})], instead_of=old)
-    for name, agent_id in (
-        ("again", "agt_0"),
-        ("came", "agt_1"),
-        ("twins", "agt_2"),
-        ("twins", "agt_3"),
-    ):
-        native.console.create("agents", id=agent_id, name=name, **bound)
+    for number, name in enumerate(("again", "came", "twins", "twins")):
+        native.console.create("agents", id=f"agt_{number}", name=name, **bound)
     leave(native, [(f"opsconsole_agent.{name}", {"name": name, **bound}) for name in names[1:]])
     told = native.run("apply", "-auto-approve", expect=1).out
     assert "opsconsole_agent.came was created by the run that was interrupted" in told

@@ -112,13 +112,7 @@ def test_a_group_that_was_torn_in_its_middle_is_left_out():
 
 
 def test_an_intent_is_open_until_something_tells_its_outcome():
-    records: list[Record] = [
-        intent("a"),
-        intent("b"),
-        intent("c"),
-        changed("a", "a"),
-        Changes((), ("b",)),
-    ]
+    records: list[Record] = [*map(intent, "abc"), changed("a", "a"), Changes((), ("b",))]
     assert open_intents(records) == [intent("c")]
     assert changes_of(records) == list(changed("a").changes)
 

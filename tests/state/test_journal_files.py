@@ -64,17 +64,14 @@ def test_a_journal_is_found_beside_the_state_that_init_noted(
     assert unfolded_journals(stack) == sorted(expected)
 
 
-def test_a_relative_path_is_relative_to_the_working_directory(stack):
+def test_a_journal_is_found_by_a_path_in_the_working_directory_and_by_a_link(stack, tmp_path):
     note(stack, local(path="sub/y.tfstate", workspace_dir=None))
     (stack / "sub").mkdir()
-    journal_of(stack / "sub" / "y.tfstate").touch()
-    assert [path.name for path in unfolded_journals(stack)] == ["y.tfstate" + JOURNAL_SUFFIX]
-
-
-def test_a_journal_is_found_beside_the_file_that_a_link_leads_to(stack, tmp_path):
     (stack / "terraform.tfstate").symlink_to(tmp_path / "kept.tfstate")
-    journal_of(tmp_path / "kept.tfstate").touch()
-    assert unfolded_journals(stack) == [journal_of(tmp_path / "kept.tfstate")]
+    expected = [journal_of(stack / "sub" / "y.tfstate"), journal_of(tmp_path / "kept.tfstate")]
+    for journal in expected:
+        journal.touch()
+    assert unfolded_journals(stack) == sorted(expected)
 
 
 @pytest.mark.parametrize(

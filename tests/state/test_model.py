@@ -121,7 +121,7 @@ def test_new_state_is_written_as_terraform_writes_it(host):
     state = State.new("11111111-2222-3333-4444-555555555555")
     item = host(1)._replace(tainted=True, create_before_destroy=True)
     state.put('module.m["a"].opsconsole_host.web["k"]', item)
-    state.set_output("ids", StateOutput(["a"], ["list", "string"], sensitive=True))
+    state.set_output("ids", StateOutput({"b": "", "a": ""}, ["map", "string"], sensitive=True))
     assert state.raise_serial() == 1
     instance = {
         "index_key": "k",
@@ -141,7 +141,7 @@ def test_new_state_is_written_as_terraform_writes_it(host):
         "provider": 'provider["registry.terraform.io/opsconsole/opsconsole"]',
         "instances": [instance],
     }
-    ids = {"value": ["a"], "type": ["list", "string"], "sensitive": True}
+    ids = {"value": {"a": "", "b": ""}, "type": ["map", "string"], "sensitive": True}
     head = {"version": 4, "terraform_version": "", "serial": 1, "lineage": state.lineage}
     whole = {**head, "outputs": {"ids": ids}, "resources": [resource], "check_results": None}
     written = text_of(whole).replace(b"<", b"\\u003c").replace(b">", b"\\u003e")
@@ -169,7 +169,8 @@ def test_resources_and_instances_are_sorted_as_core_sorts_them(host):
 def test_what_is_put_is_what_is_got(host):
     state = State.new()
     item = host(1)._replace(schema_version=2, sensitive_attributes=[[{"type": "get_attr"}]])
-    state.put(WEB, item)
+    for each in (host(2), item):
+        state.put(WEB, each)
     found = State.parse(state.to_bytes()).get(WEB)
     assert found == item._replace(
         dependencies=tuple(sorted(item.dependencies)), create_before_destroy=False
@@ -311,13 +312,11 @@ def broken(**changes: Any) -> bytes:
     return go_text({**FOREIGN, **changes})
 
 
-SHAPES = (
-    *("attributes", "private", "dependencies", "sensitive_attributes", "status", "deposed"),
-    "provider",
-)
+SHAPES = "attributes", "private", "dependencies", "sensitive_attributes", "status", "provider"
 RESOURCE: dict[str, Any] = FOREIGN["resources"][0]
 WRONG: list[tuple[dict[str, Any], str]] = [
     *[({name: 5}, f"{name} of an instance of random_pet.p has a wrong type") for name in SHAPES],
+    ({"deposed": 5}, "deposed of an instance of random_pet.p has a wrong type"),
     ({"schema_version": "0"}, "schema_version of an instance of random_pet.p has a wrong type"),
     ({"dependencies": [5]}, "a dependency of random_pet.p is not text"),
     *[({"index_key": key}, f"with the key {key!r}") for key in (True, 1.5)],

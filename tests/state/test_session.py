@@ -22,7 +22,7 @@ from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import open_state
 from opsconsole.state.records import Intent, decode_lines
 from opsconsole.state.session import Cadence, StateSession
-from shared_place import InMemory, Place
+from shared_place import InMemory, Place, ids_of
 
 Host = Callable[..., InstanceObject]
 Open = Callable[..., StateSession]
@@ -31,11 +31,6 @@ WEB = "opsconsole_host.web"
 
 def stored(path: Path) -> State:
     return State.parse(path.read_bytes())
-
-
-def ids(state: State) -> dict[str, str]:
-    found = {str(address): state.get(address) for address in state.addresses()}
-    return {address: item.attributes["id"] for address, item in found.items() if item}
 
 
 async def test_open_intents_wait_until_the_user_tells(session, state_path):
@@ -328,7 +323,7 @@ async def test_a_write_whose_turn_comes_after_the_end_is_not_made(
     session().abandon()
     assert "hst_0001" not in journal_of(state_path).read_text()
     with session() as again:
-        assert ids(again.state) == {WEB: "hst_0001"}
+        assert ids_of(again.state) == {WEB: "hst_0001"}
 
 
 @pytest.mark.parametrize("end", [StateSession.abandon, StateSession.close])
@@ -350,7 +345,7 @@ async def test_what_is_recorded_after_the_end_is_written_nowhere(
         assert other.read() == b""
         assert info_file(state_path).exists()
     with session() as again:
-        assert (ids(again.state), again.open_intents) == ({WEB: "hst_0001"}, ())
+        assert (ids_of(again.state), again.open_intents) == ({WEB: "hst_0001"}, ())
 
 
 async def test_a_flush_that_fails_refuses_the_calls_of_every_caller(tmp_path):

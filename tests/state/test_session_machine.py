@@ -38,7 +38,7 @@ from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import open_state, read_state
 from opsconsole.state.session import StateSession
 from sampling import EVERYTHING
-from shared_place import InMemory, Place
+from shared_place import InMemory, Place, ids_of
 from simulated_disk import Disk, Killed
 from simulation import FOLDERS, Process
 from virtual_time import VirtualLoop
@@ -64,12 +64,6 @@ class Known:
 
 
 Event = Callable[[Known], None]
-
-
-def ids_of(state: State) -> dict[str, str]:
-    """Return the ids of the objects of a state, by address."""
-    items = {str(address): state.get(address) for address in state.addresses()}
-    return {address: item.attributes["id"] for address, item in items.items() if item}
 
 
 class Sessions(RuleBasedStateMachine):

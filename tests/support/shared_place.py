@@ -9,6 +9,13 @@ from opsconsole.state.backend import SnapshotMeta
 from opsconsole.state.backends.base import NO_META, LockLost, RunOptions, SharedBackend
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockInfo
+from opsconsole.state.model import State
+
+
+def ids_of(state: State) -> dict[str, str]:
+    """Return the ids of the objects of a state, by address."""
+    items = {str(address): state.get(address) for address in state.addresses()}
+    return {address: item.attributes["id"] for address, item in items.items() if item}
 
 
 @dataclass

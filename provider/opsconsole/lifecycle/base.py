@@ -294,10 +294,9 @@ class BaseLifecycle(ABC):
         Args:
             verb: The attempted action.
         """
-        prior = request.prior
-        values = request.planned if isinstance(request, CreateRequest) else request.prior
+        prior, private = request.prior, request.private
+        values = request.planned if isinstance(request, CreateRequest) else prior
         doing = f"{verb} the {self.name(values, request.address)}"
-        private = b"" if prior is None else request.private
         if isinstance(problem, Stopped):
             return Outcome(prior, private, begun=False)
         diagnostics = diagnose(problem, doing, self.definition)
