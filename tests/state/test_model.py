@@ -198,7 +198,9 @@ def test_serial_rises_only_when_content_changed(host):
     state.set_output("gone", None)
     assert (state.changed, state.raise_serial()) == (False, 7)
     state.put(WEB, host(1))
+    state.lineage = ""
     assert (state.changed, state.raise_serial(), state.raise_serial()) == (True, 8, 8)
+    assert len(state.lineage) == 36
     state.put(WEB, host(1))
     assert not state.changed
 
