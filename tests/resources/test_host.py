@@ -385,16 +385,16 @@ async def test_a_host_that_moves_within_a_run_of_terraform_is_told_and_not_delet
     assert len(console.rows("hosts")) == 1
 
 
-async def test_a_host_that_was_read_is_named_to_another_of_its_name(one_run, steps_of):
+async def test_a_host_that_exists_is_named_and_may_be_one_that_the_run_deletes(one_run, steps_of):
     hosts = steps_of("host")
-    made = await hosts.create(name="web")
+    made, other = [await hosts.create(name=name) for name in ("web", "other")]
     hosts.provider = one_run()
     await hosts.read(made)
     refused = await hosts.create(name="web")
     host_id = made.state["id"]
     holds = f'It exists already as {host_id}, which is host "web" ({host_id}). Declare each machine'
     assert holds in refused.diagnostics[0].detail
-    hosts.provider.session.deletes_begun = 1
+    await hosts.delete(other)
     [again] = (await hosts.create(name="web")).diagnostics
     gone = " If it is a host that this run deletes, apply again: it is gone by then."
     assert again.detail == refused.diagnostics[0].detail + gone

@@ -109,17 +109,3 @@ def test_no_more_is_deleted_than_max_deletions_allows(native, fleet):
     assert len(native.addresses()) == 10, "an agent stays while its host could not be deleted"
     native.apply(fleet(2), "-force")
     assert len(native.console.rows("hosts")) == 2
-
-
-async def test_a_host_that_exists_may_be_one_that_the_run_deletes(steps_of, console):
-    console.create("hosts", name="web")
-    hosts = steps_of("host")
-    hosts.provider = hosts.open()
-    other = await hosts.create(name="other")
-    refused = await hosts.create(name="web")
-    await hosts.delete(other)
-    again = await hosts.create(name="web")
-    await hosts.provider.close()
-    for outcome, begun in ((refused, False), (again, True)):
-        [told] = outcome.diagnostics
-        assert ("that this run deletes, apply again" in told.detail) is begun

@@ -12,7 +12,13 @@ from opsconsole.errors import UserError
 from opsconsole.state.address import Address
 from opsconsole.state.document import compact, escape_as_go, lay_out
 from opsconsole.state.model import State
-from opsconsole.state.objects import InstanceObject, StateChange, StateOutput, object_id
+from opsconsole.state.objects import (
+    InstanceObject,
+    StateChange,
+    StateOutput,
+    object_id,
+    paths_to_state,
+)
 
 Host = Callable[..., InstanceObject]
 WEB = "opsconsole_host.web"
@@ -186,6 +192,7 @@ def test_sensitive_paths_are_read_whatever_their_steps_are(host):
     written = [[text], [{"type": "get_attr", "value": "tags"}, number], [{"type": "get_attr"}], "x"]
     item = host(1)._replace(sensitive_attributes=written)
     assert item.sensitive_paths == {("knowledge",), ("tags", 0), ()}
+    assert paths_to_state([("tags", 0)]) == [written[1]]
 
 
 def test_serial_rises_only_when_content_changed(host):

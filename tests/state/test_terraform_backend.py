@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import pytest
 
 from opsconsole.errors import UserError
+from opsconsole.state.backend import SnapshotMeta
 from opsconsole.state.lock import Locking
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
@@ -59,7 +62,7 @@ def stored(place: Any) -> State:
     return State.parse(place.run("state", "pull").encode())
 
 
-def test_state_is_pushed_and_terraform_goes_on_with_it(place, host):
+async def test_state_is_pushed_and_terraform_goes_on_with_it(place):
     with opened(place) as session:
         assert session.state.empty
         session.state.set_output("o", StateOutput("x", "string"))
@@ -71,21 +74,15 @@ def test_state_is_pushed_and_terraform_goes_on_with_it(place, host):
         assert session.state.lineage == lineage
         item = session.state.get("terraform_data.one")
         assert item is not None
-        session.state.put("terraform_data.two", item)
-    assert len(stored(place)) == 2
-    assert sorted(path.name for path in place.directory.glob("*opsconsole*")) == []
-    assert read_state(TerraformBackend(place.directory, "pg", "show")).lineage == lineage
-
-
-async def test_every_checkpoint_is_pushed_and_its_serial_followed(place, host):
-    with opened(place) as session:
-        for number in range(3):
+        for name, count in (("two", 2), ("three", 3)):
             before = session.state.serial
-            session.state.put(f"opsconsole_host.h{number}", host(number))
+            session.state.put(f"terraform_data.{name}", item)
             await session.checkpoint()
             found = stored(place)
-            assert (found.serial, len(found)) == (session.state.serial, number + 1)
+            assert (found.serial, len(found)) == (session.state.serial, count)
             assert found.serial > before
+    assert sorted(path.name for path in place.directory.glob("*opsconsole*")) == []
+    assert read_state(TerraformBackend(place.directory, "pg", "show")).lineage == lineage
 
 
 @pytest.mark.parametrize("how", ["apply", "foreign"])
@@ -169,17 +166,46 @@ def test_without_terraform_a_remote_backend_is_one_error(tmp_path, monkeypatch):
         found.read()
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "same"),
-    [
-        ('"version": 4,', '"version": 4, "more": 1,', True),
-        ('"hst_0001"', '"hst_0002"', False),
-        ('"name": "web"', '"name": "db"', False),
-    ],
-)
-def test_a_pushed_state_is_known_by_its_objects(host, old, new, same):
+def test_a_pushed_state_is_known_by_its_objects(host):
     pushed = State.new()
     pushed.put(WEB, host(1))
     text = pushed.to_bytes().decode()
-    assert old in text
-    assert _same(State.parse(text.replace(old, new, 1).encode()), pushed) is same
+    for old, new, same in (
+        ('"version": 4,', '"version": 4, "more": 1,', True),
+        ('"hst_0001"', '"hst_0002"', False),
+        ('"name": "web"', '"name": "db"', False),
+    ):
+        assert old in text
+        assert _same(State.parse(text.replace(old, new, 1).encode()), pushed) is same
+
+
+def test_a_push_says_how_to_lock_and_is_read_back(tmp_path, monkeypatch):
+    """A program that stores what it is given stands for Terraform."""
+    program, place = tmp_path / "tofu", tmp_path / "state"
+    steps = (
+        '[ "$2" = pull ] && exec cat state\n[ ! -e refuses ] && exec cat >state\necho no; exit 1\n'
+    )
+    program.write_text(f'#!/bin/sh\necho "$@" >>said\n{steps}')
+    program.chmod(0o700)
+    place.touch()
+    monkeypatch.setenv("TERRAFORM_BINARY_NAME", str(program))
+    pushed = State.new("l")
+    pushed.serial = 3
+    backend = TerraformBackend(tmp_path, "consul", locking=Locking(timeout=1.5))
+    for serial, refused in ((3, ""), (2, ""), (1, "serial 3, not 1"), (4, "serial 3, not 4")):
+        said = f"meanwhile: it has {refused}\\. It is as they left it" if refused else ""
+        with pytest.raises(UserError, match=said) if refused else nullcontext():
+            assert backend.write(pushed.to_bytes(), SnapshotMeta("l", serial)) == ("l", 3)
+    said = ["state pull", "state push -lock=true -lock-timeout=1500ms -", "state pull"]
+    assert (tmp_path / "said").read_text().splitlines() == said * 4
+    (tmp_path / "refuses").touch()
+    with pytest.raises(UserError, match=r"failed for the consul backend of .*: no\. The changes"):
+        backend.write(pushed.to_bytes(), SnapshotMeta("l", 3))
+    place.write_bytes(b"")
+    with pytest.raises(UserError, match="it has lineage none, not l"):
+        backend.write(pushed.to_bytes(), SnapshotMeta("l", 3))
+    for refused in (backend.workspaces, partial(backend.check_force_unlock, "id")):
+        with pytest.raises(
+            UserError, match=r"is reached through .*\. Use `.* (workspace|force-un)"
+        ):
+            refused()

@@ -77,7 +77,7 @@ class TerraformBackend(Backend):
         self._locking = locking
         self._descriptor = NOT_OPEN
         self._binary = find_binary(self._directory)
-        self._stored: SnapshotMeta | None = None
+        self._stored = SnapshotMeta("", 0)
 
     def open(self) -> None:
         """Exclude other native runs in this directory.
@@ -110,7 +110,7 @@ class TerraformBackend(Backend):
         """
         before = self._stored
         self.read()
-        if before is not None and self._stored != before:
+        if self._stored != before:
             raise self._moved_error(before)
         arguments = ["-lock=true" if self._locking.lock else "-lock=false"]
         if self._locking.timeout:
@@ -181,10 +181,10 @@ class TerraformBackend(Backend):
         return f"Run `{Path(self._binary).name} init` in {self._directory} first."
 
     def _moved_error(self, before: SnapshotMeta) -> UserError:
-        now = self._stored or SnapshotMeta("", 0)
+        now = self._stored
         what = f"serial {now.serial}, not {before.serial}"
         if now.lineage != before.lineage:
-            what = f"lineage {now.lineage}, not {before.lineage or 'none'}"
+            what = f"lineage {now.lineage or 'none'}, not {before.lineage or 'none'}"
         return UserError(
             f"The state in {self.name} was written by someone else meanwhile: it has {what}.",
             f"It is as they left it. {_KEPT}",
