@@ -155,34 +155,25 @@ def test_on_missing_of_every_kind_warns_or_refuses(applied, console):
     assert "request id req_" in refused.errors[0]["detail"]
 
 
-@pytest.mark.parametrize("choice", ["remove", "error"])
-async def test_a_delete_answered_404_of_what_cannot_be_read(console, steps_of, choice):
-    hosts = steps_of("host", on_missing_host=choice)
-    made = await hosts.create(name="web")
-    console.fault(kind="not_found", operation="host_delete")
-    console.fault(kind="forbidden", operation="host_update")
-    ended = await hosts.delete(made)
-    assert ended.failed is (choice == "error")
-    assert (ended.state is None) is (choice == "remove")
-    assert "deleted already, or is not visible to this key" in ended.diagnostics[0].summary
-
-
 @pytest.mark.parametrize("profile", ["blind"], indirect=True)
 @pytest.mark.parametrize("choice", ["remove", "error"])
 async def test_on_missing_decides_where_a_deletion_answers_404_and_nothing_can_be_read(
     steps_of, console, choice
 ):
-    specialties = steps_of("specialty", on_missing=choice)
-    made = await specialties.create(key="database", deletion_policy="delete")
+    hosts, specialties = steps_of("host", on_missing_host=choice), steps_of("specialty")
+    specialties.settings["on_missing"] = choice
+    host = await hosts.create(name="web")
+    specialty = await specialties.create(key="database", deletion_policy="delete")
+    console.fault(kind="not_found", operation="host_delete")
+    console.fault(kind="forbidden", operation="host_update")
     console.switch(has_more="absent", total_count="never")
     console.delete("specialties", "spc_database")
-    deleted = await specialties.delete(made)
-    [told] = deleted.diagnostics
-    assert "not visible to this key" in told.summary
-    if choice == "error":
-        assert deleted.state == made.state
-        assert 'on_missing is "error"' in told.detail
-    else:
-        assert deleted.state is None
-        assert not deleted.failed
-        assert "it cannot be read. It is removed from state." in told.detail
+    for steps, made, by in ((hosts, host, "_host"), (specialties, specialty, "")):
+        deleted = await steps.delete(made)
+        [told] = deleted.diagnostics
+        assert "deleted already, or is not visible to this key" in told.summary
+        kept = (True, made.state, f'on_missing{by} is "error"')
+        left = (False, None, "it cannot be read. It is removed from state.")
+        failed, state, said = kept if choice == "error" else left
+        assert (deleted.failed, deleted.state) == (failed, state)
+        assert said in told.detail

@@ -174,6 +174,7 @@ def test_a_pushed_state_is_known_by_its_objects(host):
         ('"version": 4,', '"version": 4, "more": 1,', True),
         ('"hst_0001"', '"hst_0002"', False),
         ('"name": "web"', '"name": "db"', False),
+        ("opsconsole_host.jump", "opsconsole_host.other", True),
     ):
         assert old in text
         assert _same(State.parse(text.replace(old, new, 1).encode()), pushed) is same
@@ -185,10 +186,13 @@ def test_a_push_says_how_to_lock_and_is_read_back(tmp_path, monkeypatch):
     steps = (
         '[ "$2" = pull ] && exec cat state\n[ ! -e refuses ] && exec cat >state\necho no; exit 1\n'
     )
-    program.write_text(f'#!/bin/sh\necho "$@" >>said\n{steps}')
+    # Its own session, in which Ctrl-C does not reach it; no input; no arguments of the environment.
+    shown = '$(($(cut -d" " -f6 /proc/$$/stat) == $$)) $TF_INPUT$TF_CLI_ARGS'
+    program.write_text(f'#!/bin/sh\necho "{shown} $@" >>said\n{steps}')
     program.chmod(0o700)
     place.touch()
     monkeypatch.setenv("TERRAFORM_BINARY_NAME", str(program))
+    monkeypatch.setenv("TF_CLI_ARGS", "-no-color")
     pushed = State.new("l")
     pushed.serial = 3
     backend = TerraformBackend(tmp_path, "consul", locking=Locking(timeout=1.5))
@@ -196,8 +200,9 @@ def test_a_push_says_how_to_lock_and_is_read_back(tmp_path, monkeypatch):
         said = f"meanwhile: it has {refused}\\. It is as they left it" if refused else ""
         with pytest.raises(UserError, match=said) if refused else nullcontext():
             assert backend.write(pushed.to_bytes(), SnapshotMeta("l", serial)) == ("l", 3)
-    said = ["state pull", "state push -lock=true -lock-timeout=1500ms -", "state pull"]
-    assert (tmp_path / "said").read_text().splitlines() == said * 4
+    said = "pull", "push -lock=true -lock-timeout=1500ms -", "pull"
+    called = (tmp_path / "said").read_text().splitlines()
+    assert called == [f"1 0 state {words}" for words in said] * 4
     (tmp_path / "refuses").touch()
     with pytest.raises(UserError, match=r"failed for the consul backend of .*: no\. The changes"):
         backend.write(pushed.to_bytes(), SnapshotMeta("l", 3))
@@ -209,3 +214,7 @@ def test_a_push_says_how_to_lock_and_is_read_back(tmp_path, monkeypatch):
             UserError, match=r"is reached through .*\. Use `.* (workspace|force-un)"
         ):
             refused()
+    (tmp_path / ".terraform" / "consul.default.opsconsole-lock").mkdir(parents=True)
+    (tmp_path / ".terraform" / "terraform.tfstate").touch()
+    with pytest.raises(UserError, match=r"^Cannot write .*-lock: .* Nothing was changed\."):
+        backend.open()
