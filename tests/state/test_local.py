@@ -26,7 +26,14 @@ from opsconsole.state.last_place import LastPlace
 from opsconsole.state.lock import info_file
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject
-from opsconsole.state.opening import backend_for, open_state, read_foreign, read_state
+from opsconsole.state.opening import (
+    backend_for,
+    is_as_stored,
+    open_state,
+    read_foreign,
+    read_state,
+    read_stored,
+)
 from opsconsole.state.rescue import rescue
 from opsconsole.state.session import StateSession
 from shared_place import InMemory, Place
@@ -303,7 +310,10 @@ def test_a_state_is_read_again_while_it_is_rewritten(session, state_path, host, 
             state_path.write_bytes(whole)
 
     monkeypatch.setattr(time, "sleep", wait)
-    assert len(read_state(LocalBackend(state_path))) == 3
+    found, digest = read_stored(LocalBackend(state_path))
+    assert (len(found), is_as_stored(LocalBackend(state_path), digest)) == (3, True)
+    state_path.write_bytes(whole[:-1])
+    assert not is_as_stored(LocalBackend(state_path), digest)
     assert read_state(LocalBackend(state_path.with_name("none"))).empty
 
 
@@ -442,13 +452,8 @@ def test_a_remote_state_is_reached_without_terraform(tmp_path, monkeypatch):
 
 
 def test_a_missing_library_names_its_extra(tmp_path, monkeypatch):
-    missing = {
-        "pg": "psycopg",
-        "s3": "boto3",
-        "gcs": "google.cloud.storage",
-        "azurerm": "azure.core",
-    }
-    for kind, library in missing.items():
+    needs = {"pg": "psycopg", "s3": "boto3", "gcs": "google.cloud.storage", "azurerm": "azure.core"}
+    for kind, library in needs.items():
         for module in [name for name in sys.modules if f".backends.{kind}" in name]:
             monkeypatch.delitem(sys.modules, module)
         monkeypatch.setitem(sys.modules, library, None)

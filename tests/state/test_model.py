@@ -9,16 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opsconsole.errors import UserError
+from opsconsole.state import objects
 from opsconsole.state.address import Address
 from opsconsole.state.document import compact, escape_as_go, lay_out
 from opsconsole.state.model import State
-from opsconsole.state.objects import (
-    InstanceObject,
-    StateChange,
-    StateOutput,
-    object_id,
-    paths_to_state,
-)
+from opsconsole.state.objects import InstanceObject, StateChange, StateOutput
 
 Host = Callable[..., InstanceObject]
 WEB = "opsconsole_host.web"
@@ -192,7 +187,7 @@ def test_sensitive_paths_are_read_whatever_their_steps_are(host):
     written = [[text], [{"type": "get_attr", "value": "tags"}, number], [{"type": "get_attr"}], "x"]
     item = host(1)._replace(sensitive_attributes=written)
     assert item.sensitive_paths == {("knowledge",), ("tags", 0), ()}
-    assert paths_to_state([("tags", 0)]) == [written[1]]
+    assert objects.paths_to_state([("tags", 0)]) == [written[1]]
 
 
 def test_serial_rises_only_when_content_changed(host):
@@ -433,7 +428,9 @@ def test_a_change_whose_image_is_not_json_is_refused() -> None:
     with pytest.raises(UserError, match=r"its image of opsconsole_host\.a is not JSON\.$"):
         State.new().apply(StateChange("instance", "opsconsole_host.a", "{"))
     with pytest.raises(UserError, match=r"^The state holds an object that is not JSON: "):
-        object_id("{")
+        objects.object_id("{")
+    with pytest.raises(UserError, match="private data is not base64"):
+        objects.read_instance(b'{"private": "?"}', "")
 
 
 def test_an_output_is_a_change_only_where_it_is_another() -> None:

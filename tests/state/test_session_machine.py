@@ -105,10 +105,11 @@ class Sessions(RuleBasedStateMachine):
     def state_file(self) -> Path:
         return self.folder / "terraform.tfstate"
 
-    def backend(self) -> Backend:
+    def backend(self, folder: Path | None = None) -> Backend:
         if self.embeds_journal is None:
             return LocalBackend(self.state_file)
-        return InMemory(self.place, RunOptions(self.folder), embeds_journal=self.embeds_journal)
+        options = RunOptions(folder or self.folder)
+        return InMemory(self.place, options, embeds_journal=self.embeds_journal)
 
     def stored(self) -> bytes:
         if self.embeds_journal is not None:
@@ -355,9 +356,7 @@ class Sessions(RuleBasedStateMachine):
     def the_state_can_be_read_beside_a_run(self) -> None:
         readers = [(self.backend(), self.kept)]
         if self.embeds_journal is not None:
-            elsewhere = RunOptions(self.root / "reader")
-            reader = InMemory(self.place, elsewhere, embeds_journal=self.embeds_journal)
-            readers.append((reader, self.kept_elsewhere))
+            readers.append((self.backend(self.root / "reader"), self.kept_elsewhere))
         for backend, kept in readers if self.session is not None else ():
             possible = [self.known(count).ids for count in range(kept, len(self.history) + 1)]
             assert ids_of(read_state(backend)) in possible
