@@ -239,10 +239,10 @@ def test_on_a_full_disk_intents_fail_and_results_are_still_kept(tmp_path, monkey
         journal.restart(BASE, journal.appended_count)
     journal.append(intent("early"))
     journal.flush_now()
-    big = StateChange("instance", "opsconsole_agent.a", "x" * 600_000)
+    big = StateChange("instance", "opsconsole_agent.a", "x" * 540_000)
     journal.append(Changes((big,), ("a",)))
     journal.flush_now()
-    journal.append(intent("b"))
+    journal.append(Intent("b", "x" * 400_000, "", {}, ""))
     with pytest.raises(UserError, match=r"no room .*No further call is made"):
         journal.flush_now()
     journal.close()

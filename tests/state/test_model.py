@@ -115,6 +115,7 @@ def test_a_state_in_another_layout_is_laid_out_as_terraform_does(top, resource, 
 def test_numbers_stay_as_they_were_written():
     text = text_of(FOREIGN).replace(b"1e+30", b"1E+030").replace(b"1.1\n", b"1.100\n")
     assert State.parse(text).to_bytes() == text
+    assert "random_pet.p[0]" in State.parse(text.replace(b'"index_key": 0', b'"index_key": 0.0'))
     assert State.parse(b"".join(line.strip() for line in text.splitlines())).to_bytes() == text
 
 
@@ -431,6 +432,7 @@ def test_a_change_whose_image_is_not_json_is_refused() -> None:
         objects.object_id("{")
     with pytest.raises(UserError, match="private data is not base64"):
         objects.read_instance(b'{"private": "?"}', "")
+    assert objects.read_instance(b"{}", "p") == InstanceObject("p", {}, create_before_destroy=False)
 
 
 def test_an_output_is_a_change_only_where_it_is_another() -> None:
