@@ -379,6 +379,9 @@ async def test_a_host_that_moves_within_a_run_of_terraform_is_told_and_not_delet
     assert warnings(await hosts.plan(None, config)) == warnings(await hosts.plan(web, None)) == []
 
     assert (await hosts.create(name="web")).state["id"] == host_id
+    beside = one_run()
+    beside.session.share(hosts.provider.session)
+    hosts.provider = beside
     left = await hosts.delete(web)
     assert (left.state, warnings(left)) == (None, [f'The host "web" ({host_id}) is not deleted'])
     assert hosts.provider.session.get(HostDeletions).ended == {host_id}, "nobody waits for it"

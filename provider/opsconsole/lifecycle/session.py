@@ -186,6 +186,7 @@ class ConsoleSession:
         """Share with a session of the same console what depends on no key and no setting."""
         self.holders = other.holders
         self.dry_runs = other.dry_runs
+        self.adopted_hosts = other.adopted_hosts
 
     def hold(self, type_name: str, object_id: str, address: str) -> str | None:
         """Hold an object for an address; return the other address that holds it, if one does.

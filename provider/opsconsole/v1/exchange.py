@@ -87,7 +87,8 @@ class Operation:
         pieces = [parts[0]]
         for value, rest in zip(ids, parts[1:], strict=True):
             if not can_be_id(value):
-                raise UserError(f"{value!a:.60} cannot be an id.", "Ids look like hst_… or agt_….")
+                shown = ascii(value if len(value) <= 40 else f"{value[:40]}…")
+                raise UserError(f"{shown} cannot be an id.", "Ids look like hst_… or agt_….")
             pieces += (quote(value, safe=""), rest)
         path = "".join(pieces)
         if (self.method, path) in _FIXED_PATHS:
@@ -146,7 +147,7 @@ def json_object(content: bytes) -> dict[str, Any]:
     # Most bodies have fewer brackets than that, and counting takes less than looking through them.
     if content.count(b"[") + content.count(b"{") > _MAX_DEPTH and _is_deep(body):
         raise NotJson(f"values nested more than {_MAX_DEPTH} deep")
-    if b"\\ud" in content.lower() and _has_halves(body):
+    if (b"\\ud" in content or b"\\uD" in content) and _has_halves(body):
         # Half a surrogate pair is not text: it could not be written anywhere.
         raise NotJson("half a character")
     return body
