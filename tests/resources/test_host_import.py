@@ -9,7 +9,7 @@ import pytest
 from opsconsole.emulator import Emulator, Profile
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import NEVER_CREATED, STILL_UNSETTLED, UnsettledCreate
-from opsconsole.resources import HOST
+from opsconsole.resources import HOST, RESOURCES
 from opsconsole.resources.host.settling import settle_host_creates
 from opsconsole.resources.host.verdicts import all_created, match_verdicts
 from opsconsole.v1.bodies import ImportResult
@@ -229,7 +229,7 @@ async def test_a_size_that_was_refused_is_not_tried_again(steps_of, console):
     await hosts.provider.close()
 
     assert console.request_counts()["host_import"] == 2 * 2 + 1
-    together = {kind: each.creates_together for kind, each in hosts.provider.resources.items()}
+    together = {kind: hosts.provider.resources[kind].creates_together for kind in RESOURCES}
     assert together == dict.fromkeys(together, 1) | {"opsconsole_host": 2}
 
 

@@ -138,7 +138,7 @@ def test_waiting_ends_with_the_time(session, python, monkeypatch, has_locks_of_d
 
 
 @pytest.mark.parametrize("waiting", [True, False])
-def test_a_run_that_made_nothing_leaves_no_state(session, state_path, host, waiting):
+def test_a_run_that_made_nothing_leaves_no_state(session, state_path, host, open_files, waiting):
     journal_of(state_path).write_bytes(bytes(9))
     with session() as opened:
         opened.state.put("opsconsole_host.a", host(1))
@@ -150,4 +150,4 @@ def test_a_run_that_made_nothing_leaves_no_state(session, state_path, host, wait
     if waiting:
         assert state_path.read_bytes() == b""
         os.close(descriptor)
-    assert [path.name for path in state_path.parent.iterdir()] == [state_path.name] * waiting
+    assert [*state_path.parent.iterdir(), *open_files()] == [state_path] * waiting
