@@ -15,6 +15,7 @@ import pytest
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of
+from opsconsole.state import lock
 from opsconsole.state.backend import LocalBackend
 from opsconsole.state.lock import LockInfo, info_file
 from opsconsole.state.objects import InstanceObject
@@ -106,6 +107,16 @@ def test_waiting_ends_with_the_holder_even_if_it_removes_the_file(
     assert [info.who for info in told] == ["ada@engine"]
     assert b"hst_0001" in state_path.read_bytes()
     assert open_files() == []
+
+
+def test_a_lock_on_a_file_that_has_just_been_removed_is_taken_anew(
+    session, monkeypatch, open_files
+):
+    found = iter([False])
+    monkeypatch.setattr(lock, "is_file", lambda *_: next(found, True))
+    with session() as held:
+        assert held.state.serial == 0
+    assert (next(found, None), open_files()) == (None, [])
 
 
 @pytest.mark.parametrize("note", [None, b"", b"{", b"[]", b'"x"', b'{"Who": "ada@engine"}'])
