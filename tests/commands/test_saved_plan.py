@@ -88,6 +88,11 @@ def test_it_is_applied_once_to_the_state_file_that_the_plan_named(native):
 def test_saved_plan_is_refused_on_another_state(native):
     native.apply(HOST)
     native.run_plan(with_knowledge("two"), "-out=p")
+    text = native.state_file.read_text()
+    for old, new in ((f'"serial": {native.state["serial"]}', '"serial": 99'), ('"one"', '"other"')):
+        native.state_file.write_text(text.replace(old, new))
+        assert "The plan is stale" in native.run("apply", "p", expect=1).err
+    native.state_file.write_text(text)
     native.run("destroy", "-auto-approve")
     native.state_file.unlink()
     native.run("apply", "-auto-approve")
