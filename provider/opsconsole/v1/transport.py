@@ -260,11 +260,11 @@ def _expander(coding: str) -> Callable[[bytes], Iterator[bytes]] | None:
         return None
     if coding not in ("gzip", "x-gzip", "deflate"):
         raise WrongCoding
-    wrapping: int | None = None
+    begun = False
     expanding = zlib.decompressobj(_ANY_WRAPPING)
 
     def expand(piece: bytes) -> Iterator[bytes]:
-        nonlocal expanding, wrapping
+        nonlocal begun, expanding
         part = b""
         # A full part may have more behind it, even if the whole piece was consumed.
         while piece or len(part) == _LARGE:
@@ -272,11 +272,11 @@ def _expander(coding: str) -> Callable[[bytes], Iterator[bytes]] | None:
                 part = expanding.decompress(piece, _LARGE)
             except zlib.error:
                 # Some servers send raw deflate data, without the zlib wrapping that the name means.
-                if wrapping is not None or coding != "deflate":
+                if begun or coding != "deflate":
                     raise WrongCoding from None
-                expanding, wrapping = zlib.decompressobj(_NO_WRAPPING), _NO_WRAPPING
+                expanding, begun = zlib.decompressobj(_NO_WRAPPING), True
                 continue
-            wrapping = wrapping or _ANY_WRAPPING
+            begun = True
             piece = expanding.unconsumed_tail
             yield part
 
