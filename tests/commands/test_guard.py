@@ -31,6 +31,7 @@ def test_a_requested_replacement_of_an_agent_is_reported_at_plan_time(native, po
     both = native.run(*words, "-replace=opsconsole_host.web")
 
     assert ("must not be removed" if prevented else "it is not archived") in result.text
+    assert "Terraform cannot tell" not in result.text
     assert "must not be removed" not in both.text
     assert "it is not archived" not in both.text
 

@@ -194,7 +194,12 @@ def test_rows_of_a_lost_answer_that_a_dry_run_settles_are_counted(native):
     assert row == rest | {"status": "created", "id": made["id"], "created": True, "failed": False}
     assert end["counts"] == {"created": 1}
 
-    native.console.fault(kind="reset_before", operation="host_import", skip=1, times=2)
-    lost, end = map(json.loads, import_hosts(native, many(1), "--json", expect=1).out.splitlines())
-    assert (lost["status"], lost["created"], lost["failed"]) == ("unknown", False, True)
-    assert end["counts"] == {"created": 0}
+    judged = json.dumps({"dry_run": True, "stopped": False, "counts": {}, "results": []})
+    answered = {"holds": '"dry_run":false', "status": 200, "text": judged}
+    for fault in ({"kind": "reset_before", "skip": 1, "times": 2}, answered):
+        native.console.fault(operation="host_import", **fault)
+        told = import_hosts(native, many(1), "--json", expect=1).out
+        lost, end = map(json.loads, told.splitlines())
+        assert (lost["status"], lost["created"], lost["failed"]) == ("unknown", False, True)
+        assert end["counts"] == {"created": 0}
+    assert "a real import says dry_run: true" in lost["error"]

@@ -301,6 +301,7 @@ def test_what_is_refused_stands_below_the_plan_not_in_it(native):
     assert "# opsconsole_agent.a" not in result.out
     assert "Plan: 0 to add, 1 to change, 0 to destroy." in result.out
     assert "cannot be replaced while its host stays" in result.text
+    assert "main_engine would change, which no operation does in place" in result.text
 
 
 HOST = {"opsconsole_host": {"a": {"name": "a"}}}

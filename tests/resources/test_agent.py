@@ -238,6 +238,7 @@ async def test_prevent_refuses_a_replacement_that_no_plan_showed(agent_values, s
 
     [plan] = await lifecycle.plan([PlanCreation(config, prior.private)])
     assert [item.summary for item in plan.diagnostics] == ['The agent "keeper" must not be removed']
+    assert "Terraform cannot tell" in plan.diagnostics[0].detail
     outcome = await lifecycle.delete(DeleteRequest(prior.state, prior.private))
     assert outcome.failed and outcome.state == prior.state
 

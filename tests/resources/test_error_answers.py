@@ -380,3 +380,13 @@ async def test_a_plan_or_a_read_that_fails_keeps_what_state_holds(steps_of, monk
     assert (plan.planned, plan.failed) == (made.state, True)
     read = await hosts.read(made)
     assert (read.state, read.reason) == (made.state, "division by zero")
+
+
+async def test_hosts_in_the_details_of_an_error_are_named(console, steps_of, one_run):
+    hosts = steps_of("host")
+    hosts.provider = one_run()
+    made = await hosts.create(name="web")
+    named = {"code": "CONFLICT", "details": {"host_id": made.state["id"]}}
+    console.fault(operation="host_update", status=409, **named)
+    [refused] = (await hosts.change(made, knowledge="k")).diagnostics
+    assert refused.detail == f"Its details name web (row 1): {made.state['id']}."
