@@ -136,7 +136,8 @@ def _insert_entries(path: Path, text: str, entries: Sequence[Entry]) -> str:
     if not accepted.value:
         start, end = accepted.start_mark.index, accepted.end_mark.index
         return f"{text[:start].rstrip()}\n{_dump_entries(entries, 2)}{text[end:].lstrip(' ')}"
-    # A list in brackets, or behind an anchor or a tag, whose column is not that of the entries.
+    # A list in brackets takes no line. Behind an anchor or a tag, the column of the list is not
+    # that of its entries.
     if text[accepted.start_mark.index] != "-":
         raise _not_added(path, entries)
     # PyYAML ends the list after the comments that follow the list, but ends the last scalar before

@@ -251,7 +251,7 @@ async def update_once(
 
 @dataclass(frozen=True, slots=True)
 class EndedDeletion:
-    """How a deletion ended; `is_known` tells whether it is known if the object still exists."""
+    """How a deletion ended; without `is_known` the object may or may not exist."""
 
     outcome: Outcome
     is_known: bool = True

@@ -196,7 +196,7 @@ def _constant(name: str) -> Never:
 _DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_fraction, parse_constant=_constant)
 
 
-_FIRST_BYTES, _FIRST_CHARACTERS = 640, 160
+_FIRST_CHARACTERS = 160
 _BY_STATUS: Mapping[int, type[ApiError]] = {
     400: BadRequest,
     401: Unauthorized,
@@ -312,6 +312,6 @@ def _describe(reply: Reply, redact: Callable[[bytes], bytes]) -> str:
 
 def beginning(content: bytes) -> str:
     """Return the first characters of a body on one line, safe to print to a terminal."""
-    text = content[:_FIRST_BYTES].decode(errors="replace")
+    text = content[: 4 * _FIRST_CHARACTERS].decode(errors="replace")
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= _FIRST_CHARACTERS else f"{line[:_FIRST_CHARACTERS]}…"

@@ -99,6 +99,7 @@ class Rate:
         else:
             self._in_vain += 1
         if self._in_vain or self._base is None:
+            # Two seconds at most.
             backoff = _FIRST_BACKOFF * 2.0 ** min(self._in_vain, 3)
             pause = max(pause, backoff) if self._in_vain else pause or backoff
         elif not pause:

@@ -60,7 +60,7 @@ class Transport:
         self._origin = settings.base_url
         self._headers = httpx.Headers(dict(headers))
         self._most_bytes = settings.max_response_bytes
-        connect = min(_LONGEST_CONNECT, 0.5 * settings.request_timeout)
+        connect = min(_LONGEST_CONNECT, settings.request_timeout / 2)
         self._extensions = {"timeout": {"connect": connect, "pool": connect}}
         self._http = open_connections(settings, tls, self._translate)
 
