@@ -173,9 +173,14 @@ def test_a_replacement_that_shows_only_while_applying_is_refused(native):
         linux = {"linux": {"key": "linux-server", "description": described}}
         native.write({**hosts(a=a, b=b), "opsconsole_specialty": linux})
 
+    def privates_of_b() -> list[str]:
+        resources = native.state["resources"]
+        return [item["instances"][0]["private"] for item in resources if item["name"] == "b"]
+
     write(["old", "one"], external_id="new")
     native.run("apply", "-auto-approve")
     native.console.fault(operation="host_update", holds='"new"', status=400)
+    [private] = privates_of_b()
     later = "${opsconsole_host.a[1].updated_at}"
     write(["new", "two"], later, external_id="${opsconsole_host.a[0].name}", knowledge=later)
     result = native.run("apply", "-auto-approve", expect=1)
@@ -185,6 +190,7 @@ def test_a_replacement_that_shows_only_while_applying_is_refused(native):
     assert "opsconsole_host.b must be replaced after all\n│\n│   at external_id\n" in result.out
     assert "external_id became known only now. Its new value replaces the object" in result.out
     assert [row["name"] for row in native.console.rows("hosts")] == ["old", "two", "b"]
+    assert privates_of_b() == [private]
 
 
 def test_what_was_deleted_and_cannot_be_created_again_leaves_state(native):

@@ -41,12 +41,14 @@ def test_hosts_import_on_error_stop(native, chunk):
 
 
 def test_a_dry_run_imports_nothing(native):
+    native.settings["import_chunk_size"] = 2
+    native.write()
     result = import_hosts(native, many(3), "--dry-run", "--json")
     row, *_, end = map(json.loads, result.out.splitlines())
     assert (row["object"], row["number"], row["status"]) == ("row", 1, "created")
     assert (end["object"], end["dry_run"], end["counts"]["created"]) == ("import", True, 3)
     assert native.console.rows("hosts") == []
-    assert native.console.request_counts() == {"host_import": 2}, "the first row goes alone"
+    assert native.console.request_counts() == {"host_import": 2}, "1 row, then 2"
 
 
 def many(count: int) -> list[dict[str, Any]]:

@@ -146,6 +146,8 @@ def test_its_variables_keep_their_types(native):
         },
     )
     native.run("plan", "-out=p", '-var=tags=["b:2", "a:1"]')
+    program = (native.folder / "cdk.tf.json").read_text()
+    assert json.dumps(program) in content(native, "p"), "without a credential it is kept as it is"
     native.run("apply", "p")
     assert native.attributes("opsconsole_host.a")["tags"] == ["a:1", "b:2"]
 

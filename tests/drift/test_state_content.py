@@ -5,7 +5,7 @@ import base64
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -266,3 +266,25 @@ def test_a_state_written_meanwhile_is_no_drift(native, again, told):
     assert 0 < report.seconds < time.monotonic()
     with pytest.raises(Stopped):
         asyncio.run(check(states, CheckOptions(), environ, lambda stop: stop()))
+
+
+def test_a_check_that_is_stopped_sends_no_further_request(native):
+    native.apply({"opsconsole_host": {"web": {"count": 3, "name": "web-${count.index}"}}})
+    native.console.reset_log()
+    stack = Stack("fleet", LocalBackend(native.folder / "terraform.tfstate"))
+    environ = {**os.environ, **native.console.environment, "OPSCONSOLE_MAX_CONCURRENCY": "1"}
+
+    async def stop_at_first_request() -> None:
+        stops: list[Callable[[], None]] = []
+        states = read_states([stack], whole=True)
+        running = asyncio.create_task(check(states, CheckOptions(), environ, stops.append))
+        for _ in range(10_000):
+            if native.console.request_counts():
+                break
+            await asyncio.sleep(0)
+        stops[0]()
+        await running
+
+    with pytest.raises(Stopped):
+        asyncio.run(stop_at_first_request())
+    assert native.console.request_counts() == {"host_update": 1}

@@ -322,12 +322,10 @@ def _resource_key(address: Address) -> ResourceKey:
     return address.module, address.mode, address.type, address.name
 
 
-def _rank(key: ObjectKey) -> tuple[int, int, str, str]:
+def _rank(key: ObjectKey) -> tuple[bool, bool, Any, str]:
     """Sort objects as core does: no key, numbers, strings; the current object first."""
     index, deposed = key
-    if index is None:
-        return 0, 0, "", deposed
-    return (1, index, "", deposed) if isinstance(index, int) else (2, 0, index, deposed)
+    return isinstance(index, str), isinstance(index, int), index, deposed
 
 
 def _new_resource(key: ResourceKey, provider: str) -> Resource:
