@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from opsconsole.errors import AnswerLost, NotSent, Stopped, TooManyRequests
-from opsconsole.v1.retry import REST
+from opsconsole.v1.retry import REST, NotReachable
 
 ERROR = {"code": "SLOW_DOWN", "message": "no", "request_id": "req_1"}
 GOOD = {"id": "one"}
@@ -150,15 +150,19 @@ async def test_calls_in_the_queue_learn_that_nobody_answers(server, connect, ans
     assert client.calls.total() == 1
 
 
-async def test_a_stop_ends_the_wait_in_the_queue_of_a_busy_console(server, connect, clock, answer):
+@pytest.mark.parametrize(("end", "problem"), [("stop", Stopped), ("aclose", NotReachable)])
+async def test_the_wait_in_the_queue_of_a_busy_console_ends(
+    server, connect, clock, answer, end, problem
+):
     client, console = connect()
     clock.awake.clear()
     server.will(answer(429, ERROR, headers={"Retry-After": "60"}))
     calls = [asyncio.create_task(create(console)) for _ in range(3)]
     await clock.slept.wait()
-    client.stop()
+    if closing := getattr(client, end)():
+        await closing
     results = await asyncio.gather(*calls, return_exceptions=True)
-    assert {type(result) for result in results} <= {Stopped, dict}
+    assert {type(result) for result in results} <= {problem, dict}
 
 
 async def test_what_is_in_flight_is_finished_and_what_waits_its_turn_is_not_sent(
