@@ -80,7 +80,13 @@ def test_a_size_that_is_refused_is_halved_and_no_id_is_lost(native):
     result = import_hosts(native, many(900))
     rows = native.console.rows("hosts")
     assert len(rows) == 900
-    assert all(row["id"] in result.out for row in rows)
+    told = [line.split() for line in result.out.splitlines()[1:901]]
+    assert [int(number) for number, *_ in told] == [*range(1, 901)]
+    assert {host_id for *_, host_id in told} == {row["id"] for row in rows}
+    native.console.fault(operation="host_import", holds='"host-1"', status=413, times=None)
+    told = import_hosts(native, many(3), expect=1).out.splitlines()[1:4]
+    assert [line.split()[2] for line in told] == ["skipped", "refused", "skipped"]
+    assert "413" in told[1]
 
 
 @pytest.mark.parametrize("created", [1, 2])
@@ -152,7 +158,7 @@ def test_rows_that_name_no_org_are_of_that_of_the_settings(native, name, text):
 
 def test_csv_has_a_verdict_for_each_row(native):
     # Neither the console nor the verdicts count the empty line.
-    (native.folder / "hosts.csv").write_text("name,tags\none,a:b;c:d\n\ntwo,wrong\n")
+    (native.folder / "hosts.csv").write_text("name,tags\none,a:b;c:d\n\ntwo,wrong\nthree,\n")
     words = ("hosts", "import", "hosts.csv", "--on-error=stop")
     unnamed = native.run(*words, expect=1)
     assert "does not name the query parameter" in unnamed.err
@@ -161,7 +167,7 @@ def test_csv_has_a_verdict_for_each_row(native):
         ["1", "one", "created"],
         ["2", "two", "failed"],
     ]
-    assert native.console.rows("hosts")[0]["tags"] == ["a:b", "c:d"]
+    assert [row["tags"] for row in native.console.rows("hosts")] == [["a:b", "c:d"]]
 
 
 @pytest.mark.parametrize(("name", "text", "said"), TABLES["test_hosts_import_refuses_a_wrong_file"])
