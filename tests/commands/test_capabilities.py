@@ -56,21 +56,22 @@ def test_capabilities_follow_the_definitions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "step", "reach"),
+    ("settings", "step", "reach", "note", "lifted_by"),
     [
-        ({}, ("opsconsole_host", "read"), Reach.FULL),
-        ({"host_read": "none"}, ("opsconsole_host", "read"), Reach.NONE),
-        ({}, ("opsconsole_agent", "read"), Reach.PARTIAL),
-        ({}, ("opsconsole_specialty", "list"), Reach.PARTIAL),
+        ({}, "host read", "full", "whose answer is the host", ["extra_endpoints.host_get"]),
         (
-            {"cursor_parameter": "c", "cursor_field": "n"},
-            ("opsconsole_specialty", "list"),
-            Reach.FULL,
+            *({"host_read": "none"}, "host read", "none", 'host_read is "none"'),
+            ["extra_endpoints.host_get", 'host_read = "empty_update"'],
         ),
+        ({}, "agent read", "partial", "as last answered", ["extra_endpoints.agent_get"]),
+        ({}, "specialty list", "partial", "the first", ["cursor_parameter and cursor_field"]),
+        ({"cursor_parameter": "c", "cursor_field": "n"}, "specialty list", "full", "serves", []),
+        ({"extra_endpoints": {"host_get": "GET /h/{id}"}}, "host read", "full", ".host_get", []),
     ],
 )
-def test_capabilities_follow_the_settings(settings, step, reach):
+def test_capabilities_follow_the_settings(settings, step, reach, note, lifted_by):
     plain = {"base_url": "https://c.example", "api_key": "svc_ak_x"}
     items = capabilities(Settings.from_values({**plain, **settings}, {}))
-    [item] = [item for item in items if (item.type_name, item.step) == step]
-    assert (item.reach, item.documented) == (reach, True)
+    [item] = [item for item in items if f"{item.type_name} {item.step}" == f"opsconsole_{step}"]
+    assert (item.reach.value, [*item.lifted_by], note in item.note) == (reach, lifted_by, True)
+    assert item.documented is ("extra_endpoints" not in settings)
