@@ -87,6 +87,7 @@ async def test_one_large_body_is_in_memory_at_a_time(loop_turns):
     assert len(await other) == BOUND
     second.end()
     await waiting
+    second.end()
     assert not large.locked()
     # Nothing is kept of what nobody waits for.
     assert await whole_body(pieces(b"x" * BOUND), "", BOUND, gone) == b""

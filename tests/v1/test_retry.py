@@ -91,20 +91,23 @@ async def test_an_answer_that_drips_is_cut_off_by_the_timeout(connect, loop_time
         await done.wait()
 
 
-@pytest.mark.parametrize(("status", "callers"), [(429, 4), (503, 3), (504, 3)])
+@pytest.mark.parametrize(
+    ("status", "callers", "seconds"), [(429, 4, 7), (503, 3, int(LONGEST_OBEYED)), (504, 3, 7)]
+)
 async def test_retry_after_holds_back_other_calls_too(
-    server, connect, clock, answer, loop_turns, status, callers
+    server, connect, clock, answer, loop_turns, status, callers, seconds
 ):
     client, console = connect()
+    assert client.waiting == HeldBack(0, 0)
     clock.awake.clear()
-    server.will(answer(status, ERROR, headers={"Retry-After": "7"}))
+    server.will(answer(status, ERROR, headers={"Retry-After": str(seconds)}))
     first = asyncio.create_task(console.call("blacklist_get", "one"))
     await clock.slept.wait()
     others = [asyncio.create_task(console.call("blacklist_get", f"blk_{n}")) for n in range(3)]
     await loop_turns()
     assert len(server.received) == 1
-    assert set(clock.waits) == {7}
-    assert client.waiting == HeldBack(callers, 7), "of the 429 itself, too"
+    assert set(clock.waits) == {seconds}
+    assert client.waiting == HeldBack(callers, seconds), "of the 429 itself, too"
     clock.now += 1
     clock.awake.set()
     await asyncio.gather(first, *others)

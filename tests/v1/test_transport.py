@@ -121,7 +121,7 @@ async def test_a_refused_connection(server, connect):
     await server.stop()
     problem = await failure(console)
     assert type(problem) is NotSent
-    assert f"{server.url} cannot be reached" in str(problem)
+    assert f"{server.url} cannot be reached: Connect call failed" in str(problem)
     assert "Is the console running there?" in problem.remedy
     await server.start()
 
@@ -157,7 +157,7 @@ async def test_what_does_not_speak_http(connect, answer):
     _, console = connect(answer(raw=b"SSH-2.0-OpenSSH_9.6\r\n\r\n"))
     problem = await failure(console)
     assert type(problem) is UnexpectedAnswer
-    assert "does not speak HTTP" in str(problem)
+    assert "does not speak HTTP (ClientResponseError)" in str(problem)
     assert "port of base_url" in problem.remedy
 
 

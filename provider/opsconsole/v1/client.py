@@ -72,7 +72,6 @@ class Client:
         secrets.learn(settings.session_cookie)
         self._redact = secrets.hide_echoes
         self._transport: Transport | None = None
-        self._abandoned: set[asyncio.Task[Reply]] = set()
         self._ended = False
         self._stopped = asyncio.Event()
 
@@ -84,8 +83,6 @@ class Client:
     async def aclose(self) -> None:
         """Close every connection, also of abandoned requests, and let no call begin or go on."""
         self._ended = True
-        for request in self._abandoned:
-            request.cancel()
         if self._transport is not None:
             await self._transport.aclose()
         self._wake()
@@ -212,9 +209,6 @@ class Client:
         delay = max(delay, asked or 0.0)
         _log.debug("%s: try %d failed, next in %.2f s", operation, tried, delay)
         await self._pause(delay)
-        if self._stopped.is_set() and not failed.safe_to_repeat:
-            # It was sent, and whether it had an effect is not known.
-            raise failed
 
     def _is_worth_waiting(self, problem: TooManyRequests, asked: float) -> bool:
         """Return whether a call that got a 429 waits for its turn again."""
@@ -337,14 +331,12 @@ class Client:
         asyncio.get_running_loop().call_later(self._settings.request_timeout, request.cancel)
 
         def end(request: asyncio.Task[Reply]) -> None:
-            self._abandoned.discard(request)
             limiter.give_back()
             if not request.cancelled() and request.exception() is None:
                 self._breaker.note_answer()
 
         # The console may still be busy with the request, so its place is given back only at its
         # end.
-        self._abandoned.add(request)
         request.add_done_callback(end)
 
     def _check(self, operation: Operation) -> None:

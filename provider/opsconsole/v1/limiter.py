@@ -218,9 +218,8 @@ class Limiter:
 
     def wake(self, owner: object) -> None:
         """Make the waiting callers of `owner` check whether they still want to send."""
-        for caller in [caller for caller in self._callers if caller.owner is owner]:
-            self._callers.remove(caller)
-            if not caller.admitted.done():
+        for caller in self._callers:
+            if caller.owner is owner and not caller.admitted.done():
                 caller.admitted.set_result(None)
         self._admit()
 
@@ -255,7 +254,7 @@ class Limiter:
         """Admit the callers that may send; set a timer for the rest if only time is missing."""
         while self._callers:
             caller = self._callers[0]
-            # It is admitted, or its task was cancelled and has not run since.
+            # It is admitted or woken, or its task was cancelled and has not run since.
             if caller.admitted.done():
                 self._callers.popleft()
                 continue

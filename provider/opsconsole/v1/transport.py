@@ -299,5 +299,4 @@ def _not_trusted(origin: str, problem: aiohttp.ClientConnectorError) -> NotSent:
 
 def _kind_of(problem: BaseException) -> str:
     """Return the kind of an error instead of its text, which may hold credentials."""
-    strerror = getattr(problem, "strerror", None)
-    return strerror if isinstance(strerror, str) else type(problem).__name__
+    return getattr(problem, "strerror", None) or type(problem).__name__
