@@ -24,7 +24,8 @@ async def test_patience_ends(server, connect, clock, answer, call):
     client, console = connect(rate_limit_patience=60)
     server.otherwise = lambda request: answer(429, ERROR)
     began = clock.now
-    with pytest.raises(TooManyRequests) as caught:
+    told = r"nothing else for 6\d seconds, and rate_limit_patience is 60\."
+    with pytest.raises(TooManyRequests, match=told) as caught:
         await call(console)
     assert 60 <= clock.now - began < 70
     assert caught.value.problem.request_id == "req_1"
