@@ -260,7 +260,7 @@ class NotFound(ApiError):
 
 
 class Conflict(ApiError):
-    """409: deleting a specialty still carried by an agent."""
+    """409: another object is in the way, such as an agent that carries a specialty."""
 
 
 class TooLarge(ApiError):

@@ -13,7 +13,7 @@ from opsconsole.resources import AGENT as AGENT_OF
 from opsconsole.resources import HOST
 from opsconsole.state import InstanceObject
 
-JUMP, WEB, AGENT = "opsconsole_host.jump", "opsconsole_host.web[0]", "opsconsole_agent.ops[0]"
+WEB, AGENT = "opsconsole_host.web[0]", "opsconsole_agent.ops[0]"
 DISK, WHOLE = "opsconsole_agent_plugin.disk[0]", "opsconsole_agent.whole"
 FORMAT, WIPE = "opsconsole_blacklisted_command.format", "opsconsole_blacklisted_command.wipe"
 

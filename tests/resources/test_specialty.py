@@ -230,10 +230,13 @@ async def test_what_a_run_knows_of_a_specialty_follows_its_writes(steps_of, cons
     assert console.request_counts()["specialty_delete"] == 2
 
 
-async def test_plans_of_specialties_name_them(steps_of, console):
+async def test_plans_of_specialties_name_them(steps_of, console, one_run):
     specialties = steps_of("specialty")
     adopted = await specialties.create(key="identity", deletion_policy="delete")
+    specialties.provider = one_run()
+    specialties.provider.session.command = "tofu"
     adopting = await specialties.plan(None, specialties.config(id="spc_linux"))
+    specialties.provider = None
     name = 'specialty "linux-server" (spc_linux)'
     assert warnings(adopting) == [f"This takes the {name} under management; nothing is created"]
     for unknown in ({"key": UNKNOWN}, {"id": UNKNOWN}):
@@ -263,7 +266,7 @@ async def test_a_specialty_that_a_refresh_found_gone_forbids_no_destroy(console,
     [made] = await created(specialties.provider.resources["opsconsole_specialty"], [request])
     assert made.failed and made.state is None
     assert (await specialties.plan(None, specialties.config(key="never-there"))).failed
-    specialties.provider.session.command = "opsconsole"
+    specialties.provider.session.plans_whole = True
     assert (await specialties.plan(None, specialties.config(key="linux-server"))).failed
 
 

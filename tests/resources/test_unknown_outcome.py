@@ -158,7 +158,8 @@ def test_lost_host_without_proof_is_kept_tainted(native):
         {**HOSTS, "opsconsole_agent": {"x": agent_on("a")}},
         data={"opsconsole_agent_plugins": {"d": needs}},
     )
-    leave(native, [("opsconsole_host.a", {"name": "a"})], "created")
+    now = timestamp(utc_now())
+    leave(native, [("opsconsole_host.a", {"name": "a"})], "created", at=now)
     result = native.run("apply", "-auto-approve", expect=1)
     assert "It is not known whether opsconsole_host.a was created" in result.out
     for needy, name in (
@@ -310,6 +311,14 @@ def test_lost_create_is_retried_after_900_seconds(native):
     assert "A dry run of the same row shows" in created.out
     native.run("apply", "p")
     assert sorted(row["name"] for row in native.console.rows("hosts")) == ["a", "b"]
+
+
+def test_900_seconds_begin_when_the_create_was_sent(native):
+    native.write(HOSTS)
+    leave(native, [("opsconsole_host.a", {"name": "a"})], "created")
+    native.run("apply", "-auto-approve", expect=1)
+    assert native.attributes("opsconsole_host.a")["id"].startswith("outcome-unknown/")
+    assert "was not created by an earlier run" in native.run("plan").out
 
 
 @pytest.mark.parametrize("slash", ["/", "\\/"])

@@ -38,7 +38,7 @@ OK: Final = "ok"
 NOTE: Final = "note"
 WRONG: Final = "wrong"
 _SIGNS = {OK: ("✓", "green"), NOTE: ("!", "yellow"), WRONG: ("✗", "red")}
-_CLOCK = 60
+_CLOCK_TOLERANCE = 60
 """Seconds by which the clocks may differ. Locks and certificates depend on the clocks."""
 _NAME_HOST_GET: Final = f"A host that cannot be read is unchecked.{HOST_GET_HINT}"
 
@@ -266,7 +266,7 @@ def _clock(reply: Reply) -> CheckResult:
         ahead = round((utc_now() - console_time).total_seconds())
     except (LookupError, ValueError, TypeError):
         return CheckResult("clock", NOTE, "the console's answer has no date to compare with")
-    if abs(ahead) <= _CLOCK:
+    if abs(ahead) <= _CLOCK_TOLERANCE:
         return CheckResult("clock", OK, "agrees with the console's")
     found = f"{abs(ahead):,} seconds {'ahead of' if ahead > 0 else 'behind'} the console's"
     remedy = "Set this machine's clock; drift that is accepted until a date depends on it too."

@@ -102,11 +102,9 @@ def _leave(terminals: Sequence[int]) -> None:
 
 
 def make_runner() -> asyncio.Runner:
-    """Return a runner on uvloop where uvloop exists (everywhere but Windows)."""
+    """Return a runner on uvloop, with collections of garbage that suit a short process."""
     gc.freeze()
     gc.set_threshold(_YOUNG, 20, 100)
-    if sys.platform == "win32":
-        return asyncio.Runner()
     import uvloop
 
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)

@@ -124,7 +124,7 @@ class DryRuns:
 
 @dataclass
 class ConsoleSession:
-    """One run against one console, under one provider configuration.
+    """What one run knows about one console, under one provider configuration.
 
     Attributes:
         gone: Type to the ids that were deleted or found gone.

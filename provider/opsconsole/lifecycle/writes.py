@@ -6,8 +6,8 @@ console for the outcome. A create that stays unsettled is in state under a *sent
 
 How each write is settled, and the result if it stays unsettled:
 
-    create of a host    a dry run of its row: `host.creation`,    state, under a sentinel id
-                        and `host.settling` in a later run
+    create of a host    a dry run of its row: `creation.py` of    state, under a sentinel id
+                        the host, and `settling.py` in a later run
     create of an agent  a list of all agents, in a later run      state, under a sentinel id
     other creates       nothing                                   state, under a sentinel id
     update              one read that shows the new values        an error
@@ -70,13 +70,14 @@ _ARRIVES_WITHIN = 900
 BY_404 = "The console answers 404 in either case."
 
 
-def unsettled_private(dry_run_status: str) -> bytes:
+def unsettled_private(dry_run_status: str, sent: str = "") -> bytes:
     """Return the private bytes beside a sentinel id: what a later run needs to settle the create.
 
     Args:
         dry_run_status: The status from a dry run before it was sent, or empty.
+        sent: When it was sent, in ISO 8601; empty: now.
     """
-    facts = {DRY_RUN_STATUS: dry_run_status, _SENT_AT: int(time.time())}
+    facts = {DRY_RUN_STATUS: dry_run_status, _SENT_AT: sent or int(time.time())}
     return PrivateState(extra=facts).encode()
 
 

@@ -73,6 +73,7 @@ class Planner:
             for path, text in workspace.program.warnings
         ]
         self._wanted_outputs: frozenset[str] | None = None
+        self._unread = self._partly_shown = 0
         self._early: dict[str, Attributes | None] = {}
 
     def _evaluator(self, values: Mapping[str, Attributes]) -> Evaluator:

@@ -217,7 +217,7 @@ def _keep_settled(session: StateSession, item: _Unsettled, outcome: Outcome) -> 
         planned, definition = create.planned, RESOURCES[item.kind[1]]
         unknown = {a.name: UNKNOWN for a in definition if a.name not in planned}
         state = fill_unknown(definition, planned | unknown, {"id": new_sentinel(call.id)})
-        private = unsettled_private(create.dry_run_status)
+        private = unsettled_private(create.dry_run_status, call.at)
         held = item.held._replace(attributes=state, private=private, tainted=True)
     if call is not None and _stands_aside(session, call):
         # The old object still exists. It is put aside, and a later run deletes it.

@@ -75,7 +75,7 @@ def lines_of_value(
         lines += [Line(depth + 1, "", printable(text), mark=inner) for text in value.split("\n")]
         lines.append(Line(depth, "", f"EOT{tail}", mark=sign))
     else:
-        lines = [Line(depth, sign, f"{head}{_empty(value)}{tail}")]
+        lines = [Line(depth, sign, f"{head}{_on_one_line(value)}{tail}")]
     return lines
 
 
@@ -121,7 +121,7 @@ def _texts(old: Value, new: Value) -> bool:
     return isinstance(old, str) and isinstance(new, str) and ("\n" in old or "\n" in new)
 
 
-def _empty(value: Value) -> str:
+def _on_one_line(value: Value) -> str:
     if isinstance(value, list):
         return "[]"
     return "{}" if isinstance(value, dict) else scalar(value)

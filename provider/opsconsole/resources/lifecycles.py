@@ -33,7 +33,7 @@ class _Lifecycles(dict[str, BaseLifecycle]):
 
 
 class ConfiguredProvider:
-    """One run against one console, under one provider configuration.
+    """The client, the session and the lifecycles of one provider configuration, for one run.
 
     Attributes:
         client: Makes its calls, and counts them.

@@ -85,7 +85,7 @@ def plan_gone(
         why: Why it cannot be adopted.
     """
     # The native engine makes no such plan before it destroys.
-    if session.command == "opsconsole":
+    if session.plans_whole:
         return PlanOutcome(planned, diagnostics=(why,))
     gone = session.gone_adopted.get(str(key))
     if gone is None:

@@ -81,7 +81,7 @@ class SpecialtyLifecycle(SingleCreation):
         )
         name = self.name(values, request.address)
         diagnostics = self.refuse_changes(proposal, values, name)
-        if not diagnostics and self.session.command == "terraform":
+        if not diagnostics and not self.session.plans_whole:
             # Its plan has no word for it but "will be created".
             diagnostics.append(
                 warning(f"This takes the {name} under management; nothing is created")
