@@ -95,6 +95,7 @@ def test_each_instance_is_checked(native):
     assert "target_port cannot be 99999" in said["summary"]
 
 
+BARE = "${data.terraform_remote_state}"
 WRONG: dict[str, Any] = {
     "resource": {
         "opsconsole_host": {
@@ -111,9 +112,13 @@ WRONG: dict[str, Any] = {
         },
         "opsconsole_hots": {"a": {"name": "a"}},
     },
-    "locals": {"bad": '${tobool("x")}'},
-    "output": {"o": {"value": "${1 + true}"}, "p": {}},
-    "import": [{"to": "opsconsole_agent.z", "id": "agt_1"}],
+    "locals": {"bad": '${tobool("x")}', "l": "${local.l}"},
+    "output": {"o": {"value": "${1 + true}"}, "p": {}, "q": {"value": ["${var}", "${path}", BARE]}},
+    "import": [
+        {"to": "opsconsole_agent.z", "id": "agt_1"},
+        {"to": "opsconsole_host.b", "id": "${opsconsole_host.d.id}"},
+        {"to": "opsconsole_host.c", "id": ""},
+    ],
 }
 SAID = (
     'there is no argument "nmae"',
@@ -128,6 +133,9 @@ SAID = (
     'no resource type "opsconsole_hots"',
     "output.o: value",
     "output.p: it has no value",
+    *("in a cycle: l → l", "there is no data.terraform_remote_state"),
+    *("var alone has no value", "path alone has no value"),
+    "the id must be a known text",
 )
 
 

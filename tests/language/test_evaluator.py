@@ -14,11 +14,18 @@ from opsconsole.language.instances import Trigger
 from opsconsole.resources import HOST
 from opsconsole.state.address import Address
 from opsconsole.values import UNKNOWN
-from text_groups import read_groups
+from text_groups import read_groups, read_rows
 
 Start = Callable[..., Any]
 
 REFUSALS = read_groups(Path(__file__).with_name("refusals.txt"))
+ROWS = read_rows(__file__)
+HELD = {
+    **{f"opsconsole_host.a[{n}]": {"id": f"hst_{n}", "tags": ["x", "y"]} for n in (0, 1)},
+    'opsconsole_host.b["7"]': {"id": "hst_7"},
+    "opsconsole_host.c": {"id": "hst_c", "jump_host_ids": ["x", "y"]},
+    **{f"data.opsconsole_specialty.{name}": {"id": "spc_1"} for name in ("s", "t[0]")},
+}
 
 
 def hosts(**bodies: Any) -> dict[str, Any]:
@@ -132,12 +139,13 @@ A, L = "opsconsole_host.a", "opsconsole_host.a.jump_host_ids"
             (f"${{matchkeys([1], [{A}.id], [2])}}", UNKNOWN),
             (f"${{setproduct([1], {L})}}", UNKNOWN),
         ),
+        (f"${{opsconsole_host.n[{A}.id].id}}", UNKNOWN),
         (f"${{{A}.id == 'x' ? null : null}}".replace("'", '"'), None),
     ],
 )
 def test_unknown_travels_as_far_as_it_must(start: Start, expression: Any, value: Any) -> None:
     run = start(
-        {**hosts(a={"name": "a"}), **outputs(made=expression)},
+        {**hosts(a={"name": "a"}, n={"name": "n", "count": 1}), **outputs(made=expression)},
         {A: {"id": UNKNOWN, "is_jump_host": UNKNOWN, "jump_host_ids": UNKNOWN}},
     )
     assert run.output("made") == value
@@ -181,14 +189,22 @@ def test_sensitive_paths_of_state_count_too_and_may_lead_into_a_value(start: Sta
                 d={"name": "d", "knowledge": "${jsonencode(opsconsole_host.a)}"},
                 e={"name": "e", "knowledge": "${opsconsole_host.a.name}"},
                 f={"name": "f", "knowledge": "${opsconsole_host.a.mac}"},
+                g={"name": "g", "knowledge": "${opsconsole_host.a.tags == 1}"},
             )
         },
-        {"opsconsole_host.a": {"name": "a", "jump_host_ids": ["x", "y"], "mac": "m"}},
-        sensitive=lambda _: [("jump_host_ids", 1), ("name", 7), ("tags", "gone"), ("mac",)],
+        {
+            "opsconsole_host.a": {
+                "name": "a",
+                "jump_host_ids": ["x", "y"],
+                "mac": "m",
+                "tags": ["t"],
+            }
+        },
+        sensitive=lambda _: [("jump_host_ids", 1), ("name", 0), ("tags", 1), ("mac",)],
     )
     sensitive = {
         name: run.evaluator.config(run.instance(f"opsconsole_host.{name}")).sensitive
-        for name in "bcdef"
+        for name in "bcdefg"
     }
     assert sensitive == {
         "b": (("knowledge",),),
@@ -196,6 +212,7 @@ def test_sensitive_paths_of_state_count_too_and_may_lead_into_a_value(start: Sta
         "d": (("knowledge",),),
         "e": (("knowledge",),),
         "f": (("knowledge",),),
+        "g": (("knowledge",),),
     }
 
 
@@ -207,7 +224,8 @@ def test_values_of_every_kind_come_back_from_resources(start: Start) -> None:
             **outputs(
                 order=f"${{{agent}.credential_config[0].order}}",
                 roles=f"${{{agent}.credential_config[*].credential_role}}",
-                list=f"${{{agent}.credential_config == tolist([])}}",
+                list=f"${{nonsensitive({agent}.credential_config == tolist([]))}}",
+                id=f"${{nonsensitive({agent}.credential_config[0].credential_id)}}",
                 plugins=f"${{toset({agent}.plugin_ids) == {agent}.plugin_ids}}",
             ),
         },
@@ -219,17 +237,20 @@ def test_values_of_every_kind_come_back_from_resources(start: Start) -> None:
                 "plugin_ids": ["b", "a"],
             }
         },
+        sensitive=lambda _: [("credential_config", 0, "credential_id")] * 2,
     )
     assert run.output("order") == 2
     assert run.output("roles") == ["r"]
     assert run.output("list") is False
+    assert run.output("id") == "c"
     assert run.output("plugins") is True
 
 
 def test_a_sensitive_output_must_be_declared_so(start: Start) -> None:
     document = {
-        "variable": {"secret": {"sensitive": True}},
+        "variable": {"secret": {"sensitive": True}, "brief": {"ephemeral": True, "default": 1}},
         "output": {
+            "brief": {"value": "${[var.brief]}"},
             "bare": {"value": "${var.secret}"},
             "declared": {"value": ["${var.secret}"], "sensitive": True},
             "lifted": {"value": "${nonsensitive(var.secret)}"},
@@ -237,8 +258,9 @@ def test_a_sensitive_output_must_be_declared_so(start: Start) -> None:
         },
     }
     run = start(document, arguments=[("var", "secret=s")])
-    with pytest.raises(UserError, match=r"output\.bare: its value is sensitive"):
-        run.evaluator.output("bare")
+    for name, kind in (("bare", "sensitive"), ("brief", "ephemeral")):
+        with pytest.raises(UserError, match=rf"output\.{name}: its value is {kind}"):
+            run.output(name)
     assert run.evaluator.output("declared").sensitive
     assert run.output("declared") == ["s"]
     assert run.output("lifted") == "s"
@@ -297,20 +319,22 @@ def test_count_makes_instances(start: Start) -> None:
     assert run.output("number") == 2
 
 
-def test_an_index_is_converted_to_the_kind_of_the_keys(start: Start) -> None:
+@pytest.mark.parametrize(("expression", "value"), ROWS["test_an_index_finds_what_it_names"])
+def test_an_index_finds_what_it_names(start: Start, expression: str, value: Any) -> None:
+    specialties = {"s": {"key": "k"}, "t": {"count": 1, "key": "k"}}
     run = start(
         {
-            **hosts(a={"count": 2, "name": "a"}, b={"for_each": '${toset(["7"])}', "name": "b"}),
-            **outputs(counted='${opsconsole_host.a["1"].id}', each="${opsconsole_host.b[7].id}"),
+            **hosts(
+                a={"count": 2, "name": "a"}, b={"for_each": {"7": 0}, "name": "b"}, c={"name": "c"}
+            ),
+            "data": {"opsconsole_specialty": specialties},
+            "variable": {"v": {"default": {"k": ["x", "y"]}}},
+            "locals": {"k": "k", "l": {"k": {"m": [1, 2]}}, "zero": "0", "one": 1, "id": "id"},
+            **outputs(made=f"${{{expression}}}"),
         },
-        {
-            "opsconsole_host.a[0]": {"id": "hst_0"},
-            "opsconsole_host.a[1]": {"id": "hst_1"},
-            'opsconsole_host.b["7"]': {"id": "hst_7"},
-        },
+        HELD,
     )
-    assert run.output("counted") == "hst_1"
-    assert run.output("each") == "hst_7"
+    assert run.output("made") == value
 
 
 @pytest.mark.parametrize("each", ['${toset(["x", "y"])}', {"y": "y", "x": "x"}])
@@ -339,21 +363,7 @@ def test_for_each_makes_instances(start: Start, each: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("meta", "message"),
-    [
-        ({"count": "${opsconsole_host.z.target_port}"}, "known only after apply"),
-        ({"count": -1}, "whole number from 0 on"),
-        ({"count": 1.5}, "whole number from 0 on"),
-        ({"count": None}, "must not be null"),
-        ({"count": "many"}, "a number is required"),
-        ({"count": "${sensitive(1)}"}, "must not be sensitive"),
-        ({"for_each": ["a"]}, "a map or a set of strings, not a tuple"),
-        ({"for_each": "${toset([1])}"}, "not a set of number"),
-        ({"for_each": "${toset([opsconsole_host.z.id])}"}, "known only after apply"),
-        ({"for_each": "${opsconsole_host.z.tags}"}, "known only after apply"),
-        ({"for_each": None}, "not null"),
-        ({"for_each": "${sensitive({})}"}, "must not be sensitive"),
-    ],
+    ("meta", "message"), ROWS["test_instances_that_cannot_be_determined_are_refused"]
 )
 def test_instances_that_cannot_be_determined_are_refused(
     start: Start, meta: Any, message: str
@@ -454,14 +464,14 @@ def test_settings_of_the_run(start: Start) -> None:
 def test_files_are_read_beside_the_program(start: Start, tmp_path: Any) -> None:
     (tmp_path / "program").mkdir()
     (tmp_path / "program" / "notes.txt").write_text("hello\n")
-    (tmp_path / "program" / "page.tpl").write_text("%{ for x in xs }${upper(x)} %{ endfor }$${}")
+    (tmp_path / "program" / "page.tpl").write_text("%{ for x in xs }${upper(x.y)} %{ endfor }$${}")
     (tmp_path / "program" / "bad.tpl").write_text('${templatefile("page.tpl", {})}')
     run = start(
         outputs(
             text='${file("notes.txt")}',
             there='${fileexists("none.txt")}',
             hash='${filemd5("${path.module}/notes.txt")}',
-            page='${templatefile("page.tpl", {xs = ["a", "b"]})}',
+            page='${templatefile("page.tpl", {xs = [{y = "a"}, {y = "b"}]})}',
             lacking='${templatefile("page.tpl", {})}',
             recursive='${templatefile("bad.tpl", {})}',
             missing='${file("none.txt")}',
@@ -511,18 +521,14 @@ def test_import_blocks_are_evaluated(start: Start) -> None:
 
 
 @pytest.mark.parametrize(
-    "block",
-    [
-        {"to": "opsconsole_host.a", "id": ""},
-        {"to": "opsconsole_host.a", "id": "${opsconsole_host.a.id}"},
-        {"to": "opsconsole_host.a.name", "id": "x"},
-        {"to": "module.m.opsconsole_host.a", "id": "x"},
-        {"to": "1 + 1", "id": "x"},
-    ],
+    ("to", "identifier", "said"),
+    ROWS["test_import_blocks_that_cannot_be_carried_out_are_refused"],
 )
-def test_import_blocks_that_cannot_be_carried_out_are_refused(start: Start, block: Any) -> None:
-    run = start({**hosts(a={"name": "a", "count": 1}), "import": [block]})
-    with pytest.raises(UserError, match="import of"):
+def test_import_blocks_that_cannot_be_carried_out_are_refused(
+    start: Start, to: str, identifier: str, said: str
+) -> None:
+    run = start({**hosts(a={"name": "a"}), "import": [{"to": to, "id": identifier}]})
+    with pytest.raises(UserError, match=f"main.tf.json: import of .*{said}"):
         run.evaluator.imports()
 
 
@@ -586,30 +592,7 @@ def test_moved_and_removed_blocks_are_addresses(start: Start) -> None:
 
 
 @pytest.mark.parametrize(
-    ("attribute", "value", "message"),
-    [
-        ("name", None, "name is required. Declare it, and not as null."),
-        ("nam", "x", 'there is no argument "nam". Did you mean "name"?'),
-        ("created_at", "x", "created_at is read only"),
-        ("target_port", "x", "target_port: x cannot be evaluated: a number is required"),
-        ("tags", "x", "tags: x cannot be evaluated: set required, but this is string"),
-        ("knowledge", "${opsconsole_host.b.colour}", 'opsconsole_host.b has no attribute "colour"'),
-        ("knowledge", "${opsconsole_host.b.nam}", 'Did you mean "name"?'),
-        ("knowledge", ["x"], 'knowledge: ["x"] cannot be evaluated'),
-        ("knowledge", "${[1][2]}", "index 2 is beyond the 1 elements"),
-        ("knowledge", "${each.key}", "each.key has a meaning only with for_each"),
-        ("knowledge", "${count.index}", "count.index has a meaning only with count"),
-        ("knowledge", "${opsconsole_host.c.id}", "name one, such as opsconsole_host.c[0]"),
-        ("knowledge", "${opsconsole_host.c[7].id}", "has count, and no instance 7: name one"),
-        ("knowledge", "${nope(1)}", "uses the function nope, which"),
-        ("knowledge", "${yamlencode({})}", "uses the function yamlencode, which the native"),
-        ("knowledge", '${provider::x::y("")}', "uses the function provider::x::y"),
-        ("knowledge", '${regex("a(?=b)", "ab")}', "invalid perl operator: (?="),
-        ("knowledge", '${false && tobool("x")}', "newer releases and OpenTofu pass over that"),
-        ("knowledge", '${tobool("x") || "true"}', "newer releases and OpenTofu pass over that"),
-        ("knowledge", "${true || null}", "newer releases and OpenTofu pass over that"),
-        ("knowledge", '${true && tobool("x")}', 'tobool("x")} cannot be evaluated: tobool: '),
-    ],
+    ("attribute", "value", "message"), ROWS["test_errors_name_construct_expression_and_cause"]
 )
 def test_errors_name_construct_expression_and_cause(
     start: Start, attribute: str, value: Any, message: str
@@ -623,6 +606,7 @@ def test_errors_name_construct_expression_and_cause(
             },
             b={"name": "b"},
             c={"name": "c", "count": 1},
+            d={"name": "d", "for_each": {}},
         )
     )
     with pytest.raises(UserError) as caught:

@@ -22,7 +22,6 @@ from opsconsole.language.conversion import attribute_type, attribute_value
 from opsconsole.language.failures import (
     EvaluationError,
     ExpressionFailure,
-    UnsupportedExpression,
 )
 from opsconsole.language.instances import Instance
 from opsconsole.language.json_values import LocalCycle, evaluate_json, order_locals
@@ -40,6 +39,7 @@ from opsconsole.language.values import (
     object_type,
     tuple_of,
     unknown,
+    unpack,
 )
 from opsconsole.state import InstanceKey
 from opsconsole.text import did_you_mean
@@ -150,7 +150,6 @@ class NameResolver:
         """
         if not self._checking:
             raise EvaluationError(message)
-        self._unknown_lookups += 1
         return unknown()
 
     def value_of(self, reference: Reference) -> Value:
@@ -161,14 +160,14 @@ class NameResolver:
         """
         steps = reference.steps
         root = steps[0]
+        if len(steps) < 2:
+            return self._absent_value(f"{root} alone has no value")
         if root == "var":
             return get_path(self._variable(reference), steps[2:])
         if root == "local":
             return get_path(self._local(reference), steps[2:])
         if root in self._settings:
             return self._setting(reference)
-        if root == "module":
-            raise UnsupportedExpression("modules")
         if steps[:2] == ("data", remote_states.TYPE) and len(steps) > 2:
             return self._remote_state(reference)
         address = block_address(steps)
@@ -190,7 +189,7 @@ class NameResolver:
         return self._of_block(block, (plain,)).mark(marks)
 
     def _variable(self, reference: Reference) -> Value:
-        name = _second_step(reference, "var.NAME")
+        name = str(reference.steps[1])
         if name not in self._program.variables:
             return self._absent_value(
                 f"there is no variable {name}. {did_you_mean(name, self._program.variables)}"
@@ -198,7 +197,7 @@ class NameResolver:
         return self._variables[name]
 
     def _local(self, reference: Reference) -> Value:
-        name = _second_step(reference, "local.NAME")
+        name = str(reference.steps[1])
         found = self._locals.get(name)
         if isinstance(found, Value):
             return found
@@ -232,7 +231,7 @@ class NameResolver:
                 lasting = isinstance(found, Value) and before == self._unknown_lookups
                 (self._locals if lasting else self._unsettled_locals)[item] = found
         except LocalCycle as cycle:
-            raise EvaluationError(f"local values refer to each other in a cycle: {cycle}") from None
+            found = self._absent_value(f"local values refer to each other in a cycle: {cycle}")
         finally:
             self._depth -= 1
             if not self._depth:
@@ -272,7 +271,6 @@ class NameResolver:
                 )
             self._remote_states[instance.address] = value
         if value.data is UNKNOWN:
-            self._unknown_lookups += 1
             return unknown()
         if len(rest) > 1 and rest[0] == "outputs" and rest[1] not in value.data["outputs"]:
             raise remote_states.no_output_error(block, str(rest[1]))
@@ -304,9 +302,10 @@ class NameResolver:
             hint = did_you_mean(str(name), definition.names)
             raise EvaluationError(f'{block.address} has no attribute "{name}". {hint}')
         if values is None:
-            return get_path(unknown(attribute_type(attribute)), steps[1:])
-        value = self._attribute(address, values, attribute)
-        return get_path(value, steps[1:]) if len(steps) > 1 else value
+            value = unknown(attribute_type(attribute))
+        else:
+            value = self._attribute(address, values, attribute)
+        return get_path(value, steps[1:])
 
     def _attribute(self, address: str, values: Attributes, attribute: Attribute) -> Value:
         value = attribute_value(values.get(attribute.name), attribute)
@@ -425,12 +424,6 @@ def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instan
     )
 
 
-def _second_step(reference: Reference, form: str) -> str:
-    if len(reference.steps) < 2:
-        raise EvaluationError(f"{reference.source_text()} alone means nothing: write {form}")
-    return str(reference.steps[1])
-
-
 def _of_instances(block: Block, values: Mapping[InstanceKey, Value]) -> Value:
     """Return the value for all instances: a tuple with count, an object with for_each."""
     if block.counted:
@@ -439,14 +432,14 @@ def _of_instances(block: Block, values: Mapping[InstanceKey, Value]) -> Value:
 
 
 def _mark_below(value: Value, path: AttributePath) -> Value:
-    if not path or not isinstance(value.data, list | dict):
-        return value.mark(IS_SENSITIVE)
-    return Value(value.type, _mark_data_below(value.data, path), value.marks)
+    return unpack(value.type, _mark_data_below(value.data, path), value.marks)
 
 
 def _mark_data_below(data: Any, path: AttributePath) -> Any:
     if isinstance(data, Marked):
         return data
+    if not path or type(data) not in (list, dict):
+        return Marked(data, IS_SENSITIVE)
     try:
         inner = _mark_data_below(data[path[0]], path[1:])
     except (LookupError, TypeError):
