@@ -114,7 +114,10 @@ A, L = "opsconsole_host.a", "opsconsole_host.a.jump_host_ids"
         (f"${{contains([{A}.id, 1], 2)}}", False),
         (f"${{try({A}.id, 1)}}", UNKNOWN),
         (f"${{[for x in [{A}.id, 1] : x]}}", [UNKNOWN, 1]),
-        (f"${{{{({A}.id) = 1}}}}", UNKNOWN),
+        *(
+            (f"${{{{({A}.id) = 1}}}}", UNKNOWN),
+            (f"${{{{for x in [{A}.id, {A}.id] : x => 1}}}}", UNKNOWN),
+        ),
         (f"${{jsonencode([{A}.id])}}", UNKNOWN),
         *((f"${{{{a = 1}}[{A}.id]}}", UNKNOWN), (f"${{[1, 2][length({A}.id)]}}", UNKNOWN)),
         *(
@@ -225,15 +228,13 @@ def test_values_of_every_kind_come_back_from_resources(start: Start) -> None:
                 order=f"${{{agent}.credential_config[0].order}}",
                 roles=f"${{{agent}.credential_config[*].credential_role}}",
                 list=f"${{nonsensitive({agent}.credential_config == tolist([]))}}",
-                id=f"${{nonsensitive({agent}.credential_config[0].credential_id)}}",
+                first=f"${{nonsensitive(jsonencode({agent}.credential_config[0]))}}",
                 plugins=f"${{toset({agent}.plugin_ids) == {agent}.plugin_ids}}",
             ),
         },
         {
             agent: {
-                "credential_config": [
-                    {"credential_id": "c", "credential_role": "r", "order": 2, "is_required": None}
-                ],
+                "credential_config": [{"credential_id": "c", "credential_role": "r", "order": 2}],
                 "plugin_ids": ["b", "a"],
             }
         },
@@ -242,7 +243,8 @@ def test_values_of_every_kind_come_back_from_resources(start: Start) -> None:
     assert run.output("order") == 2
     assert run.output("roles") == ["r"]
     assert run.output("list") is False
-    assert run.output("id") == "c"
+    assert '"credential_id":"c"' in run.output("first")
+    assert '"is_required":null' in run.output("first")
     assert run.output("plugins") is True
 
 
