@@ -112,8 +112,9 @@ WRONG: dict[str, Any] = {
         },
         "opsconsole_hots": {"a": {"name": "a"}},
     },
-    "locals": {"bad": '${tobool("x")}', "l": "${local.l}"},
+    "locals": {"bad": '${tobool("x")}', "l": "${local.l}", "alone": "${-true}"},
     "output": {"o": {"value": "${1 + true}"}, "p": {}, "q": {"value": ["${var}", "${path}", BARE]}},
+    "provider": {"opsconsole": {"max_retries": "many"}},
     "import": [
         {"to": "opsconsole_agent.z", "id": "agt_1"},
         {"to": "opsconsole_host.b", "id": "${opsconsole_host.d.id}"},
@@ -135,7 +136,8 @@ SAID = (
     "output.p: it has no value",
     *("in a cycle: l → l", "there is no data.terraform_remote_state"),
     *("var alone has no value", "path alone has no value"),
-    "the id must be a known text",
+    "local.alone: ${-true} cannot be evaluated",
+    *("the id must be a known text", "max_retries: many cannot be evaluated"),
 )
 
 

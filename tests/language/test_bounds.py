@@ -152,9 +152,11 @@ def test_a_chain_of_resources_may_be_long(start: Start) -> None:
 
 
 def test_a_count_has_a_bound(start: Start) -> None:
-    run = start({"resource": {"opsconsole_host": {"a": {"name": "a", "count": 1e30}}}})
+    counts = {"a": MAX_INSTANCES, "b": MAX_INSTANCES + 1}
+    run = start({"resource": {"opsconsole_host": {k: {"count": n} for k, n in counts.items()}}})
+    assert len(run.evaluator.instances(run.program.blocks["opsconsole_host.a"])) == MAX_INSTANCES
     with pytest.raises(UserError, match=f"more than {MAX_INSTANCES:,} instances"):
-        run.evaluator.instances(run.program.blocks["opsconsole_host.a"])
+        run.evaluator.instances(run.program.blocks["opsconsole_host.b"])
 
 
 def test_a_file_has_a_bound(start: Start, tmp_path: Path) -> None:
@@ -177,6 +179,12 @@ def test_a_bound_is_not_caught_by_try(start: Start) -> None:
     run = start(out('try(format("%9999999d", 1), "caught")'))
     with pytest.raises(UserError, match="Terraform can run it"):
         run.output("o")
+
+
+def test_each_value_has_a_bound_of_its_own(start: Start) -> None:
+    half = '[for x in [format("%1000000d", 1)] : [for i in range(9) : "${x}${x}" == ""]]'
+    run = start(out(half, a=f"${{{half}}}", b=f"${{{half}}}"))
+    assert run.evaluator.outputs()["o"].value == run.output("o") == [[False] * 9]
 
 
 @pytest.mark.parametrize(

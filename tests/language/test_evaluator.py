@@ -563,7 +563,7 @@ def test_replacement_triggers_are_reported(start: Start) -> None:
             t=triggered(
                 "opsconsole_host.b",
                 "opsconsole_host.b.name",
-                "opsconsole_host.a[count.index]",
+                "opsconsole_host.a[count.index].name",
                 'opsconsole_host.c["k"].tags',
                 "opsconsole_host.a",
             ),
@@ -573,7 +573,7 @@ def test_replacement_triggers_are_reported(start: Start) -> None:
     assert run.evaluator.triggers(run.instance("opsconsole_host.t[1]")) == (
         Trigger(b, None, ()),
         Trigger(b, None, ("name",)),
-        Trigger(a, f"{a}[1]", ()),
+        Trigger(a, f"{a}[1]", ("name",)),
         Trigger(c, f'{c}["k"]', ("tags",)),
         Trigger(a, None, ()),
     )
