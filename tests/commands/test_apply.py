@@ -5,6 +5,7 @@ import math
 import os
 import re
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -261,3 +262,18 @@ def test_a_defect_ends_the_run_and_what_was_done_is_saved(native, fleet, monkeyp
     hosts = {row["id"] for row in native.console.rows("hosts")}
     assert {native.attributes(f"opsconsole_host.web[{number}]")["id"] for number in (0, 1)} == hosts
     assert not [path for path in native.folder.iterdir() if "lock" in path.name]
+
+
+def test_state_is_written_while_changes_go_on(native, fleet, monkeypatch):
+    monkeypatch.setattr("opsconsole.state.session.Cadence.due", lambda *_: True)
+    native.settings["max_concurrency"] = 1
+    native.apply(fleet(4))
+    assert native.state["serial"] > 3
+    # It is asked again and again while the one agent is created.
+    asked = iter([False] * 9)
+    monkeypatch.setattr("opsconsole.state.session.Cadence.due", lambda *_: next(asked, True))
+    monkeypatch.setattr("opsconsole.reconcile.executor._SAVE_PAUSE", 0.01)
+    fail = AsyncMock(side_effect=OverflowError("anything"))
+    monkeypatch.setattr("opsconsole.state.session.StateSession.checkpoint_if_due", fail)
+    native.console.fault(operation="agent_create", delay=0.4)
+    assert "OverflowError" in native.apply(fleet(5), expect=1).text

@@ -311,3 +311,5 @@ def test_a_saved_plan_keeps_the_verdicts(native):
     native.run_plan({"opsconsole_host": {"new": {"name": "new"}}}, "--preflight", "-out=p")
     assert "(dry run: would be created)" in native.run("show", "p").out
     native.run("apply", "p")
+    changed = {"opsconsole_host": {"new": {"name": "new", "knowledge": "k"}}}
+    assert "dry run" not in native.run_plan(changed, "--preflight").out, "it creates nothing"

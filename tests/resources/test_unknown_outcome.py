@@ -208,6 +208,7 @@ def test_refused_dry_run_settles_no_lost_create(native):
     native.console.fault(path="/hosts/batch", status=403, times=None)
     refused = native.run("plan", expect=1)
     assert "may have created opsconsole_host.a" in refused.err
+    assert "Run again once it answers." in refused.err
     assert left(native) == ["opsconsole_host.a"]
     row = native.console.create("hosts", name="a")
     native.run("import", "opsconsole_host.a", row["id"])
@@ -289,7 +290,7 @@ def test_agent_sent_just_now_is_unknown_though_no_list_shows_it(native_on):
     assert native.attributes("opsconsole_agent.late")["id"] == "agt_late"
 
 
-def test_lost_create_is_retried_after_900_seconds(native):
+def test_lost_create_is_retried_after_900_seconds(native, caplog):
     native.settings |= {"max_retries": 0}
     native.apply({"opsconsole_host": {"b": {"name": "b"}}})
     native.write(HOSTS)
@@ -306,6 +307,7 @@ def test_lost_create_is_retried_after_900_seconds(native):
     native.state_file.write_text(json.dumps(state))
     native.console.fault(operation="host_import", status=403)
     native.run("plan", "-detailed-exitcode", expect=2)
+    assert "cannot settle what may have been created" in caplog.text
     created = native.run("plan", "-out=p")
     assert "was not created by an earlier run" in created.out
     assert "A dry run of the same row shows" in created.out

@@ -318,7 +318,7 @@ class Executor:
         session = self._worker.session
         if self._saving is None and session.is_due():
             self._saving = asyncio.create_task(session.checkpoint_if_due())
-        if self._running and (self._saving is not None or session.has_unwritten_changes):
+        if self._saving is not None or session.has_unwritten_changes:
             self._save_timer = self._save_timer or asyncio.get_running_loop().call_later(
                 _SAVE_PAUSE, self._save_again
             )
