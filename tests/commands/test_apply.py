@@ -26,16 +26,13 @@ def test_plan_apply_and_destroy_of_a_fleet(native, fleet):
     assert "# opsconsole_specialty.linux will be adopted" in planned.out
     assert "Plan: 1 to adopt, 9 to add, 0 to change, 0 to destroy." in planned.out
     assert native.addresses() == []
-
     applied = native.run("apply", "-auto-approve")
     assert "Apply complete! Resources: 1 adopted, 9 added, 0 changed, 0 destroyed." in applied.out
     created = r"opsconsole_host\.web\[2\]: Creation complete after \ds \[id=hst_"
     assert re.search(created, applied.out)
     assert re.search(r'\nThe run ended in [\d.]+ s\.\n\nOutputs:\n\nfirst = "hst_', applied.out)
     assert len(native.console.rows("hosts")) == 3
-
     assert "No changes." in native.run("plan", "-detailed-exitcode").out
-
     destroyed = native.run("destroy", "-auto-approve")
     assert "Destroy complete! Resources: 10 destroyed." in destroyed.out
     assert "opsconsole_agent.a[0]: Archived with opsconsole_host.web[0]" in destroyed.out
@@ -62,10 +59,8 @@ def test_options_take_one_dash_or_two(native, dashes, tmp_path):
         variable={"name": {"type": "string"}, "other": {"default": "x"}},
     )
     (native.folder / "more.tfvars").write_text('other = "y"\n')
-    words = ["var=name=box", "var-file=more.tfvars", "refresh=false", "lock-timeout=1s"]
-    native.run(
-        "plan", *(dashes + word for word in words), f"{dashes}out", "p", f"{dashes}input=false"
-    )
+    words = "var=name=box var-file=more.tfvars refresh=false lock-timeout=1s input=false"
+    native.run("plan", *(dashes + word for word in words.split()), f"{dashes}out", "p")
     native.run("apply", f"{dashes}no-color", "p")
     assert [row["name"] for row in native.console.rows("hosts")] == ["box"]
 
@@ -229,7 +224,6 @@ def test_a_replacement_that_fails_is_reported_once(native):
     native.apply(resources)
     web["external_id"] = "two"
     result = native.apply(resources, expect=1)
-
     assert "which is opsconsole_host.web in state" in result.text
     assert "leave create_before_destroy out" in result.text
     skipped = [line for line in result.out.splitlines() if ": Skipped" in line]

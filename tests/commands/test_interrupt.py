@@ -56,7 +56,7 @@ def test_second_interrupt_stops_and_loses_nothing(native, fleet):
     process = begun(native, fleet)
     interrupt(process)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=20)
     assert process.returncode == 130, out + err
     assert "the next run adds it to the state" in err
     assert journal_of(native.state_file).exists()
@@ -76,11 +76,15 @@ def test_second_interrupt_stops_and_loses_nothing(native, fleet):
         (signal.SIGINT, ("plan",)),
         (signal.SIGTERM, ("drift",)),
         (signal.SIGHUP, ("apply", "-auto-approve")),
+        (signal.SIGINT, ("apply", "saved")),
+        (signal.SIGINT, ("import", "opsconsole_host.web[11]", "hst_none")),
     ],
 )
 def test_signal_while_reading_ends_with_130_and_no_lock(native, fleet, number, words):
     native.settings["max_concurrency"] = 2
     native.apply(fleet(12))
+    native.run("state", "rm", "opsconsole_host.web[11]")
+    native.run("plan", "-destroy", "-out=saved")
     state = native.state_file.read_bytes()
     native.console.reset_log()
     native.console.fault(path="/hosts/", hold="before", times=None)

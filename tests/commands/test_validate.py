@@ -23,13 +23,8 @@ def test_a_valid_program_needs_no_setting_and_sends_nothing(native, monkeypatch)
     native.console.reset_log()
     native.write(HOST, variable={"open": {"type": "string"}})
     assert native.run("validate").out == "Success! The configuration is valid.\n"
-    assert report(native, 0) == {
-        "format_version": "1.0",
-        "valid": True,
-        "error_count": 0,
-        "warning_count": 0,
-        "diagnostics": [],
-    }
+    none = {"error_count": 0, "warning_count": 0, "diagnostics": []}
+    assert report(native, 0) == {"format_version": "1.0", "valid": True} | none
     assert native.console.traffic()["total"] == 0
 
 

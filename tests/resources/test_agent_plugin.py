@@ -317,7 +317,7 @@ def test_an_update_is_newer_than_the_answer_to_a_detach_before_it(native_on):
     rest["opsconsole_agent"]["a"]["name"] = "b"
     # Without a time, the answer does not tell that it is older.
     answer = {**native.console.rows("agents")[0], "updated_at": None}
-    native.console.fault(operation="plugin_detach", text=json.dumps(answer))
+    native.console.fault(operation="plugin_detach", text=json.dumps(answer), delay=0.2)
     native.apply(rest, "-force")
     assert native.attributes("opsconsole_agent.a")["name"] == "b"
 

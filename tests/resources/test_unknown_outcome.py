@@ -66,7 +66,6 @@ def test_replacement_of_a_lost_agent_is_refused_alone(lost, console):
     plan = foresee(lost)
     assert plan.actions == {ADDRESS: ["delete", "create"], "opsconsole_host.more": ["create"]}
     assert any("It is not known whether the agent" in item["summary"] for item in plan.run.warnings)
-
     [error] = lost.apply(expect={1}).errors
     assert "may exist already" in error["summary"]
     assert agents(console) == ["fine", "lost"]
@@ -101,7 +100,6 @@ def test_a_host_that_no_dry_run_finds_is_left_to_the_user(project, console):
     engine = project(hosts, console, SETTINGS)
     run = engine.apply(expect={1})
     assert "It is not known whether the host" in run.errors[0]["summary"]
-
     run = engine.apply(expect={1})
     assert "may exist already" in run.errors[0]["summary"]
     assert len(console.rows("hosts")) == 1
@@ -286,7 +284,7 @@ def test_agent_sent_just_now_is_unknown_though_no_list_shows_it(native_on):
     assert native.console.rows("agents") == []
     native.console.create("agents", id="agt_late", **late)
     settled = native.run("apply", "-auto-approve")
-    assert "was created by an earlier run" in settled.out
+    assert "was created by an earlier run\n│\n│ It is agt_late, and in state" in settled.out
     assert native.attributes("opsconsole_agent.late")["id"] == "agt_late"
 
 

@@ -117,4 +117,5 @@ HOST = {"opsconsole_host": {"a": {"name": "a"}}}
 )
 def test_a_base_address_without_a_scheme(address, text, native, monkeypatch):
     monkeypatch.setenv("OPSCONSOLE_BASE_URL", address)
-    assert text in native.run_plan(HOST, expect=1).err
+    refused = native.run_plan(HOST, expect=1).err
+    assert refused.startswith("Error: provider opsconsole: ") and text in refused

@@ -322,9 +322,9 @@ def _kept_variables(variables: Mapping[str, Any], secrets: set[str]) -> dict[str
     """Return the values to save, without ephemeral ones and without those with a credential."""
     kept = {}
     for name, plain in lasting_values(variables).items():
-        text = json.dumps(plain, ensure_ascii=False)
+        text = json.dumps(plain)
         # A secret is looked for as JSON spells it: some characters are escaped there.
-        if not any(json.dumps(secret, ensure_ascii=False)[1:-1] in text for secret in secrets):
+        if not any(json.dumps(secret)[1:-1] in text for secret in secrets):
             kept[name] = plain
     return kept
 

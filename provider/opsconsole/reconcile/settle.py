@@ -73,10 +73,8 @@ async def _settle_intents(session: StateSession, providers: Providers) -> list[D
 async def _settle_state(session: StateSession, providers: Providers) -> list[Diagnostic]:
     """Settle the creates that are in state under a sentinel id."""
     known = read_prior(session.state).values()
-    items = [item for item in known if item.unsettled]
-    items.sort(key=lambda item: (item.stored.provider, item.type_name))
+    creates = [_of_state(item) for item in known if item.unsettled]
     diagnostics: list[Diagnostic] = []
-    creates = map(_of_state, items)
     async for create, outcome in _ask_console(session, providers, creates):
         diagnostics += _keep_settled(session, create, outcome)
     if diagnostics:
