@@ -192,10 +192,8 @@ def refuse(native: Any, said: str) -> None:
 def test_file_that_is_no_plan_is_refused(native):
     native.write(HOST)
     refuse(native, "Cannot read the plan")
-    packed = zlib.compressobj(9)
-    begin, again = (
-        packed.compress(b" " * 2**20) + packed.flush(zlib.Z_FULL_FLUSH) for _ in range(2)
-    )
+    packed, blank = zlib.compressobj(9), b" " * 2**20
+    begin, again = (packed.compress(blank) + packed.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
     native.run("plan", "-out=p")
     whole = (native.folder / "p").read_bytes()
     for data, said in (

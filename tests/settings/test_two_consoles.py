@@ -22,10 +22,11 @@ def other(native: Any) -> Iterator[Emulator]:
         yield other
 
 
-def write(native: Any, resource: dict[str, Any], **second: Any) -> None:
+def write(native: Any, resource: dict[str, Any], *imports: Any, **second: Any) -> None:
     """Declare resources under two provider configurations, `opsconsole.other` being the second."""
     shared = native.settings | {"on_existing_host": "adopt"}
-    native.write(resource, provider={"opsconsole": [shared, shared | second | {"alias": "other"}]})
+    providers = {"opsconsole": [shared, shared | second | {"alias": "other"}]}
+    native.write(resource, provider=providers, **{"import": [*imports]})
 
 
 def apply(native: Any, resource: dict[str, Any], *, expect: int = 0, **second: Any) -> Run:
@@ -41,15 +42,10 @@ def elsewhere(**values: Any) -> dict[str, Any]:
 
 def test_what_is_deleted_on_one_is_not_kept_by_the_same_ids_on_the_other(native, other):
     agent = {"name": "x", "host_id": "hst_a", "specialty_id": "spc_linux"}
-    staying = {
-        HOST: {"b": elsewhere(name="a")},
-        AGENT: {"b": elsewhere(**agent, depends_on=[f"{HOST}.b"])},
-    }
-    leaving = {
-        HOST: {"a": {"name": "a"}},
-        AGENT: {"a": {**agent, "depends_on": [f"{HOST}.a"]}},
-        SPECIALTY: {"a": {"key": "linux-server"}},
-    }
+    staying = {HOST: {"b": elsewhere(name="a")}}
+    staying[AGENT] = {"b": elsewhere(**agent, depends_on=[f"{HOST}.b"])}
+    leaving = {HOST: {"a": {"name": "a"}}, SPECIALTY: {"a": {"key": "linux-server"}}}
+    leaving[AGENT] = {"a": {**agent, "depends_on": [f"{HOST}.a"]}}
     both = {kind: leaving[kind] | staying.get(kind, {}) for kind in leaving}
     apply(native, both, base_url=other.base_url)
     write(native, staying, base_url=other.base_url)
@@ -127,14 +123,15 @@ def test_adoptions_under_two_providers_of_one_console(native):
 
 
 def test_two_consoles_may_have_objects_of_one_id(native, other):
-    resources = hosts_of_two_providers() | {
-        "opsconsole_specialty": {
-            "a": {"key": "linux-server"},
-            "b": {"key": "linux-server", "provider": "opsconsole.other"},
-        }
-    }
+    linux = {"key": "linux-server"}
+    both = {"a": linux, "b": elsewhere(**linux)}
+    resources = hosts_of_two_providers() | {"opsconsole_specialty": both}
     write(native, resources, base_url=other.base_url)
     for target in ("a", "b"):
         targets = [f"-target={name}.{target}" for name in resources]
         native.run("apply", "-auto-approve", *targets)
     assert len(native.addresses()) == 4
+    other.create("hosts", id="hst_c", name="c")
+    block = {"to": f"{HOST}.c", "id": "hst_c"}
+    write(native, {HOST: {"c": elsewhere(name="c")}}, block, base_url=other.base_url)
+    assert "will be imported" in native.run("plan", f"-target={HOST}.c").out
