@@ -298,10 +298,14 @@ def main() -> int:
         os.dup2(log.fileno(), 2)
         planter = Planter(mutants, report)
         options = ("-q", "--tb=short", "--hypothesis-seed=0", "-p", "no:cacheprovider")
-        code = pytest.main([*options, *FEWER, *tests], [planter])
-        if os.getpid() != main_process:
-            sys.stdout.flush()
-            os._exit(code)
+        code: int = pytest.ExitCode.TESTS_FAILED
+        try:
+            code = pytest.main([*options, *FEWER, *tests], [planter])
+        finally:
+            if os.getpid() != main_process:
+                # An exception, such as for a call never awaited, would remove the folder of all.
+                sys.stdout.flush()
+                os._exit(code)
         known = {line.split("\t")[0] for line in SURVIVORS.read_text().splitlines()}
         new = [mutant for mutant in planter.survivors if mutant.name not in known]
         print(
