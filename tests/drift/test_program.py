@@ -72,6 +72,8 @@ def test_variables(native):
     native.run("apply", "-auto-approve", "-var", "org=org_main")
     assert native.drift("-var", "org=org_main").code == 0
     assert 'variable "org" is not set' in native.run("drift", expect=1).err
+    native.write(HOST, terraform={"backend": {"local": {"path": "${var.where}"}}})
+    assert "hold an expression: ${var.where}" in native.drift(expect=1).told
 
 
 def test_settings_that_are_known_only_after_apply(native):

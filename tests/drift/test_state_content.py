@@ -188,7 +188,7 @@ def test_what_the_console_does_not_show_is_in_sync_unless_state_holds_it(native_
         [instance] = host["instances"]
         instance["attributes"]["mac"] = "02:00:00:00:00:01"
         memory = PrivateState.decode(base64.b64decode(private))
-        less = memory._replace(observed=memory.observed - {"mac"})
+        less = memory._replace(observed=memory.observed - {"mac", "knowledge"})
         instance["private"] = base64.b64encode(less.encode()).decode()
     found = native.drift("terraform.tfstate", expect=1)
     assert found.bucket(address) == "unchecked"
