@@ -108,6 +108,8 @@ def test_entries_are_added_to_every_form_of_file(text, expected, tmp_path):
         # The column of the list is that of its anchor: the entries would belong to the text.
         (b"version: 1\naccept: &all\n- address: a.c\n  reason: |\n    old\n", ADDED_BY_HAND),
         (b"version: 1\naccept: !!seq\n- address: a.c\n  reason: old\n", ADDED_BY_HAND),
+        # Behind an alias, the last entry ends elsewhere.
+        (b"version: 1\naccept:\n- &a {address: a, reason: b}\n- *a\n", ADDED_BY_HAND),
         ("version: 1\naccept: []\n".encode("utf-16"), "Save it as UTF-8."),
         (b"version: 1\naccept: []\n".ljust(2**20, b"#"), "base.yml is not a baseline"),
     ],

@@ -145,8 +145,8 @@ def _insert_entries(path: Path, text: str, entries: Sequence[Entry]) -> str:
     end = _last(accepted).end_mark.index
     # A comment may follow the last scalar on its line.
     if text[end - 1] != "\n":
-        line = text.find("\n", end)
-        text, end = (f"{text}\n", len(text) + 1) if line < 0 else (text, line + 1)
+        text += "" if "\n" in text[end:] else "\n"
+        end = text.index("\n", end) + 1
     return text[:end] + _dump_entries(entries, accepted.start_mark.column) + text[end:]
 
 
