@@ -98,6 +98,15 @@ def test_what_was_not_seen_makes_unchecked_if_state_holds_it(definition, unseen,
     assert found.unobserved == tuple(name for name in unseen if not definition[name].volatile)
 
 
+def test_what_no_update_sets_and_no_answer_showed_may_never_have_been_kept():
+    held = HOST.empty() | {"id": "x", "mac": "m", "knowledge": "k"}
+    instance = PriorInstance("s: a", HOST.type_name, InstanceObject("p", {}), held)
+    shown = [("mac", None, "in_sync"), ("mac", "n", "changed"), ("knowledge", None, "changed")]
+    for name, now, bucket in shown:
+        read = ObjectRead(StateObject("s", "a", instance, "p"), "", Outcome(held | {name: now}))
+        assert classify(read, Neighbours({}, {})).bucket.value == bucket
+
+
 def test_an_attachment_whose_agent_is_gone_and_in_no_state(native_on):
     native = native_on("default")
     native.console.create("agents", id="agt_alone", name="alone")
