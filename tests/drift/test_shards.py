@@ -70,6 +70,7 @@ def test_a_merge_says_what_a_check_of_all_says_and_misses_a_report(states):
     assert document["summary"]["drifted"] == whole["summary"]["drifted"]
     seen = [item for name in reports for item in json.loads(Path(name).read_text())["findings"]]
     shown = {item["label"] for item in seen if item["bucket"] == "unmanaged"}
+    assert {len(item["console"]) for item in seen if "console" in item} == {16}, "in any release"
     assert shown & set(KEYS.values()), "a shard sees what another shard manages"
 
     document = merged(states, *reports[:2], expect=1)
