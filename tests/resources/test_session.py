@@ -83,7 +83,7 @@ async def test_the_first_failure_of_several_is_raised():
 
 @pytest.mark.parametrize(
     ("sent", "may"),
-    [(None, True), ("yesterday", True), ("2020-01-01T00:00:00Z", False), (0, False), (2**40, True)],
+    [(None, True), ("yesterday", True), ("2020-01-01", False), ("2999-01-01T00:00:00Z", True)],
 )
 def test_a_create_may_arrive_within_900_seconds_or_if_its_time_is_not_known(sent, may):
     assert may_still_arrive(sent) is may

@@ -300,7 +300,7 @@ def test_lost_create_is_retried_after_900_seconds(native, caplog):
     state = native.state
     [item] = [item for item in state["resources"] if item["name"] == "a"]
     private = json.loads(base64.b64decode(item["instances"][0]["private"]))
-    private["sent_at"] -= 100_000
+    private["sent_at"] = "2026-01-01T00:00:00Z"
     item["instances"][0]["private"] = base64.b64encode(json.dumps(private).encode()).decode()
     native.state_file.write_text(json.dumps(state))
     native.console.fault(operation="host_import", status=403)

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from opsconsole.clock import timestamp, utc_now
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import (
@@ -77,7 +78,7 @@ def unsettled_private(dry_run_status: str, sent: str = "") -> bytes:
         dry_run_status: The status from a dry run before it was sent, or empty.
         sent: When it was sent, in ISO 8601; empty: now.
     """
-    facts = {DRY_RUN_STATUS: dry_run_status, _SENT_AT: sent or int(time.time())}
+    facts = {DRY_RUN_STATUS: dry_run_status, _SENT_AT: sent or timestamp(utc_now())}
     return PrivateState(extra=facts).encode()
 
 
@@ -98,14 +99,13 @@ def may_still_arrive(sent: object) -> bool:
     """Return whether a create that was sent at this time may still take effect.
 
     Args:
-        sent: In seconds, or in ISO 8601; anything else: it is not known.
+        sent: In ISO 8601; anything else: it is not known.
     """
-    if isinstance(sent, str):
-        try:
-            sent = datetime.fromisoformat(sent).timestamp()
-        except ValueError:
-            return True
-    return not isinstance(sent, int | float) or time.time() - sent < _ARRIVES_WITHIN
+    try:
+        moment = datetime.fromisoformat(str(sent)).timestamp()
+    except ValueError:
+        return True
+    return time.time() - moment < _ARRIVES_WITHIN
 
 
 def remedy(definition: ResourceDefinition, address: str, command: str) -> str:
