@@ -7,6 +7,9 @@ import pytest
 
 from opsconsole_cdktf import BadRows, Fleet, OpsconsoleProvider
 from opsconsole_cdktf.rows import HostRow
+from text_groups import read_rows
+
+TABLES = read_rows(__file__)
 
 ROWS = [
     {"name": "jump", "is_jump_host": True, "groups": ["linux"]},
@@ -72,45 +75,7 @@ def test_a_reordered_file_changes_nothing(synth, tmp_path) -> None:
     assert json.dumps(found[0]) == json.dumps(found[1])
 
 
-@pytest.mark.parametrize(
-    ("rows", "problems"),
-    [
-        ([{"nam": "x"}], ["row 1: name: missing; nam: no such column or field"]),
-        ([{"name": "a"}, {"name": "a"}], ["row 2: key: 'a' is at row 1 too"]),
-        ([{"name": "a b"}], ["row 1: key: 'a b' holds white space;"]),
-        ([{"name": "a", "target_port": "x"}], ["row 1: target_port: must be a valid integer"]),
-        ([{"name": "a", "tags": ["x"]}], ["row 1: tags: cannot be 'x': a tag is shaped"]),
-        ([{"name": "a", "target_type": "rdp"}], ["row 1: target_type: must be 'ssh' or 'winrm'"]),
-        (
-            [{"name": "a", "ip_connect_mode": "x"}],
-            ["row 1: ip_connect_mode: must be 'auto', 'public' or"],
-        ),
-        ([{"name": "a", "groups": ["g"]}], ["row 1: groups: there is no group 'g'"]),
-        ([{"name": "a", "jump_hosts": ["b"]}], ["row 1: jump_hosts: there is no row 'b'"]),
-        ([{"name": "a", "jump_hosts": ["a"]}], ["row 1: jump_hosts: a host cannot be its own"]),
-        (
-            [{"name": "a", "jump_hosts": ["b"]}, {"name": "b", "jump_hosts": ["a"]}],
-            ["row 1: jump_hosts: 'b' is itself reached", "row 2: jump_hosts: 'a' is itself"],
-        ),
-        (
-            [{"name": "a", "jump_hosts": ["b"]}, {"name": "b", "is_jump_host": False}],
-            ["row 1: jump_hosts: 'b' declares is_jump_host false"],
-        ),
-        ([{"name": "a", "agents": [{"plugins": []}]}], ["row 1: agents.0.specialty: missing"]),
-        (
-            [{"name": "a", "agents": ["linux", {"specialty": "linux", "plugins": ["plg_disk"]}]}],
-            ["row 1: agents: 2 agents are called 'linux': give each that differs a key"],
-        ),
-        (
-            [{"name": "a", "agents": [{"specialty": "b", "attachments": ["plg_1", "plg_1"]}]}],
-            ["row 1: agents: attachments: duplicate 'plg_1'"],
-        ),
-        (
-            [{"name": "a", "agents": ["b", "b", {"specialty": "c", "key": "b-2"}]}],
-            ["row 1: agents: 2 agents are called 'b-2': give each that differs a key"],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("rows", "problems"), TABLES["test_what_is_wrong_with_a_row"])
 def test_what_is_wrong_with_a_row(stack, rows, problems) -> None:
     with pytest.raises(BadRows) as failure:
         Fleet(stack, "fleet", rows)

@@ -11,6 +11,9 @@ from opsconsole.cli.main import main
 from opsconsole.cli.parser import Parser, build_parser
 from opsconsole.cli.table import HELP, PROFILES
 from opsconsole.emulator import profiles
+from text_groups import read_rows
+
+TABLES = read_rows(__file__)
 
 GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
 
@@ -99,30 +102,7 @@ def test_both_spellings_of_every_option_are_read(dashes: str) -> None:
     assert str(found.plugin_dir) == "p"
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["plna"], 'Error: There is no command "plna". Did you mean "plan"?\n'),
-        (["state", "lst"], 'Error: There is no verb "lst". Did you mean "list"?\n'),
-        (["plan", "-targt=x"], 'Error: There is no option -targt. Did you mean "--target"?\n'),
-        (["plan", "--jsno"], 'Error: There is no option --jsno. Did you mean "--json"?\n'),
-        (["plan", "--zzzzz"], "Error: There is no option --zzzzz.\n"),
-        (["plan", "web"], 'Error: The argument "web" is not expected.\n'),
-        (["state", "mv", "a"], "Error: TARGET is missing.\n"),
-        (
-            ["plan", "--max-destroy=200"],
-            "Error: --max-destroy: '200' is not a percentage from 0 to 100\n",
-        ),
-        (
-            ["graph", "--format", "dto"],
-            'Error: --format: "dto" is not one of its values. Did you mean "dot"?\n',
-        ),
-        (
-            ["plan", "--lock-timeout=30x"],
-            "Error: --lock-timeout: '30x' is not a duration; write 30s, 2m or 1h30m\n",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("words", "text"), TABLES["test_a_usage_error_names_what_is_near"])
 def test_a_usage_error_names_what_is_near(
     words: list[str], text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

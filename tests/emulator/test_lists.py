@@ -8,6 +8,9 @@ import pytest
 
 from opsconsole.emulator import profiles
 from opsconsole.emulator.document import FIELDS, LISTS
+from text_groups import read_rows
+
+TABLES = read_rows(__file__)
 
 Make = Callable[..., Any]
 SEARCH = "/api/v1/specialties/search"
@@ -37,26 +40,7 @@ WHOLE = {"object": "list", "has_more": False, "total_count": 6}
 
 
 @pytest.mark.parametrize(
-    ("switches", "query", "shown", "count"),
-    [
-        ({}, "", {}, 6),
-        ({}, "?color=red", {}, 6),
-        ({}, "?q=linux", {}, 6),
-        ({"total_count": "never"}, "?include=total_count", {"total_count": None}, 6),
-        ({"total_count": "asked"}, "", {"total_count": None}, 6),
-        ({"total_count": "asked"}, "?include=total_count", {}, 6),
-        ({"total_count": "asked"}, "?include=other", {"total_count": None}, 6),
-        ({"unknown_parameters": "refused"}, "?include=total_count", {}, 6),
-        ({"has_more": "absent"}, "", {"has_more": None}, 6),
-        ({"has_more": "always_true"}, "", {"has_more": True}, 6),
-        ({"has_more": "always_false", "page_size": 5}, "", {}, 5),
-        # A list that is cut short has no way on.
-        ({"page_size": 5}, "", {"has_more": True}, 5),
-        ({"page_size": 5}, "?cursor=x&page=2", {"has_more": True}, 5),
-        ({"page_size": 2, "page_size_parameter": "limit"}, "?limit=500", {}, 6),
-        ({"filter_parameter": "q"}, "?q=linux", {"total_count": 1}, 1),
-        ({"filter_parameter": "q"}, "?q=none", {"total_count": 0}, 0),
-    ],
+    ("switches", "query", "shown", "count"), TABLES["test_the_envelope_of_a_list"]
 )
 def test_the_envelope_of_a_list(
     make: Make, switches: dict[str, Any], query: str, shown: dict[str, Any], count: int
