@@ -134,7 +134,7 @@ class NameResolver:
             "terraform": {"workspace": workspace},
         }
         self._locals: dict[str, Value | ExpressionFailure] = {}
-        self._unsettled_locals: dict[str, Value | ExpressionFailure] = {}
+        self._provisional_locals: dict[str, Value | ExpressionFailure] = {}
         self._depth = 0
         self._objects: dict[str, tuple[Attributes, Value]] = {}
         self._all_instances: dict[str, Value] = {}
@@ -205,11 +205,11 @@ class NameResolver:
             return self._absent_value(
                 f"there is no local value {name}. {did_you_mean(name, self._program.locals)}"
             )
-        if name in self._unsettled_locals:
+        if name in self._provisional_locals:
             # The value may depend on an unknown value, so a local value that uses it must not be
             # kept either.
             self._unknown_lookups += 1
-            found = self._unsettled_locals[name]
+            found = self._provisional_locals[name]
         else:
             found = self._evaluate_locals(name)
         if isinstance(found, ExpressionFailure):
@@ -221,7 +221,7 @@ class NameResolver:
         self._depth += 1
         found: Value | ExpressionFailure = NULL
         try:
-            done = ChainMap(self._locals, self._unsettled_locals)
+            done = ChainMap(self._locals, self._provisional_locals)
             # Evaluate each after its references, so that a long chain needs no deep recursion.
             for item in order_locals(name, self._program.locals, done):
                 before = self._unknown_lookups
@@ -229,13 +229,13 @@ class NameResolver:
                 # A value that depends on unknown values may be known the next time. So it is kept
                 # only until the outermost local value is evaluated.
                 lasting = isinstance(found, Value) and before == self._unknown_lookups
-                (self._locals if lasting else self._unsettled_locals)[item] = found
+                (self._locals if lasting else self._provisional_locals)[item] = found
         except LocalCycle as cycle:
             found = self._absent_value(f"local values refer to each other in a cycle: {cycle}")
         finally:
             self._depth -= 1
             if not self._depth:
-                self._unsettled_locals.clear()
+                self._provisional_locals.clear()
         return found
 
     def _evaluate_local(self, name: str) -> Value | ExpressionFailure:

@@ -254,30 +254,30 @@ class Executor:
         for numbers in self._waiting.values():
             if not numbers:
                 continue
-            together = self._worker.creates_together(self._schedule.steps[numbers[0]])
-            if together > 1 and self._imports >= BULK_CREATES_AT_A_TIME:
+            limit = self._worker.creates_together(self._schedule.steps[numbers[0]])
+            if limit > 1 and self._imports >= BULK_CREATES_AT_A_TIME:
                 continue
-            return [numbers.popleft() for _ in range(min(together, len(numbers)))]
+            return [numbers.popleft() for _ in range(min(limit, len(numbers)))]
         return []
 
     def _start(self, numbers: Sequence[int]) -> None:
         steps = [self._schedule.steps[number] for number in numbers]
-        together = self._worker.creates_together(steps[0]) > 1
-        self._imports += together
+        is_import = self._worker.creates_together(steps[0]) > 1
+        self._imports += is_import
         for number, step in zip(numbers, steps, strict=True):
             self._note_start(number, step)
         task = asyncio.create_task(self._worker.carry_out(steps, self._end_step))
         self._running.add(task)
-        task.add_done_callback(lambda task: self._end_task(task, together))
+        task.add_done_callback(lambda task: self._end_task(task, is_import))
 
     def _note_start(self, number: int, step: Step) -> None:
         self._begun[step.change.address, step.kind] = number, time.monotonic()
         self._listener.begin_step(step)
 
-    def _end_task(self, task: asyncio.Task[None], together: bool) -> None:
+    def _end_task(self, task: asyncio.Task[None], is_import: bool) -> None:
         """Note that a task has ended, and begin the steps that have room now."""
         self._running.discard(task)
-        self._imports -= together
+        self._imports -= is_import
         if not task.cancelled() and task.exception() is not None:
             self._problem = self._problem or task.exception()
         self._save_if_due()

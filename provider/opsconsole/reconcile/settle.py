@@ -49,24 +49,24 @@ async def settle_unknown(session: StateSession, providers: Providers) -> list[Di
 
 
 async def _settle_intents(session: StateSession, providers: Providers) -> list[Diagnostic]:
-    calls = [call for call in session.open_intents if call.id]
-    if not calls:
+    intents = [intent for intent in session.open_intents if intent.id]
+    if not intents:
         return []
-    creates = [call for call in calls if _verb(call) == "create"]
-    others = [call for call in calls if _verb(call) != "create"]
+    creates = [intent for intent in intents if _verb(intent) == "create"]
+    others = [intent for intent in intents if _verb(intent) != "create"]
     diagnostics, settled = await _settle_writes(session, providers, others)
     # The list of intents is kept even if settling them is interrupted.
     unsettled = [
-        _of_intent(call)
-        for call in creates
-        if call.address not in session.state or _stands_aside(session, call)
+        _of_intent(intent)
+        for intent in creates
+        if intent.address not in session.state or _stands_aside(session, intent)
     ]
     for create, outcome in [pair async for pair in _ask_console(session, providers, unsettled)]:
         diagnostics += _keep_settled(session, create, outcome)
     providers.check_stopped()
     # Until state is durable, only the list of open intents records their outcomes.
     await session.checkpoint()
-    session.mark_settled(call.id for call in (*creates, *settled))
+    session.mark_settled(intent.id for intent in (*creates, *settled))
     return diagnostics
 
 
@@ -89,12 +89,12 @@ class _Unsettled:
     Attributes:
         create: The create, as its lifecycle can settle it.
         held: The object to put into state, without its value.
-        call: The open intent; None if the create is in state under a sentinel id.
+        intent: The open intent; None if the create is in state under a sentinel id.
     """
 
     create: UnsettledCreate
     held: InstanceObject
-    call: Intent | None
+    intent: Intent | None
 
     @property
     def kind(self) -> tuple[str, str]:
@@ -102,14 +102,14 @@ class _Unsettled:
         return self.held.provider, instance_of(self.create.address).type
 
 
-def _of_intent(call: Intent) -> _Unsettled:
-    details = call.details
+def _of_intent(intent: Intent) -> _Unsettled:
+    details = intent.details
     planned, needed = details.get("planned"), details.get("dependencies")
     planned = dict(planned) if isinstance(planned, dict) else {}
-    create = recall_create(planned, call.address, details, call.at)
+    create = recall_create(planned, intent.address, details, intent.at)
     dependencies = tuple(map(str, needed)) if isinstance(needed, Iterable) else ()
-    held = InstanceObject(_provider(call), {}, dependencies=dependencies)
-    return _Unsettled(create, held, call)
+    held = InstanceObject(_provider(intent), {}, dependencies=dependencies)
+    return _Unsettled(create, held, intent)
 
 
 def _of_state(item: PriorInstance) -> _Unsettled:
@@ -119,12 +119,12 @@ def _of_state(item: PriorInstance) -> _Unsettled:
     return _Unsettled(recall_create(planned, item.address, facts), item.stored, None)
 
 
-def _verb(call: Intent) -> str:
-    return str(call.details.get("verb", "create"))
+def _verb(intent: Intent) -> str:
+    return str(intent.details.get("verb", "create"))
 
 
-def _provider(call: Intent) -> str:
-    return str(call.details.get("provider", ""))
+def _provider(intent: Intent) -> str:
+    return str(intent.details.get("provider", ""))
 
 
 async def _ask_console(
@@ -135,7 +135,7 @@ async def _ask_console(
     If the console cannot be asked, the state stays unchanged.
 
     Raises:
-        UserError: The console cannot be asked about a call.
+        UserError: The console cannot be asked about an open intent.
     """
     groups: dict[tuple[str, str], list[_Unsettled]] = {}
     for item in creates:
@@ -150,7 +150,7 @@ async def _ask_console(
             raise
         except ConsoleError as problem:
             # A create in state is not repeated. A create that is only in the journal would be.
-            if group[0].call is None:
+            if group[0].intent is None:
                 _log.warning("cannot settle what may have been created: %s", problem)
                 continue
             raise UserError(
@@ -180,25 +180,25 @@ def _existing(
     ]
 
 
-def _stands_aside(session: StateSession, call: Intent) -> bool:
-    """Return whether state still holds the object that a call was to replace."""
-    held = session.state.get(call.address)
-    replaced = call.details.get("instead_of")
+def _stands_aside(session: StateSession, intent: Intent) -> bool:
+    """Return whether state still holds the object that a create was to replace."""
+    held = session.state.get(intent.address)
+    replaced = intent.details.get("instead_of")
     return held is not None and replaced is not None and held.attributes.get("id") == replaced
 
 
 def _keep_settled(session: StateSession, item: _Unsettled, outcome: Outcome) -> list[Diagnostic]:
     """Put the outcome of a create into state, and report it."""
-    create, call = item.create, item.call
+    create, intent = item.create, item.intent
     address = create.address
-    run = "an earlier run" if call is None else "the run that was interrupted"
+    run = "an earlier run" if intent is None else "the run that was interrupted"
     never_created = outcome.state is None and not outcome.unsettled
-    # For an open intent, "never created" counts at once, even if the call may still arrive: the dry
-    # run before the next import shows a host that has arrived by then. An agent has no such guard,
-    # so its lifecycle leaves it unsettled while the call may arrive. A sentinel id waits.
-    if never_created and not (call is None and create.may_arrive):
+    # For an open intent, "never created" counts at once, even if its create may still arrive: the
+    # dry run before the next import shows a host that has arrived by then. An agent has no such
+    # guard, so its lifecycle leaves it unsettled while it may arrive. A sentinel id waits.
+    if never_created and not (intent is None and create.may_arrive):
         why = "The console was asked and does not show it."
-        if call is None:
+        if intent is None:
             session.state.remove(address)
             if create.dry_run_status:
                 why = "A dry run of the same row shows that the console does not have it."
@@ -208,16 +208,16 @@ def _keep_settled(session: StateSession, item: _Unsettled, outcome: Outcome) -> 
         held = item.held._replace(attributes=outcome.state, private=outcome.private, tainted=False)
         where = f"It is {outcome.state['id']}, and in state from now on."
         diagnostics = [warning(f"{address} was created by {run}", where), *outcome.diagnostics]
-    elif call is None:
+    elif intent is None:
         # State holds it already.
         return []
     else:
         planned, definition = create.planned, RESOURCES[item.kind[1]]
         unknown = {a.name: UNKNOWN for a in definition if a.name not in planned}
-        state = fill_unknown(definition, planned | unknown, {"id": new_sentinel(call.id)})
-        private = unsettled_private(create.dry_run_status, call.at)
+        state = fill_unknown(definition, planned | unknown, {"id": new_sentinel(intent.id)})
+        private = unsettled_private(create.dry_run_status, intent.at)
         held = item.held._replace(attributes=state, private=private, tainted=True)
-    if call is not None and _stands_aside(session, call):
+    if intent is not None and _stands_aside(session, intent):
         # The old object still exists. It is put aside, and a later run deletes it.
         session.state.depose(address)
     session.state.put(address, held)
@@ -225,12 +225,12 @@ def _keep_settled(session: StateSession, item: _Unsettled, outcome: Outcome) -> 
 
 
 async def _settle_writes(
-    session: StateSession, providers: Providers, calls: Sequence[Intent]
+    session: StateSession, providers: Providers, intents: Sequence[Intent]
 ) -> tuple[list[Diagnostic], list[Intent]]:
     """Remove deleted objects from state.
 
     Returns:
-        The diagnostics, and the calls that are settled.
+        The diagnostics, and the intents that are settled.
 
     Raises:
         Stopped: The run was told to stop.
@@ -238,17 +238,17 @@ async def _settle_writes(
     instances = read_prior(session.state)
     instances |= read_deposed(session.state, instances)
     identities = {item.address: providers.identity_of(item) for item in instances.values()}
-    # By the object: after a replacement that creates first, the address of the call holds the new
+    # By the object: after a replacement that creates first, the address of the intent holds the new
     # object.
     by_identity = {identity: address for address, identity in identities.items()}
     deletes: dict[str, Intent] = {}
-    for call in calls:
-        console = providers.console_of(provider_key_of(_provider(call)))
+    for intent in intents:
+        console = providers.console_of(provider_key_of(_provider(intent)))
         address = by_identity.get(
-            (console, instance_of(call.address).type, str(call.details.get("id")))
+            (console, instance_of(intent.address).type, str(intent.details.get("id")))
         )
-        if _verb(call) == "delete" and address is not None:
-            deletes[address] = call
+        if _verb(intent) == "delete" and address is not None:
+            deletes[address] = intent
     leaving = [instances[address] for address in deletes]
     # A deletion that took place has archived what the object owned, too.
     going = Cascade.of(leaving, instances.values(), providers.console_holding).going
@@ -264,10 +264,10 @@ async def _settle_writes(
         if address in deletes and item.read is not None and item.read.seen is Seen.UNCHECKED
     }
     remaining = [address for address in deletes if address not in unread and address not in gone]
-    updated = [call.address for call in calls if _verb(call) == "update"]
-    # The calls on unread objects stay in the list, for a later run.
+    updated = [intent.address for intent in intents if _verb(intent) == "update"]
+    # The intents on unread objects stay in the list, for a later run.
     kept = {deletes[address].id for address in unread}
-    settled = [call for call in calls if call.id not in kept]
+    settled = [intent for intent in intents if intent.id not in kept]
     along = sum(address not in deletes for address in gone)
     gone = [address for address in gone if address in deletes]
     return _warnings(gone, along, remaining, unread, updated), settled
