@@ -266,7 +266,7 @@ def test_state_is_written_while_changes_go_on(native, fleet, monkeypatch):
     # It is asked again and again while the one agent is created.
     asked = iter([False] * 9)
     monkeypatch.setattr("opsconsole.state.session.Cadence.due", lambda *_: next(asked, True))
-    monkeypatch.setattr("opsconsole.reconcile.executor._SAVE_PAUSE", 0.01)
+    monkeypatch.setattr("opsconsole.reconcile.executor._SAVE_PAUSE", 0.001)
     fail = AsyncMock(side_effect=OverflowError("anything"))
     monkeypatch.setattr("opsconsole.state.session.StateSession.checkpoint_if_due", fail)
     native.console.fault(operation="agent_create", delay=0.4)

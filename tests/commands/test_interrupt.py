@@ -56,7 +56,7 @@ def test_second_interrupt_stops_and_loses_nothing(native, fleet):
     process = begun(native, fleet)
     interrupt(process)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=25)
     assert process.returncode == 130, out + err
     assert "the next run adds it to the state" in err
     assert journal_of(native.state_file).exists()
