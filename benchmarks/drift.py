@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from opsconsole.emulator import Emulator, spawn
+from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, State
 
@@ -149,9 +150,8 @@ def _instance(address: str, shown: dict[str, Any]) -> InstanceObject:
     for name in ("jump_host_ids", "eligible_subnets"):
         if name in values:
             values[name] = values[name] or []
-    private = {"observed": [item.name for item in definition.answer_fields], "declared": {}}
-    text = json.dumps(private, separators=(",", ":")).encode()
-    return InstanceObject(PROVIDER, values, private=text)
+    observed = frozenset(item.name for item in definition.answer_fields)
+    return InstanceObject(PROVIDER, values, private=PrivateState(observed, {}).encode())
 
 
 def _run(name: str, console: Emulator, state: Path) -> Row:

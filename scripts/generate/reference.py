@@ -91,7 +91,7 @@ def _page(
             for resource in RESOURCES.values()
             for step in STEPS
             for way in resource.ways[step]
-            if way.operation in NAMEABLE
+            if way.operation in NAMEABLE and not NAMEABLE[way.operation].section
         ],
         documented_for=documented_for,
         operation_to_name=operation_to_name,

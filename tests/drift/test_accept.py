@@ -40,7 +40,7 @@ def entries(native: Any) -> list[dict[str, Any]]:
 
 
 def test_one_address_is_accepted_by_attribute(drifted):
-    words = ["--reason", "für das Audit", "--until", str(LATER)]
+    words = ["--reason", "für das Audit", "--until", str(LATER), "--baseline", BASELINE_FILE]
     ran = drifted.run("drift", "--accept", WEB, *words, expect=2)
     added = f"Added 2 entries to {BASELINE_FILE}: drift of 1 resource is accepted.\n"
     assert ran.err.startswith(added)

@@ -35,6 +35,7 @@ CHANGED = finding(Bucket.CHANGED, "tags")
 BOTH = finding(Bucket.CHANGED, "tags", "mac")
 SYNC = finding(Bucket.IN_SYNC)
 UNMANAGED = finding(Bucket.UNMANAGED, address="hst_9")
+ELSEWHERE = replace(UNMANAGED, stack="other", accepted="known")
 FAILED = {"diagnostics": (error("x: its state was not read"),)}
 
 
@@ -58,6 +59,7 @@ FAILED = {"diagnostics": (error("x: its state was not read"),)}
         (report(finding(Bucket.MISSING)), report(CHANGED), ("new tags", "resolved missing")),
         (report(UNMANAGED), report(replace(UNMANAGED, stack="other")), ("open unmanaged",)),
         (report(UNMANAGED), report(), ("resolved unmanaged",)),
+        (report(UNMANAGED), report(ELSEWHERE, scope=Scope(("fleet",))), ("resolved unmanaged",)),
         (report(UNMANAGED), report(scope=Scope(("fleet",))), ("unseen unmanaged",)),
     ],
 )
@@ -70,6 +72,11 @@ def test_what_is_new_resolved_and_open(before, now, words):
         for entry in getattr(found, word)
     }
     assert seen == set(words)
+
+
+def test_metrics_count_the_last_drift_of_a_stack_as_resolved():
+    text = FORMATS["prometheus"](compare(report(), report(CHANGED)))
+    assert 'since_resources{since="resolved",stack="fleet"} 1.0' in text
 
 
 def test_drift_that_was_not_seen_in_between_is_neither_new_nor_lost() -> None:

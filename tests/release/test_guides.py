@@ -74,4 +74,4 @@ def test_a_guide_does_what_it_says(guide, commands, tmp_path):
         assert "No changes." in seen.stdout
         assert not any(calls.values())  # the guide has a console of its own
     if guide == "import-a-fleet":
-        assert not {"hosts_import", "host_delete"} & set(calls)
+        assert not {"host_import", "host_delete"} & set(calls)

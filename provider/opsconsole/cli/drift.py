@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     options = CheckOptions(
         read_only=args.read_only,
         min_coverage=args.min_coverage,
-        baseline=_baseline(args.baseline),
+        baseline=_baseline(args),
         counted=args.count_unmanaged,
         shard=args.shard,
     )
@@ -97,11 +97,11 @@ def run_merge(args: argparse.Namespace) -> int:
     return write(merge_reports([read_report(file) for file in args.reports]))
 
 
-def _baseline(path: Path | None) -> Baseline:
-    if path is None:
-        path = Path(BASELINE_FILE)
-        if not path.exists():
-            return Baseline()
+def _baseline(args: argparse.Namespace) -> Baseline:
+    path = args.baseline or Path(BASELINE_FILE)
+    # `--accept` creates the file.
+    if (args.baseline is None or args.accept is not None) and not path.exists():
+        return Baseline()
     return read_baseline(path)
 
 

@@ -89,6 +89,7 @@ _DRIFT_CODES: Final = {
     0: "no drift",
     FAILED: "could not tell: errors, or less coverage than --min-coverage asks for",
     CHANGES: "drift",
+    TRY_LATER: "could not tell, only because the console was too busy: try again later",
 }
 PROFILES: Final = (
     *("default", "strict", "sparse", "blind"),

@@ -34,7 +34,9 @@ def compare(report: DriftReport, earlier: DriftReport | None) -> DriftReport:
             if not entry.seen:
                 parts = (replace(entry, what=(what,), seen=True) for what in entry.what)
                 before = {_key(part): part for part in parts} | before
-    by_address = {(item.stack, item.address): item for item in report.findings}
+    by_address = {
+        _place(item.stack, item.address, item.bucket.value): item for item in report.findings
+    }
     gone = [
         (part, _is_resolved(part, report, by_address))
         for key, part in before.items()
@@ -72,7 +74,7 @@ def _is_resolved(
         return False
     if part.stack not in report.scope.stacks:
         return None
-    finding = by_address.get((part.stack, part.address))
+    finding = by_address.get(_place(part.stack, part.address, what))
     if finding is None:
         # A resource without a finding has left state. An unmanaged object may only be hidden by a
         # list that was not read to its end.
@@ -98,8 +100,12 @@ def _entries(findings: Iterable[Finding]) -> dict[_Key, DriftEntry]:
 
 def _key(part: DriftEntry) -> _Key:
     [what] = part.what
+    return (*_place(part.stack, part.address, what), what)
+
+
+def _place(stack: str, address: str, what: str) -> tuple[str, str]:
     # An unmanaged object is shown under any stack of its console, and that stack may change.
-    return "" if what == Bucket.UNMANAGED.value else part.stack, part.address, what
+    return "" if what == Bucket.UNMANAGED.value else stack, address
 
 
 def _by_resource(parts: Iterable[DriftEntry]) -> tuple[DriftEntry, ...]:

@@ -28,7 +28,8 @@ def render(report: DriftReport) -> str:
 
 
 def _by_stack(report: DriftReport) -> Iterator[_Metric]:
-    stacks = sorted({finding.stack for finding in report.findings})
+    # A stack whose last finding is resolved has series, too.
+    stacks = sorted({*report.scope.stacks, *(finding.stack for finding in report.findings)})
     counts = Counter((finding.stack, finding.bucket) for finding in report.findings)
     accepting = Counter(finding.stack for finding in accepted_drift(report))
     drifting = Counter(finding.stack for finding in report.drifted_findings)
