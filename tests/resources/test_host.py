@@ -1,5 +1,6 @@
 """Hosts: adopted, abandoned, deleted, replaced, reached through each other."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -471,3 +472,13 @@ def test_a_host_name_that_is_declared_twice(native):
     assert why in said
     assert "opsconsole_host.a of this run has the same name. Declare each machine once." in said
     assert len([row for row in native.console.rows("hosts") if row["name"] == "web"]) == 1
+
+
+async def test_a_create_waits_for_the_deletion_of_its_name(steps_of, one_run, monkeypatch):
+    hosts = steps_of("host")
+    old = await hosts.create(name="web")
+    hosts.provider = one_run()
+    monkeypatch.setattr("opsconsole.resources.host.deletions._PATIENCE", 3)
+    new, gone = await asyncio.gather(hosts.create(name="web"), hosts.delete(old))
+    assert (gone.state, errors(new)) == (None, [])
+    assert new.state["id"] != old.state["id"]

@@ -10,7 +10,7 @@ from opsconsole.emulator import Emulator
 @pytest.fixture
 def declared(console: Emulator) -> dict[str, dict[str, Any]]:
     """A host and an agent that name no org."""
-    host = console.create("hosts", name="there", org_id="org_lab")
+    host = console.create("hosts", name="there", org_id="org_main")
     return {
         "host": {"name": "web"},
         "agent": {"name": "a", "host_id": host["id"], "specialty_id": "spc_linux"},
