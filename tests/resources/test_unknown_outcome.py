@@ -156,8 +156,7 @@ def test_lost_host_without_proof_is_kept_tainted(native):
         {**HOSTS, "opsconsole_agent": {"x": agent_on("a")}},
         data={"opsconsole_agent_plugins": {"d": needs}},
     )
-    now = timestamp(utc_now())
-    leave(native, [("opsconsole_host.a", {"name": "a"})], "created", at=now)
+    leave(native, [("opsconsole_host.a", {"name": "a"})], "created", at=timestamp(utc_now()))
     result = native.run("apply", "-auto-approve", expect=1)
     assert "It is not known whether opsconsole_host.a was created" in result.out
     for needy, name in (
