@@ -22,7 +22,7 @@ def first(app: Any, place: Place | Path) -> None:
         resource={"opsconsole_host": {"h": {"name": "jump"}}},
         output={
             OUTPUT: {"sensitive": True, "value": "${opsconsole_host.h.id}"},
-            "sizes": {"value": "${toset([2, 1.5])}"},
+            "sizes": {"value": "${[toset([2, 1.5]), true]}"},
         },
     )
 
@@ -80,8 +80,8 @@ def test_all_commands_go_on_with_a_local_state(app: Any, tmp_path: Path) -> None
     app.run("plan", "--stack=second", f"-out={saved}", "-preflight")
     app.run("apply", str(saved))
     outputs = json.loads(app.run("output", "-json", "--stack=second"))
-    assert outputs["sizes"]["value"] == [1.5, 2]
-    assert outputs["sizes"]["type"] == ["set", "number"]
+    assert outputs["sizes"]["value"] == [[1.5, 2], True]
+    assert outputs["sizes"]["type"] == ["tuple", [["set", "number"], "bool"]]
     assert outputs["all"]["value"] == [OUTPUT, "sizes"]
     state = json.loads((tmp_path / "second.tfstate").read_text())
     assert [item["type"] for item in state["resources"]] == ["opsconsole_host"]

@@ -236,7 +236,6 @@ async def test_plans_of_specialties_name_them(steps_of, console, one_run):
     specialties.provider = one_run()
     specialties.provider.session.command = "tofu"
     adopting = await specialties.plan(None, specialties.config(id="spc_linux"))
-    specialties.provider = None
     name = 'specialty "linux-server" (spc_linux)'
     assert warnings(adopting) == [f"This takes the {name} under management; nothing is created"]
     for unknown in ({"key": UNKNOWN}, {"id": UNKNOWN}):
@@ -244,7 +243,9 @@ async def test_plans_of_specialties_name_them(steps_of, console, one_run):
         assert (late.adopts, late.diagnostics) == (True, ())
     [told] = (await specialties.plan(adopted, None)).diagnostics
     assert told.summary.startswith('Once deleted, the specialty "identity"')
-
+    console.fault(kind="reset_after", operation="specialty_delete")
+    assert (await specialties.delete(adopted)).state is None, "the list is read again"
+    specialties.provider = None
     console.fault(operation="specialty_search", status=403, code="FORBIDDEN")
     [refused] = errors(await specialties.plan(None, specialties.config(key="network")))
     assert refused.startswith('Cannot plan the specialty "network"')
