@@ -2,7 +2,9 @@
 name in `extra_endpoints` (see `definition.Way` for what each serves).
 
     _nameable("host_get", "{id}")                               not documented
-    _nameable("host_get", "{id}", "GET /api/v1/hosts/{id}")     documented: all messages follow
+    _nameable("host_get", "{id}", "GET /api/v1/hosts/{id}")     documented
+
+Capabilities, hints and the pages of resources follow; CONTRIBUTING.md lists the rest.
 """
 
 from __future__ import annotations
