@@ -178,6 +178,14 @@ async def test_on_missing_decides_on_a_detach_answered_404_where_the_list_shows_
     # What the list shows is there, whatever the answer.
     refused = await lenient.delete(shown)
 
+    keep = {**agent_values, "plugin_ids": ["plg_disk"]}
+    whole = agent._replace(state={**agent.state, "plugin_ids": ["plg_disk", "plg_legacy"]})
+    for policy, plugins in (("error", whole.state["plugin_ids"]), ("remove", ["plg_disk"])):
+        changed = await steps_of("agent", on_missing=policy).change(whole, **keep)
+        assert changed.state["plugin_ids"] == plugins
+        assert (bool(errors(changed)), policy) in ((True, "error"), (False, "remove"))
+        assert "plg_legacy of the agent" in changed.diagnostics[0].summary
+
     name = f'The plugin attachment "{made.state["id"]}"'
     assert (kept.state, left.state, refused.state) == (made.state, None, shown.state)
     assert errors(kept) == [f"{name} was deleted already, or is not visible to this key"]

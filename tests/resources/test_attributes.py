@@ -17,6 +17,9 @@ from opsconsole.errors import UnexpectedAnswer
 from opsconsole.lifecycle.answers import PrivateState, merge_answer, values_shown
 from opsconsole.lifecycle.interface import Seen
 from opsconsole.resources import HOST, RESOURCES
+from text_groups import read_rows
+
+ROWS = read_rows(__file__)
 
 # The rules of a specialty demand a key, or an id.
 NEEDED: dict[str, dict[str, Any]] = {
@@ -141,20 +144,7 @@ def test_values_that_are_known_only_after_apply(project, console):
 
 @pytest.mark.parametrize(
     ("type_name", "declared", "said"),
-    [
-        (
-            "opsconsole_blacklisted_command",
-            {"id": "blk_format", "tenant_wide": True, "org_id": "${opsconsole_host.a.org_id}"},
-            "Both org_id and tenant_wide = true are declared",
-        ),
-        (
-            "opsconsole_host",
-            {"name": "b", "target_port": "${length(opsconsole_host.a.id) * 10000}"},
-            "target_port cannot be",
-        ),
-        ("opsconsole_host", {"name": "b", "tags": ["${opsconsole_host.a.id}"]}, "a tag is shaped"),
-    ],
-    ids=["scope", "bound", "pattern"],
+    ROWS["test_rules_hold_for_values_that_are_known_only_after_apply"],
 )
 def test_rules_hold_for_values_that_are_known_only_after_apply(native, type_name, declared, said):
     before = native.console.row("blacklists", "blk_format")

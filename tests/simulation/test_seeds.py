@@ -26,6 +26,8 @@ SEEDS = [
     (51005367, ["options", "host-6 creates first"]),
     # An attachment that a later run settled did not know its host, and stayed when both were gone.
     (73003421, ["step 1.0", "adopt 1", "agent-6", "host-5", "options"]),
+    # As 51005367, for the full set of an agent's plugins.
+    (202012269, ["step 1.2", "options", "step 1.1", "agent-8"]),
 ]
 
 

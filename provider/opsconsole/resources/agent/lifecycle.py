@@ -43,7 +43,7 @@ from opsconsole.lifecycle.interface import (
 )
 from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.lifecycle.writes import create_once, delete_once, update_once
+from opsconsole.lifecycle.writes import BY_404, create_once, delete_once, update_once
 from opsconsole.resources import AGENT
 from opsconsole.resources.agent.likely_ids import doubts_of_agent
 from opsconsole.resources.agent.rules import (
@@ -54,7 +54,11 @@ from opsconsole.resources.agent.rules import (
     refuse_archived,
     warn_created_archived,
 )
-from opsconsole.resources.agent_plugin.lifecycle import attach_or_detach, attached_ids
+from opsconsole.resources.agent_plugin.lifecycle import (
+    attach_or_detach,
+    attached_ids,
+    listed_after,
+)
 from opsconsole.resources.missing import (
     PLUGINS_NOT_PERMITTED,
     explain_gap,
@@ -359,7 +363,19 @@ class AgentLifecycle(SingleCreation):
             try:
                 answer = await attach_or_detach(self.session, verb, agent_id, plugin_id) or answer
             except OpsconsoleError as problem:
-                doing = f"{verb} the plugin {plugin_id} of the {self.name(prior)}"
+                plugin = f"plugin {plugin_id} of the {self.name(prior)}"
+                if (
+                    verb == "detach"
+                    and isinstance(problem, NotFound)
+                    and not await listed_after(self.session, agent_id, plugin_id, problem)
+                ):
+                    gone = f"The {plugin} was detached already, or is not visible to this key"
+                    kept = self.keep_if_missing(gone, BY_404, problem.cause)
+                    detail = f"{BY_404.removesuffix('.')}, and the list does not show it."
+                    diagnostics.append(kept or warning(gone, detail))
+                    attached -= set() if kept else {plugin_id}
+                    continue
+                doing = f"{verb} the {plugin}"
                 if not isinstance(problem, Stopped):
                     diagnostics += diagnose(problem, doing, self.definition)
                     continue

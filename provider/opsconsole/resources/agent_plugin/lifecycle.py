@@ -82,7 +82,7 @@ async def attach_or_detach(
         session.answered_beside[AGENT.type_name, agent_id] = answer
         return answer
     except ConsoleError as problem:
-        if await _listed_after(session, agent_id, plugin_id, problem) is not attaches:
+        if await listed_after(session, agent_id, plugin_id, problem) is not attaches:
             raise
         return None
     finally:
@@ -90,7 +90,7 @@ async def attach_or_detach(
         session.plugins_changed(agent_id)
 
 
-async def _listed_after(
+async def listed_after(
     session: ConsoleSession, agent_id: str, plugin_id: str, problem: ConsoleError
 ) -> bool | None:
     """Ask the list whether a plugin is attached, after a call failed; None: it does not tell."""
@@ -303,7 +303,7 @@ class AgentPluginLifecycle(SingleCreation):
             if not isinstance(problem, NotFound):
                 raise
             # The error does not say whether the list showed the plugin, or showed only a part.
-            if await _listed_after(self.session, agent_id, plugin_id, problem):
+            if await listed_after(self.session, agent_id, plugin_id, problem):
                 raise
             return leave_unreadable(self, request, problem).outcome
         return Outcome(None, diagnostics=_warn_archived(answer or {}))
