@@ -303,7 +303,7 @@ def main() -> int:
             code = pytest.main([*options, *FEWER, *tests], [planter])
         finally:
             if os.getpid() != main_process:
-                # An exception, such as for a call never awaited, would remove the folder of all.
+                # An exception that goes on from here would remove the folder of all processes.
                 sys.stdout.flush()
                 os._exit(code)
         known = {line.split("\t")[0] for line in SURVIVORS.read_text().splitlines()}

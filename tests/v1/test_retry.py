@@ -107,7 +107,7 @@ async def test_retry_after_holds_back_other_calls_too(
     await loop_turns()
     assert len(server.received) == 1
     assert set(clock.waits) == {seconds}
-    assert client.waiting == HeldBack(callers, seconds), "of the 429 itself, too"
+    assert client.waiting == HeldBack(callers, seconds), "a 429 waits with them"
     clock.now += 1
     clock.awake.set()
     await asyncio.gather(first, *others)

@@ -19,10 +19,7 @@ from opsconsole.language import remote_states
 from opsconsole.language.access import element, get_path
 from opsconsole.language.block_reading import block_address
 from opsconsole.language.conversion import attribute_type, attribute_value
-from opsconsole.language.failures import (
-    EvaluationError,
-    ExpressionFailure,
-)
+from opsconsole.language.failures import EvaluationError, ExpressionFailure
 from opsconsole.language.instances import Instance
 from opsconsole.language.json_values import LocalCycle, evaluate_json, order_locals
 from opsconsole.language.model import Block, Program

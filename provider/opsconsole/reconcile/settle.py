@@ -265,7 +265,7 @@ async def _settle_writes(
     }
     remaining = [address for address in deletes if address not in unread and address not in gone]
     updated = [intent.address for intent in intents if _verb(intent) == "update"]
-    # The intents on unread objects stay in the list, for a later run.
+    # The intents for unread objects stay in the list, for a later run.
     kept = {deletes[address].id for address in unread}
     settled = [intent for intent in intents if intent.id not in kept]
     along = sum(address not in deletes for address in gone)

@@ -364,6 +364,7 @@ class AgentLifecycle(SingleCreation):
                 answer = await attach_or_detach(self.session, verb, agent_id, plugin_id) or answer
             except OpsconsoleError as problem:
                 plugin = f"plugin {plugin_id} of the {self.name(prior)}"
+                # As for an attachment: the list shows only a part, so `on_missing` decides.
                 if (
                     verb == "detach"
                     and isinstance(problem, NotFound)
@@ -373,7 +374,8 @@ class AgentLifecycle(SingleCreation):
                     kept = self.keep_if_missing(gone, BY_404, problem.cause)
                     detail = f"{BY_404.removesuffix('.')}, and the list does not show it."
                     diagnostics.append(kept or warning(gone, detail))
-                    attached -= set() if kept else {plugin_id}
+                    if kept is None:
+                        attached.discard(plugin_id)
                     continue
                 doing = f"{verb} the {plugin}"
                 if not isinstance(problem, Stopped):
