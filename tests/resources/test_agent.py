@@ -211,6 +211,8 @@ async def test_an_agent_that_is_created_archived_stays_in_state_and_is_told(
     assert read.state == created.state
     assert plan.planned == created.state
     assert not plan.replace
+    [replacement] = await agents.create_all(agents.config(**agent_values), replaced=read)
+    assert replacement.private == plain.private, "nothing is known yet of a new agent"
 
 
 @pytest.mark.parametrize("profile", ["extended"], indirect=True)

@@ -28,6 +28,8 @@ SEEDS = [
     (73003421, ["step 1.0", "adopt 1", "agent-6", "host-5", "options"]),
     # As 51005367, for the full set of an agent's plugins.
     (202012269, ["step 1.2", "options", "step 1.1", "agent-8"]),
+    # As 73003421, for an attachment that is replaced: its deletion lost what state knew of it.
+    (212003054, ["step 1.2"]),
 ]
 
 

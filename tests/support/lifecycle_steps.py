@@ -65,17 +65,20 @@ class Steps:
     ) -> PlanOutcome:
         request: PlanRequest
         if prior is None or prior.state is None:
-            request = PlanCreation(config or {})
+            # Without a value: the creation half of a replacement.
+            request = PlanCreation(config or {}, prior.private if prior else b"")
         elif config is None:
             request = PlanRemoval(prior.state, prior.private, removal)
         else:
             request = PlanChange(prior.state, config, prior.private, removal)
         return (await self._run(lambda lifecycle: lifecycle.plan([request])))[0]
 
-    async def create_all(self, *configs: dict[str, Any]) -> list[Outcome]:
+    async def create_all(
+        self, *configs: dict[str, Any], replaced: Outcome | None = None
+    ) -> list[Outcome]:
         requests = []
         for config in configs:
-            plan = await self.plan(None, config)
+            plan = await self.plan(replaced and replaced._replace(state=None), config)
             assert not plan.failed, plan.diagnostics
             requests.append(CreateRequest(config, plan.planned, plan.private))
         return await self._run(lambda lifecycle: created(lifecycle, requests))

@@ -250,12 +250,11 @@ async def _plan_resources(
         held = state.get(address)
         config = config_of(address, declared, values)
         prior = None if held is None or held.tainted else held
-        private = held.private if held else b""
-        response, planned, failed = await work.plan(
-            address, prior, config, private if prior or held else b""
-        )
+        private = prior.private if prior else b""
+        response, planned, failed = await work.plan(address, prior, config, private)
         action = "create" if held is None else "replace" if held.tainted else ""
         if not failed and prior is not None and response.requires_replace:
+            private = response.planned_private
             response, planned, failed = await work.plan(address, None, config, private)
             action = "replace"
         elif prior is not None:

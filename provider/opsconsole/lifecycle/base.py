@@ -123,9 +123,16 @@ class BaseLifecycle(ABC):
             if refusal is not None:
                 return Outcome(prior, request.private, (refusal,))
         try:
-            return await self._delete(request)
+            outcome = await self._delete(request)
         except Exception as problem:
-            return self.failed_outcome("delete", request, problem)
+            outcome = self.failed_outcome("delete", request, problem)
+        if outcome.state is None:
+            return outcome
+        # Terraform keeps these bytes with what is left.
+        private_state = PrivateState.decode(outcome.private)._replace(
+            removal_planned=False, kept=False
+        )
+        return outcome._replace(private=private_state.encode())
 
     async def import_state(self, import_id: str) -> Outcome:
         """Read the resource that `import_id` names into a new state value."""
@@ -197,6 +204,8 @@ class BaseLifecycle(ABC):
             match request:
                 case PlanCreation():
                     outcome = await self._plan_creation(request)
+                    # Both engines hand the bytes of this plan to the deletion of what it replaces.
+                    outcome = outcome._replace(private=request.private)
                 case PlanChange():
                     outcome = await self._plan_change(request)
                 case PlanRemoval():
@@ -413,7 +422,9 @@ class BaseLifecycle(ABC):
         # After an update, state follows the console: the next plan shows the difference.
         if differing and not creating:
             state |= {name: values[name] for name in unsatisfied_fields(state, values, values)}
-        declared = PrivateState.decode(request.private).with_declaration(request.config, replacing)
+        # The bytes of a creation are those of the resource that it replaces.
+        before = PrivateState() if creating else PrivateState.decode(request.private)
+        declared = before.with_declaration(request.config, replacing)
         private = merge_answer(self.answer_fields, state, declared, values)[1].encode()
         return Outcome(state, private, diagnostics)
 

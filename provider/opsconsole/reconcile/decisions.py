@@ -169,7 +169,7 @@ def _decision(
         config,
         plan.replace,
         reason,
-        (replanned or plan).private,
+        plan.private,
         create_first=wanted.create_first and bool(reason),
         create_before_destroy=wanted.create_first,
         sensitive=leading_names(wanted.sensitive) | (prior.sensitive if prior else frozenset()),

@@ -247,7 +247,7 @@ class AgentPluginLifecycle(SingleCreation):
         answer = await attach_or_detach(self.session, "attach", *ids) or {}
         host_id = answer.get("host_id")
         private_state = PrivateState(
-            declared={}, host_id=host_id if isinstance(host_id, str) else None
+            declared={}, host_id=host_id if isinstance(host_id, str) else self._known_host(planned)
         )
         return Outcome(planned, private_state.encode(), (*diagnostics, *_warn_archived(answer)))
 
@@ -322,9 +322,11 @@ class AgentPluginLifecycle(SingleCreation):
 
     def _host_of(self, request: ReadRequest | PlanRemoval | DeleteRequest) -> str | None:
         """Return the id of the agent's host, if an answer or the agent in state names it."""
-        agent = self.session.agents.get(request.prior["agent_id"])
-        known = None if agent is None else agent.host_id
-        return PrivateState.decode(request.private).host_id or known
+        return PrivateState.decode(request.private).host_id or self._known_host(request.prior)
+
+    def _known_host(self, values: Attributes) -> str | None:
+        agent = self.session.agents.get(values["agent_id"])
+        return None if agent is None else agent.host_id
 
     async def import_state(self, import_id: str) -> Outcome:
         """Take `AGENT_ID/PLUGIN_ID` apart."""
