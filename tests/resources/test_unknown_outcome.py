@@ -177,6 +177,20 @@ def test_lost_host_without_proof_is_kept_tainted(native):
     assert left(native) == []
 
 
+def test_the_next_run_asks_for_a_create_whose_answer_was_lost(native_on):
+    native = native_on("extended")
+    agent = {
+        "name": "a",
+        "host_id": native.console.create("hosts", name="a")["id"],
+        "specialty_id": "spc_linux",
+    }
+    native.write({"opsconsole_agent": {"a": agent}})
+    native.console.fault(kind="reset_after", operation="agent_create")
+    lost = native.run("apply", "-auto-approve", expect=1)
+    assert "Run again: the console is asked first. If it is not known even then:" in lost.text
+    assert "No changes" in native.run("apply", "-auto-approve").text
+
+
 def test_where_agents_can_be_listed_the_list_says_which_were_created(native_on):
     native = native_on("extended")
     host_id = native.console.create("hosts", name="b")["id"]

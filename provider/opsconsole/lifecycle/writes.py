@@ -152,10 +152,12 @@ def unsettled_outcome(
     `dry_run_status` is the status that a dry run gave its row before it was sent.
     """
     name = lifecycle.name(request.config, request.address)
+    # Only the native engine plans as a whole, and settles creates before it does.
+    asked = "Run again: the console is asked first. If it is not known even then: "
     diagnostic = error(
         f"It is not known whether the {name} was created",
         "The create was sent, and no answer shows whether it took place. It is not sent again, so "
-        "that nothing is created twice. "
+        f"that nothing is created twice. {asked if lifecycle.session.plans_whole else ''}"
         + remedy(lifecycle.definition, request.address, lifecycle.session.command),
         cause=problem.cause,
     )
