@@ -84,9 +84,10 @@ def test_a_size_that_is_refused_is_halved_and_no_id_is_lost(native):
     assert [int(number) for number, *_ in told] == [*range(1, 901)]
     assert {host_id for *_, host_id in told} == {row["id"] for row in rows}
     native.console.fault(operation="host_import", holds='"host-1"', status=413, times=None)
-    told = import_hosts(native, many(3), expect=1).out.splitlines()[1:4]
-    assert [line.split()[2] for line in told] == ["skipped", "refused", "skipped"]
-    assert "413" in told[1]
+    result = import_hosts(native, many(3), "--json", expect=1)
+    told = [*map(json.loads, result.out.splitlines())][:3]
+    assert [row["status"] for row in told] == ["skipped", "refused", "skipped"]
+    assert "413" in told[1]["error"] and not told[1]["created"]
 
 
 @pytest.mark.parametrize("created", [1, 2])

@@ -31,8 +31,8 @@ TYPES: dict[str, tuple[str, Any]] = {
         {"a": 1, "extra": True},
     ),
     "nested": (
-        "map(object({name = string, port = optional(number, 22), "
-        "tags = optional(set(string), [])}))",
+        "map(object({name = string, port = optional(number, [{n = 22}].*.n[0]), "
+        'tags = optional(set(string), [for v in [["a"]] : v[0]])}))',
         {"x": {"name": "n"}, "y": {"name": "m", "port": "23", "tags": ["a"]}},
     ),
     "untyped": ("any", {"a": [1, "b", None]}),

@@ -161,6 +161,7 @@ async def test_defaults_within_a_credential_are_no_difference(steps_of, console,
     entry = {"credential_id": "crd_1", "credential_role": "login"}
     agent_values["credential_config"] = [entry | {"order": None, "is_required": None}]
     agents = steps_of("agent")
+    console.fault(operation="agent_create", holds="null", status=400)
 
     created = await agents.create(**agent_values, plugin_ids=["plg_disk"])
     # The console answers with the agent, whose entry has an order and is_required.

@@ -59,10 +59,16 @@ async def test_one_id_for_two_rows_is_an_error_on_both(console, import_saying):
         assert "an id that another host holds" in errors(outcome)[0]
 
 
-async def test_created_hosts_without_an_index_are_settled_by_a_dry_run(console, import_saying):
+@pytest.mark.parametrize("swapped", [False, True])
+async def test_created_hosts_without_their_index_are_settled_by_a_dry_run(
+    console, import_saying, swapped
+):
     made = {name: console.create("hosts", name=name)["id"] for name in ("b", "a")}
+    told = [{"status": "created", "id": item} for item in made.values()]
 
-    outcomes = await import_saying(*({"status": "created", "id": item} for item in made.values()))
+    outcomes = await import_saying(
+        *(entry | {"index": index} if swapped else entry for index, entry in enumerate(told))
+    )
 
     assert [outcome.state["id"] for outcome in outcomes] == [made["a"], made["b"]]
     assert [errors(outcome) for outcome in outcomes] == [[], []]

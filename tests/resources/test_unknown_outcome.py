@@ -172,6 +172,10 @@ def test_lost_host_without_proof_is_kept_tainted(native):
     refreshed = native.run("apply", "-refresh-only", "-auto-approve", expect=1)
     assert "It is not known whether opsconsole_host.a was created" in refreshed.text
     assert native.attributes("opsconsole_host.a")["id"].startswith("outcome-unknown/")
+    native.run("plan", "-out", "saved.plan")
+    planned = json.loads(native.run("show", "-json", "saved.plan").out)["resource_changes"]
+    actions = {change["address"]: change["change"]["actions"] for change in planned}
+    assert actions["opsconsole_host.a"] == ["no-op"]
     [item] = [i for i in native.state["resources"] if i["name"] == "a"]
     assert item["instances"][0]["status"] == "tainted"
     assert left(native) == []

@@ -103,6 +103,8 @@ def test_damage_behind_which_more_was_written_is_an_error(renamed):
         first, second, third = encode_records(records).splitlines(keepends=True)
     with pytest.raises(UserError, match=f"damaged at byte {len(first)}, with good records behind"):
         decode_lines(first + b"x" + second[1:] + third, "j")
+    with pytest.raises(UserError, match="damaged at byte 0, with good records behind"):
+        decode_lines(b"\n" + second, "j")
 
 
 def test_a_group_that_was_torn_in_its_middle_is_left_out():

@@ -117,12 +117,6 @@ class Reference(Node):
         super().__init__()
         self.steps = steps
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Reference) and self.steps == other.steps
-
-    def __hash__(self) -> int:
-        return hash(self.steps)
-
     def __repr__(self) -> str:
         return f"Reference({self.steps!r})"
 
