@@ -45,7 +45,7 @@ from opsconsole.reconcile.prior import (
     refuse_split_moves,
     warn_unsettled,
 )
-from opsconsole.reconcile.walk import Walk, left_alone
+from opsconsole.reconcile.walk import Walk
 from opsconsole.reconcile.workspace import (
     Providers,
     Workspace,
@@ -327,7 +327,16 @@ def _leave_unsettled(
     for item in known.values():
         # This includes creations outside of -target, as no run is complete with one of them.
         if item.unsettled and item.address not in decided:
-            yield left_alone(item)
+            yield Change(
+                item.address,
+                item.type_name,
+                Action.NO_OP,
+                item.before,
+                item.before,
+                sensitive=item.sensitive,
+                notes=("left alone until it is settled whether it was created",),
+                depends_on=tuple(item.stored.dependencies),
+            )
 
 
 def _in_order(changes: list[Change], console_of: Callable[[str], str]) -> list[Change]:

@@ -124,7 +124,6 @@ class Walk:
         item = self.known.get(address)
         # A plan for it might create the object a second time.
         if item is not None and item.unsettled:
-            self.changes[address] = left_alone(item)
             return None
         block, reason = instance.block, ""
         evaluated = self.evaluator.config(instance)
@@ -339,17 +338,3 @@ class Walk:
             provider=block.provider,
             depends_on=self.graph.ancestors(block.address),
         )
-
-
-def left_alone(item: PriorInstance) -> Change:
-    """Return a change without an action for an object that an earlier run may have created."""
-    return Change(
-        item.address,
-        item.type_name,
-        Action.NO_OP,
-        item.before,
-        item.before,
-        sensitive=item.sensitive,
-        notes=("left alone until it is settled whether it was created",),
-        depends_on=tuple(item.stored.dependencies),
-    )
