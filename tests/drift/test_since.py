@@ -74,9 +74,15 @@ def test_what_is_new_resolved_and_open(before, now, words):
     assert seen == set(words)
 
 
-def test_metrics_count_the_last_drift_of_a_stack_as_resolved():
-    text = FORMATS["prometheus"](compare(report(), report(CHANGED)))
-    assert 'since_resources{since="resolved",stack="fleet"} 1.0' in text
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("prometheus", 'since_resources{since="resolved",stack="fleet"} 1.0'),
+        ("junit", f'<property name="resolved" value="{WEB} (web): tags" />'),
+    ],
+)
+def test_the_last_drift_of_a_stack_is_told_as_resolved(name, told):
+    assert told in FORMATS[name](compare(report(), report(CHANGED)))
 
 
 def test_drift_that_was_not_seen_in_between_is_neither_new_nor_lost() -> None:

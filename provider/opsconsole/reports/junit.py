@@ -7,9 +7,7 @@ belong to no resource.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
-from itertools import groupby
 from xml.etree import ElementTree
 
 from opsconsole.diagnostics import has_error
@@ -32,9 +30,13 @@ _UNTITLED = "opsconsole drift"
 def render(report: DriftReport) -> str:
     """Return the report as an XML document."""
     root = ElementTree.Element("testsuites", name=_UNTITLED, time=f"{report.seconds:.3f}")
-    ordered = sorted(report.findings, key=lambda finding: finding.stack)
-    for stack, findings in groupby(ordered, key=lambda finding: finding.stack):
-        _suite(root, stack, findings, report)
+    # A stack whose last drift is resolved may have no findings.
+    resolved = () if report.comparison is None else report.comparison.resolved
+    stacks: dict[str, list[Finding]] = {entry.stack: [] for entry in resolved}
+    for finding in report.findings:
+        stacks.setdefault(finding.stack, []).append(finding)
+    for stack in sorted(stacks):
+        _suite(root, stack, stacks[stack], report)
     if report.baseline:
         _baseline(root, report)
     if has_error(report.diagnostics):
@@ -48,7 +50,7 @@ def render(report: DriftReport) -> str:
 
 
 def _suite(
-    root: ElementTree.Element, stack: str, findings: Iterable[Finding], report: DriftReport
+    root: ElementTree.Element, stack: str, findings: list[Finding], report: DriftReport
 ) -> None:
     suite = _add_element(root, "testsuite", stack or _UNTITLED, timestamp=report.checked_at)
     stack_report = replace(report, findings=tuple(findings))
@@ -65,7 +67,7 @@ def _suite(
                 _add_element(
                     properties, "property", "resolved", value=entry_text(entry, stacks=False)
                 )
-    for finding in stack_report.findings:
+    for finding in findings:
         _case(suite, finding, report)
     if report.diagnostics:
         ElementTree.SubElement(suite, "system-err").text = _messages(report)
