@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from opsconsole.diagnostics import warning
+from opsconsole.reconcile.executor import ApplyResult
+from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.reconcile.plan import Action, Change, Counts, OutputChange, Plan
 from opsconsole.reports import labels, plan_text, terminal
 from opsconsole.state import StateOutput
@@ -128,11 +130,19 @@ def test_thousands_of_resources_take_a_moment(
     assert plan_text.render(plan).count("will be created") == len(plan.changes)
 
 
+def step(kind: StepKind, action: Action = Action.NO_OP, name: str = "x", **facts: Any) -> Step:
+    return Step(Change(f"opsconsole_host.{name}", "opsconsole_host", action, {}, {}, **facts), kind)
+
+
 def test_the_end_of_an_apply() -> None:
-    text = terminal.render_apply(
-        Counts(add=3, change=1, destroy=2, imported=1, forget=1),
-        outputs={"ids": StateOutput(["a"], ""), "token": StateOutput("hush", "", True)},
-    )
+    done = [
+        *(3 * [step(StepKind.CREATE)] + 2 * [step(StepKind.DELETE)]),
+        step(StepKind.UPDATE),
+        step(StepKind.KEEP, import_id="hst_1"),
+        step(StepKind.KEEP, Action.FORGET),
+    ]
+    outputs = {"ids": StateOutput(["a"], ""), "token": StateOutput("hush", "", True)}
+    text = terminal.render_apply(ApplyResult(done), outputs)
     assert "Apply complete! Resources: 1 imported, 3 added, 1 changed, 2 destroyed." in text
     assert "1 left management." in text
     assert 'ids = [\n    "a",\n]' in text
@@ -142,16 +152,18 @@ def test_the_end_of_an_apply() -> None:
 
 
 def test_an_apply_that_stopped_names_what_failed_and_what_waited(failure: Any) -> None:
-    text = terminal.render_apply(
-        Counts(add=1),
-        failed=["opsconsole_host.b", "opsconsole_host.a"],
+    applied = ApplyResult(
+        done=[step(StepKind.CREATE)],
+        failed=[step(StepKind.UPDATE, name=name) for name in "ba"],
         skipped={"opsconsole_agent.x": "opsconsole_host.a"},
-        diagnostics=(failure,),
+        diagnostics=[failure],
     )
+    text = terminal.render_apply(applied, {"ids": StateOutput(["a"], "")})
     assert "2 changes failed:\n  ✗ opsconsole_host.a\n  ✗ opsconsole_host.b" in text
     assert "opsconsole_agent.x (waited for opsconsole_host.a)" in text
     assert "Apply incomplete. Resources: 1 added" in text
     assert "complete!" not in text
+    assert "ids" not in text
 
 
 @pytest.mark.parametrize(

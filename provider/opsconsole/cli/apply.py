@@ -9,7 +9,6 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from opsconsole.cli.progress import TICK, ApplyMessages, show_progress
 from opsconsole.cli.standard_streams import columns, use_colour, write_or_stderr
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.clock import utc_now
-from opsconsole.diagnostics import Diagnostic, has_error
+from opsconsole.diagnostics import has_error
 from opsconsole.errors import TRY_LATER, ProblemKind, UserError
 from opsconsole.reconcile.apply import Applier
 from opsconsole.reconcile.executor import ApplyResult
@@ -56,15 +55,18 @@ def _apply_program(args: argparse.Namespace) -> int:
         session.begin()
         planning.check(args, program, variables, session.state)
         workspace = planning.make_workspace(args, program, variables, session)
-        ui = ApplyUI(args, destroying=args.destroy)
         plan = planning.plan_program(runner, args, workspace, session)
-        plan = ui.show_plan(plan, program.stack)
+        planning.write_reports(args, plan, program.stack)
+        if args.json:
+            events.emit_plan(plan)
+        else:
+            planning.show(args, plan)
         if has_error(plan.diagnostics):
             return planning.failure_code(plan.diagnostics)
         _check_checksum(args, plan)
-        if not ui.ask_for_approval(plan):
+        if not _ask_for_approval(args, plan):
             return FAILED
-        return _apply_and_report(runner, ui, workspace, plan, session)
+        return _apply_and_report(runner, args, workspace, plan, session)
 
 
 def _apply_saved(args: argparse.Namespace) -> int:
@@ -89,7 +91,6 @@ def _apply_saved(args: argparse.Namespace) -> int:
         session.begin()
         _check_checksum(args, saved.plan)
         workspace = planning.make_workspace(args, program, variables, session)
-        ui = ApplyUI(args, destroying=saved.plan.mode == "destroy")
         objection = planning.guard_objection_to(args, saved.plan)
         if objection is not None:
             diagnostics = [objection]
@@ -99,11 +100,16 @@ def _apply_saved(args: argparse.Namespace) -> int:
                 lambda interrupts: compare_with_console(workspace, saved.plan, interrupts.on_stop),
             )
         if diagnostics:
-            ui.refuse(diagnostics)
+            if args.json:
+                events.emit_diagnostics(diagnostics)
+            else:
+                planning.show_diagnostics(args, diagnostics)
             return planning.failure_code(diagnostics)
         plan = replace(saved.plan, diagnostics=())
-        ui.show_saved_plan(plan)
-        return _apply_and_report(runner, ui, workspace, plan, session)
+        planning.write_reports(args, plan, "")
+        if args.json:
+            events.emit_plan(plan)
+        return _apply_and_report(runner, args, workspace, plan, session)
 
 
 def _check_checksum(args: argparse.Namespace, plan: Plan) -> None:
@@ -119,91 +125,31 @@ def _check_checksum(args: argparse.Namespace, plan: Plan) -> None:
         )
 
 
-class ApplyUI:
-    """The output of an apply, as text or as JSON messages."""
+def _operation(plan: Plan) -> str:
+    return "destroy" if plan.mode == "destroy" else "apply"
 
-    def __init__(self, args: argparse.Namespace, *, destroying: bool) -> None:
-        self.args = args
-        self.operation = "destroy" if destroying else "apply"
 
-    def show_plan(self, plan: Plan, title: str) -> Plan:
-        """Show a plan; return the plan, with the guard's objection if there is one."""
-        objection = planning.guard_objection_to(self.args, plan)
-        if objection is not None:
-            plan = replace(plan, diagnostics=(*plan.diagnostics, objection))
-        planning.write_reports(self.args, plan, title)
-        if self.args.json:
-            events.emit_plan(plan)
-        else:
-            planning.show(self.args, plan)
-        return plan
+def _ask_for_approval(args: argparse.Namespace, plan: Plan) -> bool:
+    """Ask for approval of a plan that changes something, if approval is needed.
 
-    def show_saved_plan(self, plan: Plan) -> None:
-        """Write the reports of a saved plan, and with `--json` its changes as messages."""
-        planning.write_reports(self.args, plan, "")
-        if self.args.json:
-            events.emit_plan(plan)
-
-    def refuse(self, diagnostics: Sequence[Diagnostic]) -> None:
-        """Say why nothing is done."""
-        if self.args.json:
-            for item in diagnostics:
-                events.emit_diagnostic(item)
-        else:
-            planning.show_diagnostics(self.args, diagnostics)
-
-    def ask_for_approval(self, plan: Plan) -> bool:
-        """Ask for approval of a plan that changes something, if approval is needed.
-
-        Raises:
-            UserError: The user cannot be asked.
-        """
-        if plan.empty or self.args.auto_approve:
-            return True
-        if not self.args.input:
-            raise UserError(
-                "The plan is not approved, and --input=false does not allow a question.",
-                "Add --auto-approve.",
-            )
-        sys.stdout.write(_question(plan))
-        sys.stdout.flush()
-        answer = sys.stdin.readline()
-        sys.stdout.write("\n")
-        if answer.strip() == "yes":
-            return True
-        sys.stdout.write(f"{self.operation.capitalize()} cancelled.\n")
-        return False
-
-    def show_end(self, applied: ApplyResult, session: StateSession) -> None:
-        """Say how an apply ended."""
-        counts = applied.counts
-        outputs = session.state.outputs
-        if self.args.json:
-            for item in applied.diagnostics:
-                events.emit_diagnostic(item)
-            if applied.complete:
-                events.emit(messages.change_summary(counts, self.operation, utc_now()))
-            else:
-                text = terminal.apply_summary(counts, self.operation, complete=False)
-                events.emit(messages.log(text, utc_now()))
-                for line in _not_started_text(applied).splitlines() if applied.not_started else ():
-                    events.emit(messages.log(line.strip(), utc_now()))
-            if outputs and applied.complete:
-                events.emit(messages.outputs(outputs, utc_now()))
-            return
-        text = terminal.render_apply(
-            counts,
-            operation=self.operation,
-            failed=[step.change.address for step in applied.failed],
-            skipped=applied.skipped,
-            outputs=outputs if applied.complete else {},
-            diagnostics=applied.diagnostics,
-            incomplete=not applied.complete,
-            seconds=applied.seconds,
-            colour=use_colour(self.args),
-            width=columns(),
+    Raises:
+        UserError: The user cannot be asked.
+    """
+    if plan.empty or args.auto_approve:
+        return True
+    if not args.input:
+        raise UserError(
+            "The plan is not approved, and --input=false does not allow a question.",
+            "Add --auto-approve.",
         )
-        write_or_stderr(f"\n{text}{_not_started_text(applied) if applied.not_started else ''}")
+    sys.stdout.write(_question(plan))
+    sys.stdout.flush()
+    answer = sys.stdin.readline()
+    sys.stdout.write("\n")
+    if answer.strip() == "yes":
+        return True
+    sys.stdout.write(f"{_operation(plan).capitalize()} cancelled.\n")
+    return False
 
 
 def _question(plan: Plan) -> str:
@@ -228,20 +174,47 @@ def _not_started_text(applied: ApplyResult) -> str:
     return "\n".join([*lines, ""])
 
 
+def _show_end(
+    args: argparse.Namespace, operation: str, applied: ApplyResult, session: StateSession
+) -> None:
+    """Say how an apply ended."""
+    outputs = session.state.outputs
+    left = _not_started_text(applied) if applied.not_started else ""
+    if not args.json:
+        text = terminal.render_apply(
+            applied, outputs, operation=operation, colour=use_colour(args), width=columns()
+        )
+        write_or_stderr(f"\n{text}{left}")
+        return
+    events.emit_diagnostics(applied.diagnostics)
+    if applied.complete:
+        events.emit(messages.change_summary(applied.counts, operation, utc_now()))
+        if outputs:
+            events.emit(messages.outputs(outputs, utc_now()))
+    else:
+        text = terminal.apply_summary(applied.counts, operation, complete=False)
+        for line in (text, *left.splitlines()):
+            events.emit(messages.log(line.strip(), utc_now()))
+
+
 def _apply_and_report(
-    runner: asyncio.Runner, ui: ApplyUI, workspace: Workspace, plan: Plan, session: StateSession
+    runner: asyncio.Runner,
+    args: argparse.Namespace,
+    workspace: Workspace,
+    plan: Plan,
+    session: StateSession,
 ) -> int:
     """Carry out a plan and say how it ended; return the exit code.
 
     Raises:
         UserError: The changes cannot be made durable.
     """
-    colour = use_colour(ui.args, sys.stderr)
-    title = "Destroying" if ui.operation == "destroy" else "Applying"
+    operation = _operation(plan)
+    title = "Destroying" if operation == "destroy" else "Applying"
     display = (
         nullcontext(ApplyMessages(events.emit))
-        if ui.args.json
-        else show_progress(title, colour=colour)
+        if args.json
+        else show_progress(title, colour=use_colour(args, sys.stderr))
     )
     try:
         with display as listener:
@@ -256,7 +229,7 @@ def _apply_and_report(
             "the state.\n"
         )
         return INTERRUPTED
-    ui.show_end(applied, session)
+    _show_end(args, operation, applied, session)
     if applied.not_started:
         return INTERRUPTED
     if applied.complete:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from opsconsole.cli.table import FAILED
 from opsconsole.clock import utc_now
@@ -31,14 +31,14 @@ def run_with_messages(run: Callable[[], int]) -> int:
     except Stopped:
         raise
     except OpsconsoleError as problem:
-        for item in diagnostics_of(problem):
-            emit_diagnostic(item)
+        emit_diagnostics(diagnostics_of(problem))
         return TRY_LATER if problem.is_temporary else FAILED
 
 
-def emit_diagnostic(item: Diagnostic) -> None:
-    """Write a diagnostic."""
-    emit(messages.diagnostic(item, utc_now()))
+def emit_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
+    """Write diagnostics."""
+    for item in diagnostics:
+        emit(messages.diagnostic(item, utc_now()))
 
 
 def emit_plan(plan: Plan) -> None:
@@ -50,5 +50,4 @@ def emit_plan(plan: Plan) -> None:
     emit(messages.change_summary(plan.counts, "plan", utc_now()))
     if plan.outputs:
         emit(messages.planned_outputs(plan.outputs, utc_now()))
-    for item in plan.diagnostics:
-        emit_diagnostic(item)
+    emit_diagnostics(plan.diagnostics)

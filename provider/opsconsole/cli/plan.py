@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -100,12 +99,8 @@ def _plan(args: argparse.Namespace, program: Program) -> int:
         opening.report_folded(session)
         planning.check(args, program, variables, session.state)
         workspace = planning.make_workspace(args, program, variables, session)
-        plan = planning.plan_program(runner, args, workspace, session)
-        objection = planning.guard_objection_to(args, plan)
-        if objection is not None:
-            # The guard forbids applying, not planning.
-            warned = replace(objection, severity=Severity.WARNING)
-            plan = replace(plan, diagnostics=(*plan.diagnostics, warned))
+        # The guard forbids applying, not planning.
+        plan = planning.plan_program(runner, args, workspace, session, guard=Severity.WARNING)
         _show(args, plan, workspace)
         failed = has_error(plan.diagnostics)
         if args.out is not None and not failed:

@@ -94,9 +94,17 @@ def check(
 
 
 def plan_program(
-    runner: asyncio.Runner, args: argparse.Namespace, workspace: Workspace, session: StateSession
+    runner: asyncio.Runner,
+    args: argparse.Namespace,
+    workspace: Workspace,
+    session: StateSession,
+    *,
+    guard: Severity = Severity.ERROR,
 ) -> Plan:
     """Make the plan that the command line asks for.
+
+    Args:
+        guard: The severity of the guard's objection, if the plan must be forced.
 
     Raises:
         UserError: No plan is possible with the program or the state.
@@ -112,7 +120,11 @@ def plan_program(
 
             return await make_plan(workspace, session, plan_options(args), watch)
 
-        return run_stoppable(runner, work)
+        plan = run_stoppable(runner, work)
+    objection = guard_objection_to(args, plan)
+    if objection is None:
+        return plan
+    return replace(plan, diagnostics=(*plan.diagnostics, replace(objection, severity=guard)))
 
 
 def guard_objection_to(args: argparse.Namespace, plan: Plan) -> Diagnostic | None:

@@ -22,6 +22,7 @@ from opsconsole.text import (
 )
 
 if TYPE_CHECKING:
+    from opsconsole.reconcile.executor import ApplyResult
     from opsconsole.reconcile.plan import Counts
     from opsconsole.reports.report import Report, Row
     from opsconsole.state import StateOutput
@@ -153,53 +154,42 @@ def _list_changes(what: str, lines: Sequence[str], pen: Pen, colour: str) -> lis
 
 
 def render_apply(
-    done: Counts,
+    applied: ApplyResult,
+    outputs: Mapping[str, StateOutput],
     *,
     operation: str = "apply",
-    failed: Iterable[str] = (),
-    skipped: Mapping[str, str] | None = None,
-    outputs: Mapping[str, StateOutput] | None = None,
-    diagnostics: Iterable[Diagnostic] = (),
-    incomplete: bool = False,
-    seconds: float = 0.0,
     colour: bool = False,
     width: int = 0,
 ) -> str:
     """Return the end of an apply as text.
 
     Args:
-        done: The changes that were made.
+        outputs: The outputs by name, which are shown if everything was done.
         operation: `apply` or `destroy`.
-        failed: Addresses whose change failed.
-        skipped: For each skipped address, the address or the reason that it waited for.
-        outputs: The outputs by name.
-        diagnostics: Errors and warnings.
-        incomplete: Whether a change was not begun, or has an unknown outcome.
-        seconds: How long the run took; 0 if nothing was run.
         colour: Whether to paint it with ANSI sequences.
         width: Columns of the terminal that diagnostics are fitted to, or 0.
     """
     pen = Pen(colour)
-    failures = sorted(failed, key=natural_order)
-    left_out = sorted((skipped or {}).items(), key=lambda item: natural_order(item[0]))
+    failures = sorted((step.change.address for step in applied.failed), key=natural_order)
+    skipped = sorted(applied.skipped.items(), key=lambda item: natural_order(item[0]))
     cross, dash = pen.paint("✗", "red"), pen.paint("-", "yellow")
-    waits = (f"{printable(item)} (waited for {printable(cause)})" for item, cause in left_out)
+    waits = (f"{printable(item)} (waited for {printable(cause)})" for item, cause in skipped)
     lines = [
         *_list_changes("failed", [f"  {cross} {printable(item)}" for item in failures], pen, "red"),
         *_list_changes("skipped", [f"  {dash} {item}" for item in waits], pen, "yellow"),
     ]
-    complete = not (failures or left_out or incomplete)
-    summary = apply_summary(done, operation, complete)
-    lines.append(pen.paint(summary, "bold", "green" if complete else "yellow"))
-    if seconds:
-        lines.append(f"The run ended in {took(seconds)}.")
+    summary = apply_summary(applied.counts, operation, applied.complete)
+    lines.append(pen.paint(summary, "bold", "green" if applied.complete else "yellow"))
+    if applied.seconds:
+        lines.append(f"The run ended in {took(applied.seconds)}.")
     if failures:
         # Diagnostics come last, because some clients show only the end of a failure.
         more = f" and {len(failures) - 1:,} more" if len(failures) > 1 else ""
         lines.append(pen.paint(f"Failed: {printable(failures[0])}{more}", "bold", "red"))
     text = "\n".join([*lines, ""])
-    messages = render_diagnostics(diagnostics, colour=colour, width=width)
-    return "\n".join(part for part in (messages, text, outputs_text(outputs or {}, pen)) if part)
+    messages = render_diagnostics(applied.diagnostics, colour=colour, width=width)
+    shown = outputs_text(outputs, pen) if applied.complete else ""
+    return "\n".join(filter(None, (messages, text, shown)))
 
 
 def outputs_text(outputs: Mapping[str, StateOutput], pen: Pen) -> str:
