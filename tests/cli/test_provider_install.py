@@ -193,7 +193,7 @@ def test_the_users_own_settings_are_noticed(
 def test_every_implied_mirror_is_known(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", "/data")
     monkeypatch.setenv("XDG_DATA_DIRS", "/a:/b")
-    assert provider_install.implied_folders(os.environ) == [
+    assert provider_install.implied_folders() == [
         home / ".terraform.d/plugins",
         Path.cwd() / "terraform.d/plugins",
         Path("/data/terraform/plugins"),

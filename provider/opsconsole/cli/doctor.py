@@ -159,8 +159,8 @@ def _terraform(path: str | None) -> CheckResult:
 
 
 def _mirror(*, needed: bool) -> CheckResult:
-    folders = provider_install.implied_folders(os.environ)
-    configured = provider_install.settings_file(os.environ)
+    folders = provider_install.implied_folders()
+    configured = provider_install.settings_file()
     launchers = [item for folder in folders for item in provider_install.launchers(folder)]
     launcher = next((item for item in launchers if item.is_file()), None)
     if configured is not None:

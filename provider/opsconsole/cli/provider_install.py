@@ -14,7 +14,6 @@ import platform
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from opsconsole import __version__
@@ -66,27 +65,27 @@ _MACHINES = {
 
 def run(args: argparse.Namespace) -> int:
     """Install, and print what else is needed; return the exit code."""
-    folder = args.plugin_dir or default_folder(os.environ)
+    folder = args.plugin_dir or default_folder()
     launchers = install(folder)
     print(f"Installed {SOURCE} {__version__}:")
     for launcher in launchers:
         print(f"  {launcher}")
-    print(configuration_advice(folder, os.environ))
+    print(configuration_advice(folder))
     return 0
 
 
-def default_folder(environment: Mapping[str, str]) -> Path:
+def default_folder() -> Path:
     """Return the folder of plugins in Terraform's own configuration folder."""
-    home = environment.get("HOME")
+    home = os.environ.get("HOME")
     return (Path(home) if home else Path.home()) / ".terraform.d" / "plugins"
 
 
-def implied_folders(environment: Mapping[str, str]) -> list[Path]:
+def implied_folders() -> list[Path]:
     """Return every folder that Terraform reads by default (implied local mirrors)."""
-    default = default_folder(environment)
+    default = default_folder()
     home = default.parent.parent
-    data = [environment.get("XDG_DATA_HOME") or str(home / ".local" / "share")]
-    data += (environment.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share").split(":")
+    data = [os.environ.get("XDG_DATA_HOME") or str(home / ".local" / "share")]
+    data += (os.environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share").split(":")
     return [
         default,
         Path.cwd() / "terraform.d" / "plugins",
@@ -94,11 +93,11 @@ def implied_folders(environment: Mapping[str, str]) -> list[Path]:
     ]
 
 
-def configuration_advice(folder: Path, environment: Mapping[str, str]) -> str:
+def configuration_advice(folder: Path) -> str:
     """Say which setting Terraform needs, if any, to find the provider in `folder`."""
-    settings = settings_file(environment)
+    settings = settings_file()
     reads = "Terraform and OpenTofu look there by default: run `terraform init`."
-    if folder.absolute() in implied_folders(environment):
+    if folder.absolute() in implied_folders():
         if settings is None:
             return reads
         why = (
@@ -112,10 +111,10 @@ def configuration_advice(folder: Path, environment: Mapping[str, str]) -> str:
     return f"{why} Set\n\n  {setting}\n\nor add this to your own CLI configuration:\n\n  {lines}"
 
 
-def settings_file(environment: Mapping[str, str]) -> Path | None:
+def settings_file() -> Path | None:
     """Return the user's CLI configuration, if it sets the source of providers."""
-    home = default_folder(environment).parent.parent
-    named = environment.get("TF_CLI_CONFIG_FILE")
+    home = default_folder().parent.parent
+    named = os.environ.get("TF_CLI_CONFIG_FILE")
     files = [Path(named)] if named else [home / ".terraformrc", home / ".tofurc"]
     for file in files:
         try:
