@@ -168,9 +168,15 @@ SIGN_COLOURS = {"+": "green", "-": "red", "~": "yellow"}
 
 @dataclass(frozen=True, slots=True)
 class Pen:
-    """Paints text with ANSI sequences where `colour` is true."""
+    """Paints text with ANSI sequences, and wraps it.
 
-    colour: bool
+    Attributes:
+        colour: Whether to paint.
+        width: Columns of the terminal; 0 without a terminal, for text that is not wrapped.
+    """
+
+    colour: bool = False
+    width: int = 0
 
     def paint(self, text: str, *styles: str) -> str:
         """Return `text` in the `styles` (`bold`, `dim` and colours), reset after it."""
@@ -182,6 +188,10 @@ class Pen:
         """Return `text` in bold."""
         return self.paint(text, "bold")
 
+    def wrap(self, text: str) -> list[str]:
+        """Return the lines of a text, wrapped to the terminal."""
+        return wrap_lines(text, self.width)
+
     def sign(self, sign: str) -> str:
         """Return `sign` with each of its letters in its colour: `-/+` is red and green."""
         if not self.colour:
@@ -190,3 +200,7 @@ class Pen:
             self.paint(letter, SIGN_COLOURS[letter]) if letter in SIGN_COLOURS else letter
             for letter in sign
         )
+
+
+PLAIN: Final = Pen()
+"""For text that is neither painted nor wrapped, as in a file."""

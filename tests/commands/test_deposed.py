@@ -57,7 +57,7 @@ def test_both_engines_plan_its_deletion_alike(world):
     for member in ("address", "deposed", "type", "name", "mode"):
         assert ours[member] == theirs[member]
     assert ours["change"]["before"]["id"] == theirs["change"]["before"]["id"]
-    assert "left over from a replacement" in plan_text.render(plan, colour=False)
+    assert "left over from a replacement" in plan_text.render(plan)
 
 
 @pytest.mark.terraform

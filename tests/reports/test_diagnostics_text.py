@@ -4,6 +4,7 @@ import pytest
 
 from opsconsole.diagnostics import error
 from opsconsole.reports import terminal
+from opsconsole.text import Pen
 
 TOLD = error(
     "The host that was asked for is there already, and nobody knows why",
@@ -14,7 +15,7 @@ TOLD = error(
 
 
 def test_no_line_is_longer_than_the_terminal_is_wide_and_no_word_is_cut() -> None:
-    text = terminal.render_diagnostics([TOLD], width=40)
+    text = terminal.render_diagnostics([TOLD], Pen(width=40))
     body = text.splitlines()[1:-1]
     assert all(line.startswith("│") for line in body)
     # What is indented stays so.
@@ -27,4 +28,6 @@ def test_no_line_is_longer_than_the_terminal_is_wide_and_no_word_is_cut() -> Non
 
 @pytest.mark.parametrize("width", [0, 1, 20])
 def test_where_there_is_no_terminal_or_hardly_one_lines_stay_whole(width: int) -> None:
-    assert terminal.render_diagnostics([TOLD], width=width) == terminal.render_diagnostics([TOLD])
+    assert terminal.render_diagnostics([TOLD], Pen(width=width)) == terminal.render_diagnostics(
+        [TOLD]
+    )

@@ -31,6 +31,7 @@ from opsconsole.reports.drift_report import CheckOutcome, judge, percent
 from opsconsole.reports.formats import FORMATS
 from opsconsole.reports.html import page
 from opsconsole.resources.host.definition import HOST
+from opsconsole.text import Pen
 from published_schemas import follows_schema, published_schema
 
 HOSTILE = Finding(
@@ -123,7 +124,7 @@ def test_text_has_a_section_for_each_bucket_and_the_verdict_last(report: DriftRe
     assert "accepted: port moved for the audit, ticket 12" in text
     assert "Drift. 8 resources drifted." in text.partition("╵")[2]
     assert "\x1b" not in text
-    assert re.sub(r"\x1b\[[0-9;]*m", "", FORMATS["terminal"](report, colour=True)) == text
+    assert re.sub(r"\x1b\[[0-9;]*m", "", FORMATS["terminal"](report, pen=Pen(colour=True))) == text
 
 
 def test_several_stacks_are_distinguished(report: DriftReport) -> None:

@@ -13,6 +13,7 @@ from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.reconcile.plan import Action, Change, Counts, OutputChange, Plan
 from opsconsole.reports import labels, plan_text, terminal
 from opsconsole.state import StateOutput
+from opsconsole.text import Pen
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -28,7 +29,7 @@ def test_summary_line_counts_as_terraform_does(plan: Plan) -> None:
 
 
 def test_nothing_is_painted_unless_asked_and_colour_changes_no_letter(plan: Plan) -> None:
-    text, painted = plan_text.render(plan), plan_text.render(plan, colour=True)
+    text, painted = plan_text.render(plan), plan_text.render(plan, Pen(colour=True))
     assert "\x1b" not in text
     assert "\x1b[32m+\x1b[0m" in painted
     assert COLOURS.sub("", painted) == text

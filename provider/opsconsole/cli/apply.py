@@ -16,7 +16,7 @@ from pathlib import Path
 from opsconsole.cli import events, opening, planning
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.cli.progress import TICK, ApplyMessages, show_progress
-from opsconsole.cli.standard_streams import columns, use_colour, write_or_stderr
+from opsconsole.cli.standard_streams import pen_for, use_colour, write_or_stderr
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import has_error
@@ -181,9 +181,7 @@ def _show_end(
     outputs = session.state.outputs
     left = _not_started_text(applied) if applied.not_started else ""
     if not args.json:
-        text = terminal.render_apply(
-            applied, outputs, operation=operation, colour=use_colour(args), width=columns()
-        )
+        text = terminal.render_apply(applied, outputs, pen_for(args), operation=operation)
         write_or_stderr(f"\n{text}{left}")
         return
     events.emit_diagnostics(applied.diagnostics)

@@ -8,7 +8,7 @@ import json
 import sys
 
 from opsconsole.cli import opening
-from opsconsole.cli.standard_streams import use_colour
+from opsconsole.cli.standard_streams import pen_for
 from opsconsole.errors import UserError
 from opsconsole.resources.capabilities import Capability, Reach, capabilities
 from opsconsole.text import Pen
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
         listed = [dataclasses.asdict(item) | {"reach": item.reach.value} for item in items]
         sys.stdout.write(json.dumps({"base_url": found.base_url, "capabilities": listed}) + "\n")
         return 0
-    pen = Pen(use_colour(args))
+    pen = pen_for(args)
     sys.stdout.write(f"{pen.bold(found.base_url)} under the settings of {origin}\n")
     legend = "   ".join(
         f"{pen.paint(sign, tone)} {reach.value}" for reach, (sign, tone) in _SIGNS.items()

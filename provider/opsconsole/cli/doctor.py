@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from opsconsole import __version__
 from opsconsole.cli import opening, provider_install
-from opsconsole.cli.standard_streams import columns, use_colour
+from opsconsole.cli.standard_streams import pen_for
 from opsconsole.cli.table import FAILED
 from opsconsole.clock import utc_now
 from opsconsole.errors import ApiError, BadRequest, ConsoleError, Forbidden, OpsconsoleError
@@ -64,7 +64,7 @@ class CheckResult(NamedTuple):
 def run(args: argparse.Namespace) -> int:
     """Make all checks and print what they found; return the exit code."""
     results = []
-    pen = Pen(use_colour(args))
+    pen = pen_for(args)
     for item in _run_checks(args):
         results.append(item)
         if not args.json:
@@ -85,7 +85,7 @@ def _lines(item: CheckResult, pen: Pen) -> str:
     sign, colour = _SIGNS[item.status]
     check = f"{item.check} ({item.stack})" if item.stack else item.check
     text = f"{pen.paint(sign, colour)} {check:<16} {printable(item.found)}\n"
-    width = max(40, (columns() or 100) - 19)
+    width = max(40, (pen.width or 100) - 19)
     for line in wrap_lines(printable(item.remedy), width) if item.remedy else ():
         text += f"{' ' * 19}{pen.paint(line, 'dim')}\n"
     return text

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from opsconsole import resources
 from opsconsole.cli.interrupts import make_runner, run_stoppable
 from opsconsole.cli.opening import is_synthesised, variables_of, warn_of_files
-from opsconsole.cli.standard_streams import columns, use_colour
+from opsconsole.cli.standard_streams import pen_for
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.drift import BASELINE_FILE
@@ -44,7 +44,7 @@ from opsconsole.state import (
     backend_for,
     workspace_of,
 )
-from opsconsole.text import plural
+from opsconsole.text import Pen, plural
 
 _NOTIFY_URL = "OPSCONSOLE_NOTIFY_URL"
 
@@ -291,7 +291,7 @@ def make_writer(args: argparse.Namespace) -> Callable[[DriftReport], int]:
     def write(report: DriftReport) -> int:
         if args.since is not None:
             report = compare(report, earlier)
-        _write_all(report, targets, colour=use_colour(args))
+        _write_all(report, targets, pen_for(args))
         if notify:
             # A failed notification changes no exit code.
             why = notification.notify(report, notify, args.notify_format)
@@ -313,13 +313,13 @@ def _check_targets(targets: Sequence[Target]) -> None:
             )
 
 
-def _write_all(report: DriftReport, targets: Sequence[Target], *, colour: bool) -> None:
+def _write_all(report: DriftReport, targets: Sequence[Target], pen: Pen) -> None:
     """Write every report."""
     failures = []
     # Files first, so that all are there when stdout ends.
     for item in sorted(targets, key=lambda item: item.file is None):
         on_stdout = item.format == "terminal" and item.file is None
-        options = {"colour": colour, "width": columns()} if on_stdout else {}
+        options = {"pen": pen} if on_stdout else {}
         text = FORMATS[item.format](report, **options)
         if item.file is None:
             sys.stdout.write(text)

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from opsconsole.cli import opening
 from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
-from opsconsole.cli.standard_streams import use_colour, write_or_stderr
+from opsconsole.cli.standard_streams import pen_for, write_or_stderr
 from opsconsole.cli.table import FAILED, INTERRUPTED
 from opsconsole.errors import Stopped, UserError
 from opsconsole.named_files import read_named
@@ -32,7 +32,7 @@ from opsconsole.resources.host.file_import import (
     Rows,
 )
 from opsconsole.resources.lifecycles import ConfiguredProvider
-from opsconsole.text import Pen, did_you_mean, plural, printable
+from opsconsole.text import did_you_mean, plural, printable
 from opsconsole.v1.settings import Settings
 
 _ON_ERROR: Final = ("stop", "continue")
@@ -193,7 +193,7 @@ class _Lines:
     """Prints a line for each row as its verdict comes."""
 
     def __init__(self, args: argparse.Namespace) -> None:
-        self._pen = Pen(use_colour(args))
+        self._pen = pen_for(args)
         self._begun = False
 
     def report(self, rows: Sequence[ReportedRow]) -> None:

@@ -98,8 +98,9 @@ def _text_of(failure: Exception, debug: bool, again: str) -> str:
         failure = _refusal_by_system(failure) or failure
     if isinstance(failure, Mistakes):
         from opsconsole.reports import terminal
+        from opsconsole.text import Pen
 
-        return terminal.render_diagnostics(failure.diagnostics, width=columns(sys.stderr))
+        return terminal.render_diagnostics(failure.diagnostics, Pen(width=columns(sys.stderr)))
     if isinstance(failure, OpsconsoleError):
         message, remedy = failure.message, failure.remedy
     else:

@@ -16,7 +16,7 @@ from opsconsole.cli.interrupts import Interrupts, run_stoppable
 from opsconsole.cli.opening import stands_in
 from opsconsole.cli.option_groups import FEWEST_GUARDED
 from opsconsole.cli.progress import waiting
-from opsconsole.cli.standard_streams import columns, use_colour
+from opsconsole.cli.standard_streams import columns, pen_for, use_colour
 from opsconsole.cli.table import FAILED
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.diagnostics import Diagnostic, Mistakes, Severity, are_temporary, has_error
@@ -134,11 +134,7 @@ def guard_objection_to(args: argparse.Namespace, plan: Plan) -> Diagnostic | Non
 
 def show(args: argparse.Namespace, plan: Plan) -> None:
     """Print a plan as text, with its checksum."""
-    sys.stdout.write(
-        plan_text.render(
-            plan, colour=use_colour(args), width=columns(), compact=_is_compact(args, plan)
-        )
-    )
+    sys.stdout.write(plan_text.render(plan, pen_for(args), compact=_is_compact(args, plan)))
     if not plan.empty and not has_error(plan.diagnostics):
         sys.stdout.write(f"\nChecksum of this plan: {checksum(plan)}\n")
     sys.stdout.flush()
@@ -161,8 +157,7 @@ def _is_compact(args: argparse.Namespace, plan: Plan) -> bool:
 
 def show_diagnostics(args: argparse.Namespace, diagnostics: Sequence[Diagnostic]) -> None:
     """Print diagnostics on stderr."""
-    colour, width = use_colour(args, sys.stderr), columns(sys.stderr)
-    sys.stderr.write(terminal.render_diagnostics(diagnostics, colour=colour, width=width))
+    sys.stderr.write(terminal.render_diagnostics(diagnostics, pen_for(args, sys.stderr)))
 
 
 def write_reports(args: argparse.Namespace, plan: Plan, title: str) -> None:

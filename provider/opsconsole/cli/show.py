@@ -7,12 +7,11 @@ import json
 import sys
 
 from opsconsole.cli import opening
-from opsconsole.cli.standard_streams import use_colour
+from opsconsole.cli.standard_streams import pen_for
 from opsconsole.errors import UserError
 from opsconsole.reports import state_report, terminal
 from opsconsole.reports.value_diff import lines_of_value
 from opsconsole.state import StateOutput, read_state
-from opsconsole.text import Pen
 
 
 def run(args: argparse.Namespace) -> int:
@@ -22,7 +21,7 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             sys.stdout.write(state_report.render_json(state))
         else:
-            sys.stdout.write(state_report.render_text(state, colour=use_colour(args)))
+            sys.stdout.write(state_report.render_text(state, pen_for(args)))
         return 0
     # Showing the state does not need the modules for plans.
     from opsconsole.cli import planning
@@ -47,7 +46,7 @@ def run_output(args: argparse.Namespace) -> int:
     elif args.json:
         sys.stdout.write(json.dumps(state_report.outputs_json(outputs), indent=2) + "\n")
     elif outputs:
-        text = terminal.outputs_text(outputs, Pen(use_colour(args)))
+        text = terminal.outputs_text(outputs, pen_for(args))
         sys.stdout.write(text.partition("\n\n")[2])
     else:
         sys.stderr.write("The state holds no outputs.\n")

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 if TYPE_CHECKING:
     import argparse
 
+    from opsconsole.text import Pen
+
 _GONE = frozenset((errno.EIO, errno.EPIPE))
 
 
@@ -121,6 +123,13 @@ def use_colour(args: argparse.Namespace, stream: TextIO | None = None) -> bool:
     """Return whether to print in colour to a stream, stdout by default."""
     is_terminal = (stream or sys.stdout).isatty()
     return is_terminal and not args.no_color and not os.environ.get("NO_COLOR")
+
+
+def pen_for(args: argparse.Namespace, stream: TextIO | None = None) -> Pen:
+    """Return the pen for text on a stream, stdout by default."""
+    from opsconsole.text import Pen
+
+    return Pen(use_colour(args, stream), columns(stream))
 
 
 def columns(stream: TextIO | None = None) -> int:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from opsconsole.cli import opening
-from opsconsole.cli.standard_streams import use_colour
+from opsconsole.cli.standard_streams import pen_for
 from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
 from opsconsole.named_files import read_named
@@ -45,7 +45,7 @@ def show(args: argparse.Namespace) -> int:
     address = Address.parse(args.address)
     if address not in state:
         raise UserError(f"{address} is not in the state.", _near(state, args.address))
-    sys.stdout.write(state_report.instance(state, address, colour=use_colour(args)))
+    sys.stdout.write(state_report.instance(state, address, pen_for(args)))
     return 0
 
 

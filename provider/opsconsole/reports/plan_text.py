@@ -25,6 +25,7 @@ from opsconsole.reports.labels import (
 from opsconsole.reports.value_diff import TO_NULL, Diff, Line, changed_value, lines_of_value
 from opsconsole.state import print_key
 from opsconsole.text import (
+    PLAIN,
     SENSITIVE,
     SIGN_COLOURS,
     Pen,
@@ -44,27 +45,20 @@ _RUN = 4
 """From this length, a run of names that count up by one is written as its first and last name."""
 
 
-def render(plan: Plan, *, colour: bool = False, width: int = 0, compact: bool = False) -> str:
+def render(plan: Plan, pen: Pen = PLAIN, *, compact: bool = False) -> str:
     """Return the whole plan as text, diagnostics last.
 
     Args:
-        colour: Whether to paint it with ANSI sequences.
-        width: Columns of the terminal that diagnostics are fitted to, or 0.
         compact: Whether created and removed resources are only counted and named.
     """
-    pen = Pen(colour)
-    parts = [
-        _drift(plan, pen),
-        _changes(plan, pen, compact),
-        render_outputs(plan.outputs, colour=colour),
-    ]
+    parts = [_drift(plan, pen), _changes(plan, pen, compact), render_outputs(plan.outputs, pen)]
     if plan.empty:
         parts.insert(1, _nothing(plan, pen))
     elif plan.unsettled:
         parts.append(_unsettled_text(plan, pen))
     if note := describe_no_requests(plan):
         parts.append("\n".join(wrap_lines(note, _WIDTH)) + "\n")
-    parts.append(terminal.render_diagnostics(plan.diagnostics, colour=colour, width=width))
+    parts.append(terminal.render_diagnostics(plan.diagnostics, pen))
     return "\n".join(part for part in parts if part)
 
 
@@ -296,9 +290,8 @@ def _nothing(plan: Plan, pen: Pen) -> str:
     return headline
 
 
-def render_outputs(outputs: Iterable[OutputChange], *, colour: bool = False) -> str:
+def render_outputs(outputs: Iterable[OutputChange], pen: Pen = PLAIN) -> str:
     """Return the section on the changes of outputs; empty if no output changes."""
-    pen = Pen(colour)
     changing = sorted(
         (output for output in outputs if output.action is not Action.NO_OP),
         key=lambda output: output.name,

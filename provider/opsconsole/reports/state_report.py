@@ -18,23 +18,22 @@ from opsconsole.reports.labels import kinds_of, sensitive_of
 from opsconsole.reports.plan_json import STATE_FORMAT_VERSION
 from opsconsole.reports.value_diff import lines_of_value
 from opsconsole.state import Address, InstanceObject, State, StateOutput
-from opsconsole.text import SENSITIVE, Pen, printable
+from opsconsole.text import PLAIN, SENSITIVE, Pen, printable
 
 _INDENT = 4
 
 
-def render_text(state: State, *, colour: bool = False) -> str:
+def render_text(state: State, pen: Pen = PLAIN) -> str:
     """Return everything that a state holds, its outputs last."""
     if state.empty:
         return "The state is empty. Nothing is managed yet.\n"
-    parts = [instance(state, address, colour=colour) for address in state.addresses()]
-    outputs = terminal.outputs_text(state.outputs, Pen(colour))
+    parts = [instance(state, address, pen) for address in state.addresses()]
+    outputs = terminal.outputs_text(state.outputs, pen)
     return "\n".join([*parts, *([outputs] if outputs else [])])
 
 
-def instance(state: State, address: Address, *, colour: bool = False) -> str:
+def instance(state: State, address: Address, pen: Pen) -> str:
     """Return one instance, followed by its objects that wait for deletion."""
-    pen = Pen(colour)
     lines: list[str] = []
     for deposed in ("", *state.deposed_keys(address)):
         item = state.get(address, deposed)

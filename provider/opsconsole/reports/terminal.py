@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from opsconsole.diagnostics import Diagnostic, Severity
 from opsconsole.reports.value_diff import lines_of_value
 from opsconsole.text import (
+    PLAIN,
     SENSITIVE,
     SIGN_COLOURS,
     Pen,
@@ -79,24 +80,21 @@ def body_of(item: Diagnostic) -> str:
 _STYLES = {Severity.ERROR: ("Error", "red"), Severity.WARNING: ("Warning", "yellow")}
 
 
-def render_diagnostics(
-    diagnostics: Iterable[Diagnostic], *, colour: bool = False, width: int = 0
-) -> str:
+def render_diagnostics(diagnostics: Iterable[Diagnostic], pen: Pen = PLAIN) -> str:
     """Return `diagnostics` as text, errors last.
 
-    Diagnostics that differ only in their resource are shown once. `width`: of the terminal, or 0.
+    Diagnostics that differ only in their resource are shown once.
     """
-    pen = Pen(colour)
     # Errors come last, because the end of a text is nearest to the prompt.
     ordered = sorted(
         dedupe_diagnostics(diagnostics), key=lambda item: item.severity is Severity.ERROR
     )
-    return "".join(_one(item, pen, width) for item in ordered)
+    return "".join(_one(item, pen) for item in ordered)
 
 
-def _one(item: Diagnostic, pen: Pen, width: int) -> str:
+def _one(item: Diagnostic, pen: Pen) -> str:
     word, style = _STYLES[item.severity]
-    room = width - len("│ ")
+    room = pen.width - len("│ ")
     first, *rest = wrap_lines(f"{word}: {printable(item.summary)}", room)
     summary = first.removeprefix(f"{word}: ")
     lines = [f"{pen.paint(f'{word}:', 'bold', style)} {pen.bold(summary)}", *map(pen.bold, rest)]
@@ -156,20 +154,16 @@ def _list_changes(what: str, lines: Sequence[str], pen: Pen, colour: str) -> lis
 def render_apply(
     applied: ApplyResult,
     outputs: Mapping[str, StateOutput],
+    pen: Pen = PLAIN,
     *,
     operation: str = "apply",
-    colour: bool = False,
-    width: int = 0,
 ) -> str:
     """Return the end of an apply as text.
 
     Args:
         outputs: The outputs by name, which are shown if everything was done.
         operation: `apply` or `destroy`.
-        colour: Whether to paint it with ANSI sequences.
-        width: Columns of the terminal that diagnostics are fitted to, or 0.
     """
-    pen = Pen(colour)
     failures = sorted((step.change.address for step in applied.failed), key=natural_order)
     skipped = sorted(applied.skipped.items(), key=lambda item: natural_order(item[0]))
     cross, dash = pen.paint("✗", "red"), pen.paint("-", "yellow")
@@ -187,7 +181,7 @@ def render_apply(
         more = f" and {len(failures) - 1:,} more" if len(failures) > 1 else ""
         lines.append(pen.paint(f"Failed: {printable(failures[0])}{more}", "bold", "red"))
     text = "\n".join([*lines, ""])
-    messages = render_diagnostics(applied.diagnostics, colour=colour, width=width)
+    messages = render_diagnostics(applied.diagnostics, pen)
     shown = outputs_text(outputs, pen) if applied.complete else ""
     return "\n".join(filter(None, (messages, text, shown)))
 
@@ -206,31 +200,27 @@ def outputs_text(outputs: Mapping[str, StateOutput], pen: Pen) -> str:
     return "\n".join([*lines, ""])
 
 
-def render(report: Report, *, colour: bool = False, width: int = 0) -> str:
-    """Return the report as text; the verdict comes last, nearest the prompt.
-
-    `width`: of the terminal that text is fitted to, or 0.
-    """
-    pen = Pen(colour)
+def render(report: Report, pen: Pen = PLAIN) -> str:
+    """Return the report as text; the verdict comes last, nearest the prompt."""
     lines: list[str] = []
     for section in report.sections:
         if not section.quiet:
             heading = f"{section.title} ({len(section.rows):,})"
             lines += [pen.paint(heading, "bold", section.style.colour), ""]
             for group in section.groups:
-                lines += _group(group, pen, width)
+                lines += _group(group, pen)
             lines.append("")
     if report.notes:
         heading = f"Baseline entries to look at ({len(report.notes):,})"
         lines += [pen.paint(heading, "bold", "yellow"), ""]
         lines += [f"  {pen.paint('!', 'yellow')} {entry}: {text}" for entry, text in report.notes]
         lines.append("")
-    messages = render_diagnostics(report.diagnostics, colour=colour, width=width)
-    end = "\n".join([*_end(report, pen, width), ""])
+    messages = render_diagnostics(report.diagnostics, pen)
+    end = "\n".join([*_end(report, pen), ""])
     return "\n".join(filter(None, ("\n".join(lines), messages, end)))
 
 
-def _group(rows: Sequence[Row], pen: Pen, width: int) -> Iterator[str]:
+def _group(rows: Sequence[Row], pen: Pen) -> Iterator[str]:
     """Yield resources with the same reason; of many, only the first and the number of others."""
     shown = rows if len(rows) <= MANY else rows[:_SHOWN]
     for row in shown:
@@ -239,26 +229,26 @@ def _group(rows: Sequence[Row], pen: Pen, width: int) -> Iterator[str]:
         verb = f", {row.verb}" if row.verb else ""
         yield f"  {sign} {pen.bold(row.title)}{label}{verb}"
         for text in row.remarks:
-            yield from _remark(text, pen, width)
+            yield from _remark(text, pen)
     if len(shown) < len(rows):
         more = plural(len(rows) - _SHOWN, f"more {rows[0].kind.replace('_', ' ')}")
         yield f"  and {more}; the other formats list all"
-    yield from _remark(rows[0].reason, pen, width)
+    yield from _remark(rows[0].reason, pen)
     for line in rows[0].diff:
         painted = SIGN_COLOURS.get(line.sign)
         yield pen.paint(line.plain, painted) if painted else line.plain
 
 
-def _remark(text: str, pen: Pen, width: int) -> Iterator[str]:
-    return (pen.paint(line, "dim") for line in wrap_lines(f"      {text}" if text else "", width))
+def _remark(text: str, pen: Pen) -> Iterator[str]:
+    return (pen.paint(line, "dim") for line in pen.wrap(f"      {text}" if text else ""))
 
 
-def _end(report: Report, pen: Pen, width: int) -> Iterator[str]:
+def _end(report: Report, pen: Pen) -> Iterator[str]:
     headline = f"{report.headline}."
-    first, *rest = wrap_lines(f"{headline} {report.lede}", width)
+    first, *rest = pen.wrap(f"{headline} {report.lede}")
     yield pen.paint(headline, "bold", report.style.colour) + first.removeprefix(headline)
     yield from rest
     counts = [f"{len(section.rows):,} {section.title.lower()}" for section in report.sections]
-    yield from wrap_lines(f"{', '.join(counts) or 'There is nothing to check'}.", width)
-    yield from wrap_lines(" · ".join(f"{name} {value}" for name, value in report.facts), width)
-    yield from wrap_lines(report.method, width)
+    yield from pen.wrap(f"{', '.join(counts) or 'There is nothing to check'}.")
+    yield from pen.wrap(" · ".join(f"{name} {value}" for name, value in report.facts))
+    yield from pen.wrap(report.method)
