@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from opsconsole import resources
 from opsconsole.cli.interrupts import make_runner, run_stoppable
-from opsconsole.cli.opening import is_synthesised, variables_of, warn_of_files
+from opsconsole.cli.opening import is_synthesised, program_form, variables_of, warn_of_files
 from opsconsole.cli.standard_streams import pen_for
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, warning
@@ -172,15 +172,15 @@ def _find_programs(args: argparse.Namespace) -> list[Program]:
             f"There is no directory {directory}, where a program was expected.",
             "Name it as --program=DIR; states come before --program, or behind `--`.",
         )
-    is_app, was_run = (directory / "cdktf.json").exists(), is_synthesised(directory)
-    if is_app and not args.stack:
-        warn_of_files(directory)
-    has_files = any(directory.glob("*.tf.json"))
-    if not is_app and (has_files or not was_run):
+    form = program_form(directory)
+    if form != "app":
         _refuse_stack_names(args)
-        must_be = has_files or args.program is not None
+        must_be = form == "files" or args.program is not None
         return _readable(lambda: load_directory(directory, resources)) if must_be else []
-    output = find_output(directory, run_app=args.program is not None or not was_run)
+    if not args.stack:
+        warn_of_files(directory)
+    run_app = args.program is not None or not is_synthesised(directory)
+    output = find_output(directory, run_app=run_app)
     names = sorted({*args.stack}) or stacks_of(output)
     loads = (partial(load_stack, output, resources, name) for name in names)
     return [program for load in loads for program in _readable(load)]

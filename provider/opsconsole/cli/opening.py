@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from opsconsole import resources
 from opsconsole.address import LOCAL_NAME
@@ -50,6 +50,26 @@ def stands_in(args: argparse.Namespace) -> bool:
     return getattr(args, "standin", False)
 
 
+def program_form(directory: Path) -> Literal["app", "files", ""]:
+    """Return the form of the program in a directory; empty if there is none."""
+    if (directory / "cdktf.json").exists():
+        return "app"
+    if _has_files(directory):
+        return "files"
+    return "app" if is_synthesised(directory) else ""
+
+
+def _find_program(args: argparse.Namespace) -> tuple[Path, Literal["app", "files", ""]]:
+    """Return the directory of the program that the command line names, and its form."""
+    here = Path.cwd()
+    if args.dir is not None:
+        return args.dir, "files"
+    # Like Terraform, the stand-in knows only files.
+    if stands_in(args):
+        return here, "files" if _has_files(here) else ""
+    return here, program_form(here)
+
+
 def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
     """Return the program that the command line names.
 
@@ -60,19 +80,18 @@ def open_program(args: argparse.Namespace, *, run_app: bool = True) -> Program:
     Raises:
         UserError: There is no program, or it cannot be read.
     """
-    here = Path.cwd()
-    files = _files_of(args)
-    if files is not None:
+    directory, form = _find_program(args)
+    if form == "files" or stands_in(args):
         if args.stack:
             raise UserError(
-                f"--stack names a stack of an app, and the program is the files of {files}.",
+                f"--stack names a stack of an app, and the program is the files of {directory}.",
                 "Leave --stack out, or run the command beside the cdktf.json of the app.",
             )
-        return load_directory(files, resources)
+        return load_directory(directory, resources)
     if not args.stack:
-        warn_of_files(here)
-    run_app = run_app or not is_synthesised(here)
-    return load_program(here, resources, args.stack, run_app=run_app)
+        warn_of_files(directory)
+    run_app = run_app or not is_synthesised(directory)
+    return load_program(directory, resources, args.stack, run_app=run_app)
 
 
 def each_stack(args: argparse.Namespace) -> list[argparse.Namespace]:
@@ -83,21 +102,11 @@ def each_stack(args: argparse.Namespace) -> list[argparse.Namespace]:
     Raises:
         UserError: The program cannot be read.
     """
-    here = Path.cwd()
-    if args.stack or args.environment or _files_of(args) or not _has_app_or_dir(args):
+    directory, form = _find_program(args)
+    if args.stack or args.environment or form != "app":
         return [args]
-    names = stacks_of(find_output(here, run_app=not is_synthesised(here)))
+    names = stacks_of(find_output(directory, run_app=not is_synthesised(directory)))
     return [argparse.Namespace(**{**vars(args), "stack": name}) for name in names] or [args]
-
-
-def _files_of(args: argparse.Namespace) -> Path | None:
-    """Return the directory whose files are the program; None if the program is an app."""
-    here = Path.cwd()
-    directory: Path | None = args.dir
-    is_of_files = _has_files(here) and not (here / "cdktf.json").exists()
-    if directory is None and (stands_in(args) or is_of_files):
-        return here
-    return directory
 
 
 def warn_of_files(directory: Path) -> None:
@@ -129,16 +138,7 @@ def open_checked(args: argparse.Namespace) -> Program:
 
 def has_program(args: argparse.Namespace) -> bool:
     """Return whether there is a program here, or the command line names one."""
-    return args.stack is not None or _has_app_or_dir(args) or _has_files(Path.cwd())
-
-
-def _has_app_or_dir(args: argparse.Namespace) -> bool:
-    """Return whether an app is or was here, or `--dir` names a directory."""
-    here = Path.cwd()
-    # Like Terraform, the stand-in knows only files.
-    if args.dir is not None or stands_in(args):
-        return args.dir is not None
-    return (here / "cdktf.json").exists() or is_synthesised(here)
+    return args.stack is not None or _find_program(args)[1] != ""
 
 
 def _has_files(directory: Path) -> bool:
@@ -267,7 +267,9 @@ def report_folded(session: StateSession) -> None:
 
 def program_directory(args: argparse.Namespace) -> Path:
     """Return the working directory of the program or the state that the command line names."""
-    program = _written_program(args) if _has_app_or_dir(args) else None
+    # The files here need not be read, as their directory is known.
+    is_elsewhere = args.dir is not None or _find_program(args)[1] == "app"
+    program = _written_program(args) if is_elsewhere else None
     return Path.cwd() if program is None else program.root
 
 
@@ -290,7 +292,7 @@ def state_backend(
     here = Path.cwd()
     if args.state is not None:
         return _open_backend_at(args, here, None, operation, workspace)
-    program = _written_program(args) if _has_app_or_dir(args) or _has_files(here) else None
+    program = _written_program(args) if _find_program(args)[1] else None
     if program is not None:
         return open_backend(args, program, operation, workspace)
     noted = noted_backend(here)
