@@ -216,33 +216,17 @@ def test_ties_across_stacks() -> None:
 
 
 def test_ties_by_dependency_where_ids_are_not_known_yet() -> None:
-    unknown = {"id": ""}
+    jump, web, many = ((f"opsconsole_host.{name}",) for name in ("jump", "web", "many"))
+    behind = {"jump_host_ids": [UNKNOWN]}
+    on = {"host_id": UNKNOWN}
     graph = graph_of(
         [
-            item("host", "jump", **unknown),
-            item(
-                "host",
-                "web",
-                **unknown,
-                values={"jump_host_ids": [UNKNOWN]},
-                depends_on=("opsconsole_host.jump",),
-            ),
-            item("host", 'many["k"]', **unknown),
-            item("host", 'many["other"]', **unknown),
-            item(
-                "agent",
-                "a",
-                **unknown,
-                values={"host_id": UNKNOWN},
-                depends_on=("opsconsole_host.jump", "opsconsole_host.web"),
-            ),
-            item(
-                "agent",
-                'each["k"]',
-                **unknown,
-                values={"host_id": UNKNOWN},
-                depends_on=("opsconsole_host.many",),
-            ),
+            item("host", "jump", id=""),
+            item("host", "web", id="", values=behind, depends_on=jump),
+            item("host", 'many["k"]', id=""),
+            item("host", 'many["other"]', id=""),
+            item("agent", "a", id="", values=on, depends_on=jump + web),
+            item("agent", 'each["k"]', id="", values=on, depends_on=many),
         ]
     )
     assert ties(graph) == {("jump", "web"), ("web", "a"), ('many["k"]', 'each["k"]')}
