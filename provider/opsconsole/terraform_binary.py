@@ -21,6 +21,8 @@ STANDIN = "opsconsole-terraform"
 """The console script that stands in for `terraform`."""
 FALLBACK = "OPSCONSOLE_TERRAFORM_FALLBACK"
 """The variable that names the real program."""
+TERRAFORM_VERSION: Final = "1.11.4"
+"""The release of Terraform whose formats are written, and whose verbs the stand-in follows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Terraform's machine-readable messages, judged by Terraform's own."""
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ HOST = 'opsconsole_host.web["a"]'
 
 
 def test_every_message_is_one_line_with_level_module_time_and_type() -> None:
-    found = messages.log("hello\nworld", AT)
-    assert messages.line(found).count("\n") == 1
+    line = messages.line(messages.log("hello\nworld"), AT)
+    assert line.count("\n") == 1
+    found = json.loads(line)
     assert found["@timestamp"] == "2026-03-01T02:00:00.000005Z"
     assert (found["@level"], found["@module"], found["type"]) == ("info", "terraform.ui", "log")
     assert found["@message"] == r"hello\nworld"
@@ -32,34 +34,32 @@ def test_durations(seconds: float, text: str) -> None:
 
 
 def test_diagnostics_carry_address_and_path(failure: Any) -> None:
-    told = messages.diagnostic(failure.about(HOST), AT)
+    told = messages.diagnostic(failure.about(HOST))
     assert told["@level"] == "error"
     assert told["diagnostic"]["address"] == HOST
-    assert messages.diagnostic(warning("w", path=("tags", 0)), AT)["diagnostic"]["path"] == [
-        "tags",
-        0,
-    ]
+    told = messages.diagnostic(warning("w", path=("tags", 0)))
+    assert told["diagnostic"]["path"] == ["tags", 0]
 
 
 def test_every_planned_change_has_terraforms_words(plan: Plan) -> None:
-    words = {messages.planned_change(change, AT)["change"]["action"] for change in plan.changes}
+    words = {messages.planned_change(change)["change"]["action"] for change in plan.changes}
     assert words == {"noop", "create", "read", "update", "replace", "delete", "remove", "move"}
 
 
 def test_import_and_drift() -> None:
     change = Change(HOST, "opsconsole_host", Action.NO_OP, {}, {}, import_id="hst_1")
-    told = messages.planned_change(change, AT)["change"]
+    told = messages.planned_change(change)["change"]
     assert (told["action"], told["importing"]) == ("import", {"id": "hst_1"})
-    drift = messages.resource_drift(Drift(HOST, "opsconsole_host", {}, None), AT)
+    drift = messages.resource_drift(Drift(HOST, "opsconsole_host", {}, None))
     assert drift["change"]["action"] == "delete"
     assert drift["@message"] == f"{HOST}: Drift detected (delete)"
 
 
 def test_progress_and_failure() -> None:
-    told = messages.apply_progress(HOST, Action.CREATE, 10.2).message(AT)
+    told = messages.apply_progress(HOST, Action.CREATE, 10.2).message()
     assert told["@message"] == f"{HOST}: Still creating... [10s elapsed]"
     assert told["hook"]["elapsed_seconds"] == 10
-    told = messages.apply_errored(HOST, Action.UPDATE, 1).message(AT)
+    told = messages.apply_errored(HOST, Action.UPDATE, 1).message()
     assert told["@message"] == f"{HOST}: Modifications errored after 1s"
     assert told["hook"]["resource"]["resource_key"] == "a"
 
@@ -69,15 +69,15 @@ def test_progress_and_failure() -> None:
     [(True, "bool"), (1.5, "number"), (None, "dynamic"), ({"a": "x"}, ["object", {"a": "string"}])],
 )
 def test_types_of_outputs(value: Any, expected: Any) -> None:
-    assert messages.outputs({"a": StateOutput(value, "")}, AT)["outputs"]["a"]["type"] == expected
+    assert messages.outputs({"a": StateOutput(value, "")})["outputs"]["a"]["type"] == expected
 
 
 def test_outputs_show_no_sensitive_value() -> None:
-    told = messages.outputs({"a": StateOutput([1], ""), "b": StateOutput("hush", "", True)}, AT)
+    told = messages.outputs({"a": StateOutput([1], ""), "b": StateOutput("hush", "", True)})
     assert told["outputs"]["a"] == {"sensitive": False, "type": ["tuple", ["number"]], "value": [1]}
-    planned = messages.planned_outputs([OutputChange("b", Action.CREATE, None, "hush", True)], AT)
+    planned = messages.planned_outputs([OutputChange("b", Action.CREATE, None, "hush", True)])
     assert planned["outputs"] == {"b": {"sensitive": True, "action": "create"}}
-    assert "hush" not in messages.line(told) + messages.line(planned)
+    assert "hush" not in messages.line(told, AT) + messages.line(planned, AT)
 
 
 PROGRAM = """
@@ -121,19 +121,19 @@ def _ours(message: dict[str, Any]) -> dict[str, Any]:
     address = hook.get("resource", {}).get("addr", "")
     own = hook.get("id_value", "")
     if kind == "version":
-        return messages.version(AT)
+        return messages.version()
     if kind == "planned_change":
         return _planned(message["change"])
     if kind == "change_summary":
         counts = message["changes"]
         found = Counts(counts["add"], counts["change"], counts["remove"], counts["import"])
-        return messages.change_summary(found, counts["operation"], AT)
+        return messages.change_summary(found, counts["operation"])
     if kind == "outputs":
         return _outputs(message["outputs"])
     action = _ACTIONS[hook["action"]]
     if kind == "apply_start":
-        return messages.apply_start(address, action, own).message(AT)
-    return messages.apply_complete(address, action, hook["elapsed_seconds"], own).message(AT)
+        return messages.apply_start(address, action, own).message()
+    return messages.apply_complete(address, action, hook["elapsed_seconds"], own).message()
 
 
 _ACTIONS = {
@@ -147,28 +147,16 @@ _ACTIONS = {
 
 def _planned(change: dict[str, Any]) -> dict[str, Any]:
     reason = {"cannot_update": "replace_because_cannot_update"}.get(change.get("reason", ""), "")
-    resource = change["resource"]
-    return messages.planned_change(
-        Change(
-            resource["addr"],
-            resource["resource_type"],
-            _ACTIONS[change["action"]],
-            None,
-            None,
-            reason=reason,
-        ),
-        AT,
-    )
+    address, type_name = change["resource"]["addr"], change["resource"]["resource_type"]
+    action = _ACTIONS[change["action"]]
+    return messages.planned_change(Change(address, type_name, action, None, None, reason=reason))
 
 
 def _outputs(outputs: dict[str, Any]) -> dict[str, Any]:
     if any("action" in output for output in outputs.values()):
         return messages.planned_outputs(
-            [
-                OutputChange(name, _ACTIONS[item["action"]], None, None, item["sensitive"])
-                for name, item in outputs.items()
-            ],
-            AT,
+            OutputChange(name, _ACTIONS[item["action"]], None, None, item["sensitive"])
+            for name, item in outputs.items()
         )
     held = {n: StateOutput(i.get("value", ""), "", i["sensitive"]) for n, i in outputs.items()}
-    return messages.outputs(held, AT)
+    return messages.outputs(held)

@@ -18,7 +18,6 @@ from opsconsole.cli.interrupts import Interrupts, make_runner, run_stoppable
 from opsconsole.cli.progress import TICK, ApplyMessages, show_progress
 from opsconsole.cli.standard_streams import pen_for, use_colour, write_or_stderr
 from opsconsole.cli.table import FAILED, INTERRUPTED
-from opsconsole.clock import utc_now
 from opsconsole.diagnostics import has_error
 from opsconsole.errors import TRY_LATER, ProblemKind, UserError
 from opsconsole.reconcile.apply import Applier
@@ -186,13 +185,13 @@ def _show_end(
         return
     events.emit_diagnostics(applied.diagnostics)
     if applied.complete:
-        events.emit(messages.change_summary(applied.counts, operation, utc_now()))
+        events.emit(messages.change_summary(applied.counts, operation))
         if outputs:
-            events.emit(messages.outputs(outputs, utc_now()))
+            events.emit(messages.outputs(outputs))
     else:
         text = terminal.apply_summary(applied.counts, operation, complete=False)
         for line in (text, *left.splitlines()):
-            events.emit(messages.log(line.strip(), utc_now()))
+            events.emit(messages.log(line.strip()))
 
 
 def _apply_and_report(

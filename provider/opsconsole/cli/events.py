@@ -16,7 +16,7 @@ from opsconsole.reports.messages import Message
 
 def emit(message: Message) -> None:
     """Write one message to stdout."""
-    sys.stdout.write(messages.line(message))
+    sys.stdout.write(messages.line(message, utc_now()))
 
 
 def run_with_messages(run: Callable[[], int]) -> int:
@@ -25,7 +25,7 @@ def run_with_messages(run: Callable[[], int]) -> int:
     Raises:
         Stopped: The run was told to stop.
     """
-    emit(messages.version(utc_now()))
+    emit(messages.version())
     try:
         return run()
     except Stopped:
@@ -38,16 +38,16 @@ def run_with_messages(run: Callable[[], int]) -> int:
 def emit_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
     """Write diagnostics."""
     for item in diagnostics:
-        emit(messages.diagnostic(item, utc_now()))
+        emit(messages.diagnostic(item))
 
 
 def emit_plan(plan: Plan) -> None:
     """Write the planned changes, as Terraform's apply does before it begins."""
     for drift in plan.drift:
-        emit(messages.resource_drift(drift, utc_now()))
+        emit(messages.resource_drift(drift))
     for change in plan.acting():
-        emit(messages.planned_change(change, utc_now()))
-    emit(messages.change_summary(plan.counts, "plan", utc_now()))
+        emit(messages.planned_change(change))
+    emit(messages.change_summary(plan.counts, "plan"))
     if plan.outputs:
-        emit(messages.planned_outputs(plan.outputs, utc_now()))
+        emit(messages.planned_outputs(plan.outputs))
     emit_diagnostics(plan.diagnostics)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from opsconsole.clock import utc_now
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.reconcile.order import Step, StepKind
 from opsconsole.reconcile.plan import Action
@@ -122,10 +121,10 @@ class ApplyMessages:
             self._say(f"… and {len(long) - len(shown):,} more")
 
     def _tell(self, hook: Hook) -> None:
-        self._send(hook.message(utc_now()))
+        self._send(hook.message())
 
     def _say(self, text: str) -> None:
-        self._send(messages.log(text, utc_now()))
+        self._send(messages.log(text))
 
 
 class Lines(ApplyMessages):

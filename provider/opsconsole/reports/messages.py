@@ -2,8 +2,8 @@
 
 An event of a resource is first a `Hook`. People read its text, and programs read its message.
 
-https://developer.hashicorp.com/terraform/internals/machine-readable-ui. Times are given, never
-taken: this package reads no clock.
+https://developer.hashicorp.com/terraform/internals/machine-readable-ui. A message has no time until
+it is written as a line: this package reads no clock.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from opsconsole.diagnostics import Diagnostic, Severity
 from opsconsole.reconcile.plan import Action, Change, Counts, Drift, OutputChange
 from opsconsole.reports.json_values import diagnostic_json, type_of, without_empty
 from opsconsole.reports.labels import count_sentence, parse_address
-from opsconsole.reports.plan_json import TERRAFORM_VERSION, imported_id
+from opsconsole.reports.plan_json import imported_id
 from opsconsole.reports.terminal import apply_summary
 from opsconsole.state import StateOutput
+from opsconsole.terraform_binary import TERRAFORM_VERSION
 from opsconsole.text import printable
 
 UI_VERSION: Final = "1.2"
@@ -51,52 +52,50 @@ _DOING = {
 }
 
 
-def line(message: Message) -> str:
-    """Return one message as a line of JSON, including the line end."""
-    return json.dumps(message, separators=(",", ":")) + "\n"
+def line(message: Message, at: datetime) -> str:
+    """Return one message of the time `at` as a line of JSON, including the line end."""
+    stamped = message | {"@timestamp": timestamp(at, "microseconds")}
+    return json.dumps(stamped, separators=(",", ":")) + "\n"
 
 
-def version(at: datetime) -> Message:
+def version() -> Message:
     """Return the first message of a stream, with the versions of the format and of its writer."""
     return _message(
         "version",
         f"opsconsole {__version__}",
-        at,
         terraform=TERRAFORM_VERSION,
         opsconsole=__version__,
         ui=UI_VERSION,
     )
 
 
-def log(text: str, at: datetime) -> Message:
+def log(text: str) -> Message:
     """Return the message of a text that has no specific message."""
-    return _message("log", printable(text), at)
+    return _message("log", printable(text))
 
 
-def init_output(text: str, code: str, at: datetime) -> Message:
+def init_output(text: str, code: str) -> Message:
     """Return the message of a sentence of `init`; `code` is Terraform's name for it, or empty."""
     named = {"message_code": code} if code else {}
-    return _message("init_output", printable(text.strip()), at, **named)
+    return _message("init_output", printable(text.strip()), **named)
 
 
-def diagnostic(item: Diagnostic, at: datetime) -> Message:
+def diagnostic(item: Diagnostic) -> Message:
     """Return the message of a diagnostic; `cause` holds the console's answer."""
     word = "Error" if item.severity is Severity.ERROR else "Warning"
     level = "error" if item.severity is Severity.ERROR else "warn"
     body = diagnostic_json(item)
-    return _message("diagnostic", f"{word}: {item.summary}", at, level=level, diagnostic=body)
+    return _message("diagnostic", f"{word}: {item.summary}", level=level, diagnostic=body)
 
 
-def resource_drift(drift: Drift, at: datetime) -> Message:
+def resource_drift(drift: Drift) -> Message:
     """Return the message of a difference that refreshing found."""
     word = "delete" if drift.after is None else "update"
     change = {"resource": resource(drift.address, drift.type_name), "action": word}
-    return _message(
-        "resource_drift", f"{drift.address}: Drift detected ({word})", at, change=change
-    )
+    return _message("resource_drift", f"{drift.address}: Drift detected ({word})", change=change)
 
 
-def planned_change(change: Change, at: datetime) -> Message:
+def planned_change(change: Change) -> Message:
     """Return the message of the plan for one resource instance."""
     word = _WORDS[change.action]
     if change.action is Action.NO_OP and (change.previous_address or change.import_id):
@@ -111,10 +110,10 @@ def planned_change(change: Change, at: datetime) -> Message:
             "importing": without_empty({"id": imported_id(change)}),
         }
     )
-    return _message("planned_change", f"{change.address}: Plan to {word}", at, change=body)
+    return _message("planned_change", f"{change.address}: Plan to {word}", change=body)
 
 
-def change_summary(counts: Counts, operation: str, at: datetime) -> Message:
+def change_summary(counts: Counts, operation: str) -> Message:
     """Return the message of the counts; `operation` is `plan`, `apply` or `destroy`."""
     text = count_sentence(counts) if operation == "plan" else apply_summary(counts, operation)
     changes = {
@@ -124,26 +123,26 @@ def change_summary(counts: Counts, operation: str, at: datetime) -> Message:
         "remove": counts.destroy,
         "operation": operation,
     }
-    return _message("change_summary", text, at, changes=changes)
+    return _message("change_summary", text, changes=changes)
 
 
-def planned_outputs(outputs: Iterable[OutputChange], at: datetime) -> Message:
+def planned_outputs(outputs: Iterable[OutputChange]) -> Message:
     """Return the message of how outputs would change; no values."""
     entries = {
         output.name: {"sensitive": output.sensitive, "action": _WORDS[output.action]}
         for output in outputs
     }
-    return _message("outputs", f"Outputs: {len(entries)}", at, outputs=entries)
+    return _message("outputs", f"Outputs: {len(entries)}", outputs=entries)
 
 
-def outputs(values: Mapping[str, StateOutput], at: datetime) -> Message:
+def outputs(values: Mapping[str, StateOutput]) -> Message:
     """Return the message of the outputs after an apply; sensitive values are left out."""
     entries: dict[str, Any] = {}
     for name, item in values.items():
         entries[name] = {"sensitive": item.sensitive, "type": type_of(item.value)}
         if not item.sensitive:
             entries[name]["value"] = item.value
-    return _message("outputs", f"Outputs: {len(entries)}", at, outputs=entries)
+    return _message("outputs", f"Outputs: {len(entries)}", outputs=entries)
 
 
 class Hook(NamedTuple):
@@ -162,7 +161,7 @@ class Hook(NamedTuple):
     id: str = ""
     seconds: float | None = None
 
-    def message(self, at: datetime) -> Message:
+    def message(self) -> Message:
         """Return the message of the event."""
         found = {
             "resource": resource(self.address),
@@ -171,7 +170,7 @@ class Hook(NamedTuple):
             "id_value": self.id,
             "elapsed_seconds": None if self.seconds is None else round(self.seconds),
         }
-        return _message(self.kind, self.text, at, hook=without_empty(found))
+        return _message(self.kind, self.text, hook=without_empty(found))
 
 
 def apply_start(address: str, action: Action, id: str = "") -> Hook:
@@ -231,13 +230,13 @@ def _id_text(value: str) -> str:
     return f" [id={printable(value)}]" if value else ""
 
 
-def _message(kind: str, text: str, at: datetime, level: str = "info", **members: Any) -> Message:
-    stamp = timestamp(at, "microseconds")
+def _message(kind: str, text: str, level: str = "info", **members: Any) -> Message:
     return {
         "@level": level,
         "@message": text,
         "@module": "terraform.ui",
-        "@timestamp": stamp,
+        # The place of the time among the members, as in Terraform.
+        "@timestamp": "",
         **members,
         "type": kind,
     }

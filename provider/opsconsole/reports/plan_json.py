@@ -40,13 +40,12 @@ from opsconsole.reports.json_values import (
 )
 from opsconsole.reports.labels import cascade_note, kinds_of, parse_address, sensitive_of
 from opsconsole.state import instance_and_key
+from opsconsole.terraform_binary import TERRAFORM_VERSION
 from opsconsole.text import natural_order
 from opsconsole.values import UNKNOWN, Attributes, holds_unknown
 
 FORMAT_VERSION: Final = "1.2"
 STATE_FORMAT_VERSION: Final = "1.0"
-TERRAFORM_VERSION: Final = "1.11.4"
-"""The version of Terraform whose format this is."""
 
 
 def document(

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from opsconsole import resources
-from opsconsole.clock import utc_now
 from opsconsole.errors import UserError
 from opsconsole.journal_files import WORKSPACES_FOLDER
 from opsconsole.language import load_directory, read_backend_options
@@ -59,7 +58,7 @@ def run(verb: Verb, given: Arguments) -> int:
     from opsconsole.reports import messages
 
     def say(text: str, code: str) -> None:
-        events.emit(messages.init_output(text, code, utc_now()))
+        events.emit(messages.init_output(text, code))
 
     return events.run_with_messages(lambda: _prepare(Path.cwd(), given, say))
 

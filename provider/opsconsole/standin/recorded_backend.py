@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from opsconsole.errors import UserError
 from opsconsole.language import Program
-from opsconsole.standin.version import TERRAFORM_VERSION
 from opsconsole.state import data_directory, replace_durably
+from opsconsole.terraform_binary import TERRAFORM_VERSION
 
 SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {"local": ("path", "workspace_dir")}
 """All settings of a backend, by its kind; unset settings are noted as null.

@@ -12,10 +12,7 @@ from opsconsole import __version__
 from opsconsole.address import SOURCE
 from opsconsole.standin.command_line import Arguments
 from opsconsole.standin.verbs import Verb
-from opsconsole.terraform_binary import engine_of
-
-TERRAFORM_VERSION = "1.11.4"
-"""The release of Terraform whose verbs, flags and formats the stand-in follows."""
+from opsconsole.terraform_binary import TERRAFORM_VERSION, engine_of
 
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 
