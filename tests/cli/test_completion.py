@@ -96,9 +96,3 @@ def test_a_shell_completes(shell: str, tmp_path: Path, capsys: pytest.CaptureFix
         elif line.strip():
             words.add(line.strip().rstrip("/"))
     assert found == WANTED, told.stderr
-
-
-def test_an_unknown_shell_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["completion", "fsh"])
-    assert 'Did you mean "fish"?' in capsys.readouterr().err

@@ -141,16 +141,6 @@ def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str])
     assert all(name in shown for name in COMMANDS)
 
 
-@pytest.mark.parametrize(
-    "words", [["nothing"], ["--nothing"], ["provider"], ["provider", "install", "--plug", "x"]]
-)
-def test_a_usage_error_exits_with_1(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        command.main(words)
-    assert ended.value.code == 1
-    assert "Error: " in capsys.readouterr().err
-
-
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         command.main(["--version"])

@@ -309,12 +309,6 @@ def test_headlines(plan: Plan, facts: dict[str, Any], headline: str) -> None:
     assert plan_report.to_report(replace(plan, **facts)).headline == headline
 
 
-def test_a_failed_plan_says_so(plan: Plan, failure: Any) -> None:
-    assert (
-        plan_report.to_report(replace(plan, diagnostics=(failure,))).headline == "Planning failed"
-    )
-
-
 def test_pages_claim_no_more_than_was_seen(plan: Plan, report: DriftReport) -> None:
     sections = {item.anchor: item for item in plan_report.to_report(plan).sections}
     assert "as far as it was read" in sections["s-same"].meaning
