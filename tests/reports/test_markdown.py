@@ -2,12 +2,12 @@
 
 import html
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from fleet_reports import make_creation, make_report
 from opsconsole.diagnostics import warning
 from opsconsole.drift.report import BaselineProblem, Bucket, Difference, DriftReport
 from opsconsole.reconcile.plan import Plan
@@ -49,11 +49,9 @@ def test_an_empty_and_a_failed_plan(failure: Any) -> None:
     assert "The console refuses the key" in failed
 
 
-def test_a_large_fleet_stays_under_the_limit_and_counts_what_was_cut(
-    report_of: Callable[..., DriftReport], create_of: Callable[[int], Plan]
-) -> None:
+def test_a_large_fleet_stays_under_the_limit_and_counts_what_was_cut() -> None:
     hosts = 500
-    report = report_of(hosts)
+    report = make_report(hosts)
     drifted = tuple(
         replace(
             finding,
@@ -67,7 +65,7 @@ def test_a_large_fleet_stays_under_the_limit_and_counts_what_was_cut(
     )
     for text in (
         render(drift_report.to_report(replace(report, findings=drifted))),
-        render(plan_report.to_report(create_of(4 * hosts))),
+        render(plan_report.to_report(make_creation(4 * hosts))),
     ):
         assert LIMIT * 0.9 < len(text.encode()) <= LIMIT < STEP_SUMMARY
         cut = re.search(r"_… and ([\d,]+) more resources, cut to keep this page small._", text)

@@ -1,10 +1,11 @@
 """The short form of a plan: what is named, what is shown in full, and when a plan fits a screen."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
+from fleet_reports import make_creation
 from opsconsole.reconcile.plan import Action, Change, Plan
 from opsconsole.reports import plan_text
 
@@ -72,9 +73,9 @@ def test_it_is_shorter_and_has_the_same_summary(plan: Plan) -> None:
     assert text[text.index("Plan: ") :] == full[full.index("Plan: ") :]
 
 
-def test_whether_a_plan_fits(create_of: Callable[[int], Plan]) -> None:
-    small = create_of(1)
+def test_whether_a_plan_fits() -> None:
+    small = make_creation(1)
     lines = plan_text.render(small).count("\n")
     assert plan_text.fits(small, lines)
     assert not plan_text.fits(small, lines - 1)
-    assert not plan_text.fits(create_of(500), 100)
+    assert not plan_text.fits(make_creation(500), 100)

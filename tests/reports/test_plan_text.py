@@ -1,12 +1,12 @@
 """A plan and the end of an apply as text."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from fleet_reports import make_creation
 from opsconsole.diagnostics import warning
 from opsconsole.reconcile.executor import ApplyResult
 from opsconsole.reconcile.order import Step, StepKind
@@ -124,10 +124,8 @@ def test_names_of_the_console_cannot_steer_the_terminal() -> None:
 
 
 @pytest.mark.unmeasured
-def test_thousands_of_resources_take_a_moment(
-    create_of: Callable[[int], Plan], request: pytest.FixtureRequest
-) -> None:
-    plan = create_of(1000)
+def test_thousands_of_resources_take_a_moment() -> None:
+    plan = make_creation(1000)
     assert plan_text.render(plan).count("will be created") == len(plan.changes)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fleet_reports import make_creation, make_plan, make_report
 from opsconsole.drift.report import DriftReport
 from opsconsole.reconcile.plan import Plan
 from opsconsole.reports import drift_report, plan_report
@@ -215,17 +216,12 @@ FILTERED = """(async () => {
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("kind", ["plan", "drift", "create"])
 async def test_a_fleet_of_5000_hosts_opens_and_filters(
-    browser: Any,
-    plan_of: Callable[..., Plan],
-    report_of: Callable[..., DriftReport],
-    create_of: Callable[[int], Plan],
-    pictures: Shots,
-    kind: str,
+    browser: Any, pictures: Shots, kind: str
 ) -> None:
     if kind == "drift":
-        html = html_page.render(drift_report.to_report(report_of(5000)))
+        html = html_page.render(drift_report.to_report(make_report(5000)))
     else:
-        plan = plan_of(5000) if kind == "plan" else create_of(5000)
+        plan = make_plan(5000) if kind == "plan" else make_creation(5000)
         html = html_page.render(plan_report.to_report(plan))
     await browser.size(1280, 900)
     await browser.load(html)

@@ -5,13 +5,13 @@ import hashlib
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 
+from fleet_reports import make_report
 from opsconsole.diagnostics import error
 from opsconsole.drift.report import Bucket, Difference, DriftReport, Finding
 from opsconsole.reconcile.plan import Action, Change, Plan
@@ -320,8 +320,8 @@ def test_pages_claim_no_more_than_was_seen(plan: Plan, report: DriftReport) -> N
     assert [row.verb for row in section.rows] == ["", "shown only"]
 
 
-def test_several_stacks_keep_their_resources_apart(report_of: Callable[..., DriftReport]) -> None:
-    one = report_of(14)
+def test_several_stacks_keep_their_resources_apart() -> None:
+    one = make_report(14)
     other = tuple(replace(finding, stack="lab") for finding in one.findings)
     both = replace(one, findings=(*one.findings, *other))
     titles = [

@@ -1,0 +1,210 @@
+"""Plans and drift reports of a made-up fleet, of any size, that hold every kind of thing."""
+
+from dataclasses import replace
+from typing import Any
+
+from fleet import (
+    PLUGINS,
+    Item,
+    agent,
+    attachment,
+    created,
+    deleted,
+    fleet,
+    host,
+    jump_host,
+    replaced,
+    unchanged,
+    updated,
+    with_host,
+)
+from opsconsole.diagnostics import warning
+from opsconsole.drift.report import BaselineProblem, Bucket, Difference, DriftReport, Finding
+from opsconsole.reconcile.plan import Action, Change, Drift, OutputChange, Plan
+from opsconsole.resources import AGENT_PLUGIN
+from opsconsole.values import UNKNOWN
+
+
+class Parts:
+    """The resources of a fleet by type; `workers` holds each host's agent by host address."""
+
+    def __init__(self, hosts: int) -> None:
+        self.items = fleet(hosts)
+        self.machines = [item for item in self.of("host") if not item.values["is_jump_host"]]
+        agents = self.of("agent")
+        self.workers = {
+            machine.address: worker for machine, worker in zip(self.machines, agents, strict=True)
+        }
+
+    def of(self, kind: str) -> list[Item]:
+        return [item for item in self.items if item.type_name == f"opsconsole_{kind}"]
+
+
+def host_changes(parts: Parts) -> list[Change]:
+    """Hosts that change, go with what they carry, and are replaced with their agent."""
+    found = [
+        updated(
+            item,
+            tags=["env:staging", *item.values["tags"][1:]],
+            target_port=2222,
+            knowledge=item.values["knowledge"].replace("platform", "sre"),
+        )
+        for item in parts.machines[1:4]
+    ]
+    gone, moved = parts.machines[5:7]
+    worker = parts.workers[gone.address]
+    found += [deleted(gone, "delete_because_each_key"), with_host(worker, gone)]
+    found += [
+        with_host(item, gone)
+        for item in parts.of("agent_plugin")
+        if item.values["agent_id"] == worker.values["id"]
+    ]
+    note = "this archives every agent of the host, unmanaged ones too"
+    follower = replaced(parts.workers[moved.address], host_id=UNKNOWN)
+    return [
+        *found,
+        replace(replaced(moved, mac="52:54:00:12:34:56"), notes=(note,)),
+        replace(follower, cascade=moved.address),
+    ]
+
+
+def additions() -> list[Change]:
+    """A new jump host, a host behind it, an agent on that and a plugin on that."""
+    new_jump = jump_host(900)
+    new_host = replace(host(90001), address="opsconsole_host.new", depends_on=(new_jump.address,))
+    ties = (new_host.address, new_jump.address, "opsconsole_specialty.windows_server")
+    new_agent = replace(
+        agent(90001, new_host), address="opsconsole_agent.new", depends_on=tuple(sorted(ties))
+    )
+    new_plugin = replace(
+        attachment(new_agent, PLUGINS[2]),
+        address="opsconsole_agent_plugin.new",
+        depends_on=tuple(sorted((new_agent.address, *ties))),
+    )
+    return [
+        created(new_jump),
+        created(new_host, jump_host_ids=[UNKNOWN]),
+        created(new_agent, host_id=UNKNOWN, disabled_rule_ids=UNKNOWN),
+        created(new_plugin, agent_id=UNKNOWN, id=UNKNOWN),
+    ]
+
+
+def quiet_changes(parts: Parts) -> list[Change]:
+    """What imports, moves, leaves management and reads."""
+    first, second, third = parts.of("blacklisted_command")
+    imported = replace(updated(first, description="Wipes the machine"), import_id="blk_0")
+    moved = replace(unchanged(second), previous_address="opsconsole_blacklisted_command.old")
+    read = Change(
+        address="data.opsconsole_specialties.all",
+        type_name="opsconsole_specialties",
+        action=Action.READ,
+        before=None,
+        after={"specialties": UNKNOWN, "complete": UNKNOWN},
+        reason="read_because_dependency_pending",
+    )
+    return [imported, moved, replace(deleted(third), action=Action.FORGET), read]
+
+
+def make_plan(hosts: int = 60, **facts: Any) -> Plan:
+    """A plan that holds every kind of change, on a fleet of `hosts` hosts."""
+    parts = Parts(hosts)
+    changes = {item.address: unchanged(item) for item in parts.items}
+    for change in (*host_changes(parts), *additions(), *quiet_changes(parts)):
+        changes[change.address] = change
+    first, gone = parts.machines[0], parts.of("agent_plugin")[0]
+    drifted = first.values | {"target_port": 22022}
+    defaults: dict[str, Any] = {
+        "drift": (
+            Drift(first.address, first.type_name, drifted, first.values),
+            Drift('opsconsole_agent_plugin.on["gone"]', gone.type_name, gone.values, None),
+        ),
+        "outputs": (
+            OutputChange("host_ids", Action.UPDATE, ["hst_00001"], ["hst_00001", UNKNOWN]),
+            OutputChange("token", Action.CREATE, None, "hush-hush", sensitive=True),
+            OutputChange("same", Action.NO_OP, "a", "a"),
+        ),
+        "diagnostics": (
+            warning("The row is adopted", "Its pattern was mkfs and becomes mkfs*.", ("pattern",)),
+        ),
+        "lineage": "3f0c5e0a-0000-4000-8000-000000000001",
+        "serial": 7,
+        "calls": {"host_read": hosts, "specialties_search": 1},
+    }
+    return Plan(changes=tuple(changes.values()), **(defaults | facts))
+
+
+def finding(item: Item, bucket: Bucket = Bucket.IN_SYNC, **facts: Any) -> Finding:
+    labels = {"opsconsole_specialty": "key", "opsconsole_blacklisted_command": "pattern"}
+    defaults = {
+        "stack": "fleet",
+        "address": item.address,
+        "type_name": item.type_name,
+        "bucket": bucket,
+        "id": item.values["id"],
+        "label": item.values[labels.get(item.type_name, "name")],
+        "construct_path": item.path,
+        "location": "main.py:42",
+        "values": item.values,
+    }
+    return Finding(**(defaults | facts))
+
+
+def changed_findings(parts: Parts) -> list[Finding]:
+    """Hosts that changed: the last of them accepted, and one of them in secret."""
+    found = [
+        finding(
+            item,
+            Bucket.CHANGED,
+            differences=(
+                Difference("target_port", 22, 2200 + number),
+                Difference("tags", item.values["tags"], [*item.values["tags"][1:], "owner:me"]),
+                Difference("knowledge", item.values["knowledge"], "Gone\nfishing"),
+            ),
+            accepted="port moved for the audit, ticket 12" if number == 3 else "",
+        )
+        for number, item in enumerate(parts.machines[1:5])
+    ]
+    secret = Difference("knowledge", "hush-hush", "hush-hush-too", sensitive=True)
+    return [*found, finding(parts.machines[12], Bucket.CHANGED, differences=(secret,))]
+
+
+def other_findings(parts: Parts) -> list[Finding]:
+    """One or two in each of the other buckets."""
+    machines, workers, plugins = parts.machines, parts.of("agent"), parts.of("agent_plugin")
+    stray = f"{workers[10].values['id']}/plg_metrics"
+    archived = f"archived by the deletion of {machines[7].address}"
+    refused = "reading it is refused (403 FORBIDDEN)"
+    return [
+        finding(machines[7], Bucket.MISSING, reason="status 404"),
+        finding(workers[7], Bucket.ARCHIVED, reason=archived),
+        finding(machines[8], Bucket.UNCHECKED, reason=refused, location=""),
+        finding(plugins[9], Bucket.MISSING, reason="detached"),
+        Finding(
+            "fleet", stray, AGENT_PLUGIN.type_name, Bucket.UNMANAGED, id=stray, label="Metrics"
+        ),
+        finding(agent(90001, machines[11]), Bucket.PENDING, id="", values={}),
+    ]
+
+
+def make_report(hosts: int = 60, **facts: Any) -> DriftReport:
+    """A report that holds every bucket, on a fleet of `hosts` hosts."""
+    parts = Parts(hosts)
+    found = {item.address: finding(item) for item in parts.items}
+    for item in (*changed_findings(parts), *other_findings(parts)):
+        found[item.address] = item
+    defaults: dict[str, Any] = {
+        "checked_at": "2026-03-01T02:00:00Z",
+        "method": "Hosts were read by an update that changes nothing.",
+        "diagnostics": (warning("One host may not be read", "Status 403.\nAsk for access."),),
+        "baseline": (BaselineProblem("opsconsole_host.old: tags", "expired on 2026-02-01"),),
+        "calls": {"host_read": hosts, "agent_plugins_list": hosts},
+        "seconds": 1.25,
+        "required": ("opsconsole_host", "opsconsole_agent_plugin"),
+        "min_coverage": 0.0,
+    }
+    return DriftReport(findings=tuple(found.values()), **(defaults | facts))
+
+
+def make_creation(hosts: int) -> Plan:
+    """A plan that creates a whole fleet, so that every row can be unfolded."""
+    return Plan(changes=tuple(created(item) for item in fleet(hosts)))
