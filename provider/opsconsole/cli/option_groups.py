@@ -152,8 +152,7 @@ DRIFT_CHECK = Group(
         default=_COUNTED,
     ),
     "--shard K/N  check only the stacks of share K of N, chosen by a hash of their names; "
-    "`opsconsole "
-    "drift merge REPORT…` makes one report of the JSON reports of all shares",
+    "`opsconsole drift merge REPORT…` makes one report of the JSON reports of all shares",
 )
 ACCEPTANCE = Group(
     "accept",

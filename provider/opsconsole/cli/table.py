@@ -206,8 +206,7 @@ HELP: Final = {
             "--input=false  nothing is ever asked by a plan",
             PLACE,
             "--shard K/N  plan the stacks of share K of N, chosen by a hash of their names, one "
-            "after the "
-            "other; a file to write must have {stack} in its name",
+            "after the other; a file to write must have {stack} in its name",
             *(VARIABLES, PLANNING, GUARD, LOCK, PLAN_OUTPUT),
             line="show what applying the program would do",
             codes={CHANGES: "there are changes, with --detailed-exitcode"},
