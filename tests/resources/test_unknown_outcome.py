@@ -14,8 +14,16 @@ from left_calls import PROVIDER, calls_left, leave_calls
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.answers import new_sentinel
-from opsconsole.lifecycle.interface import DeleteRequest, Outcome, Seen
+from opsconsole.lifecycle.interface import (
+    NEVER_CREATED,
+    STILL_UNSETTLED,
+    DeleteRequest,
+    Outcome,
+    Seen,
+    UnsettledCreate,
+)
 from opsconsole.reconcile.prior import holds_unsettled, read_prior
+from opsconsole.resources import AGENT
 from opsconsole.state import InstanceObject, Intent, State
 from outcomes import errors, warnings
 
@@ -179,6 +187,18 @@ def test_lost_host_without_proof_is_kept_tainted(native):
     [item] = [i for i in native.state["resources"] if i["name"] == "a"]
     assert item["instances"][0]["status"] == "tainted"
     assert left(native) == []
+
+
+@pytest.mark.parametrize("profile", ["extended"], indirect=True)
+@pytest.mark.parametrize(("host_id", "total"), [("hst_1", 0), ("hst_1", 1), (None, 0)])
+async def test_only_a_whole_list_shows_that_an_agent_was_never_created(
+    console, one_run, host_id, total
+):
+    listed = {"object": "list", "data": [], "total_count": total}
+    console.fault(operation="agent_list", status=200, text=json.dumps(listed), handled=False)
+    lost = UnsettledCreate(AGENT.empty() | {"name": "lost", "host_id": host_id}, ADDRESS)
+    [settled] = await one_run().resources[AGENT.type_name].settle_creates([lost], [])
+    assert settled is (NEVER_CREATED if host_id and not total else STILL_UNSETTLED)
 
 
 def test_the_next_run_asks_for_a_create_whose_answer_was_lost(native_on):
