@@ -17,8 +17,8 @@ from opsconsole.lifecycle.interface import (
     UnsettledCreate,
     UpdateRequest,
 )
-from opsconsole.lifecycle.session import KnownAgent
 from opsconsole.resources import AGENT
+from opsconsole.resources.agent.known import KnownAgent, KnownAgents
 from outcomes import errors
 from patience import until
 
@@ -49,7 +49,8 @@ async def test_attachment_is_gone_with_its_deleted_host(steps_of, one_run, conso
     [agent] = console.rows("agents")
     attachments = steps_of("agent_plugin")
     attachments.provider = attachments.open()
-    attachments.provider.session.meet([KnownAgent(agent["id"], host_id=agent["host_id"])])
+    known = KnownAgent(agent["id"], host_id=agent["host_id"])
+    attachments.provider.session.get(KnownAgents).meet(known)
     # No answer about an import names the host, and the agent does. A refresh changes nothing.
     imported = await attachments.read(attachment._replace(private=b""))
     assert "host_id" not in json.loads(imported.private)
@@ -69,7 +70,7 @@ async def test_attachment_is_gone_with_its_deleted_host(steps_of, one_run, conso
 
     # A run that found the host gone asks nothing.
     attachments.provider = one_run()
-    attachments.provider.session.gone_hosts.add(host_id)
+    attachments.provider.session.gone["opsconsole_host"].add(host_id)
     console.reset_log()
     assert await attachments.read(attachment) == Outcome(None, seen=Seen.ARCHIVED)
     assert console.traffic()["total"] == 0

@@ -55,7 +55,8 @@ async def test_nothing_is_sent_once_a_run_has_ended(steps_of, console):
     hosts.provider = hosts.open()
     session = hosts.provider.session
     console.fault(path="/hosts/batch$|/search$|/plugins$", delay=2, times=None)
-    reads = [asyncio.create_task(read) for read in (session.specialties(), session.plugins("a"))]
+    lists = (session.list_once("specialty_search"), session.list_once("plugin_list", "a"))
+    reads = [asyncio.create_task(read) for read in lists]
     creating = asyncio.create_task(hosts.create(name="web"))
     while not console.traffic()["in_flight"]:  # noqa: ASYNC110  # no event of the console
         await asyncio.sleep(0.01)

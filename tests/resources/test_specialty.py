@@ -10,7 +10,7 @@ from declarations import agent_on, attribute_at, foresee, held, program
 from engines import ON_TERRAFORM
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import CreateRequest, DeleteRequest, Seen
-from opsconsole.lifecycle.session import KnownAgent
+from opsconsole.resources.agent.known import KnownAgent, KnownAgents
 from opsconsole.values import UNKNOWN
 from outcomes import errors, warnings
 
@@ -160,7 +160,7 @@ async def test_what_ends_the_wait_of_a_delete(steps_of, console, one_run, end):
     run = one_run()
     for name, unlike in (("agt_other", {"specialty_id": "spc_linux"}), ("agt_gone", {})):
         run.resources[AGENT].note_existing(agent.state | {"id": name} | unlike, "")
-    run.session.gone_agents.add("agt_gone")
+    run.session.gone[AGENT].add("agt_gone")
     await run.resources[AGENT].delete(DeleteRequest(agent.state, agent.private))
     if end == "abandoned":  # and the answer names no agent
         console.fault(operation="specialty_delete", status=409, code="CONFLICT", times=None)
@@ -197,7 +197,7 @@ async def test_what_a_run_knows_of_a_specialty_follows_its_writes(steps_of, cons
     ]
     ids = [agent.state["id"] for agent in carriers]
     moved = KnownAgent(ids[2], "moved", host.state["id"], "spc_network")
-    specialties.provider.session.meet([moved])
+    specialties.provider.session.get(KnownAgents).meet(moved)
     await hosts.delete(gone)
     console.reset_log()
     assert (await agents.read(carriers[0])).seen is Seen.ARCHIVED

@@ -86,7 +86,7 @@ class ScheduleLifecycle(SingleCreation):
         return ()
 
     async def _read(self, request: ReadRequest) -> Outcome:
-        if request.prior["host_id"] in self.session.gone_hosts:
+        if request.prior["host_id"] in self.session.gone["opsconsole_host"]:
             return Outcome(None, seen=Seen.ARCHIVED)
         try:
             answer = await self.fetch(request.prior["id"])

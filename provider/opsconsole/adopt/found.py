@@ -226,7 +226,7 @@ async def _list_attachments(
     provider: ConfiguredProvider, agent_id: str
 ) -> tuple[list[str], list[str]]:
     try:
-        listing = await provider.session.plugins(agent_id)
+        listing = await provider.session.list_once("plugin_list", agent_id)
     except ConsoleError as problem:
         return [], [f"The plugins of {agent_id} could not be read: {problem}"]
     ids = [f"{agent_id}/{entry['id']}" for entry in listing.entries]
@@ -241,7 +241,7 @@ async def _specialty_keys(
     if not any(item.values.get("specialty_id") for item in found):
         return {}
     try:
-        listing = await provider.session.specialties()
+        listing = await provider.session.list_once("specialty_search")
     except ConsoleError:
         return {}  # their ids are written as they are
     # A lookup by a key that several specialties share could find the wrong one.

@@ -19,6 +19,7 @@ from opsconsole.drift.stack import StateObject
 from opsconsole.errors import ConsoleError
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import AGENT, AGENT_PLUGIN, RESOURCES, SPECIALTY
+from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.resources.missing import explain_gap
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import OPERATIONS
@@ -58,8 +59,9 @@ async def read_inventory(
             diagnostics.append(error(f"Unmanaged {definition.plural} cannot be counted", why))
             continue
         try:
-            listed = session.specialties() if searched else session.console.list_all(endpoint)
-            inventory[type_name] = await listed
+            # A refresh reads the search of specialties, too.
+            read = session.list_once if searched else session.console.list_all
+            inventory[type_name] = await read(endpoint)
         except ConsoleError as problem:
             what = (
                 "Specialties were not searched, so unmanaged ones are not reported"
@@ -91,7 +93,7 @@ def find_unmanaged(
         for item in _of_type(managed, AGENT_PLUGIN.type_name)
     }
     yield from _unmanaged_plugins(objects, attached, session, AGENT_PLUGIN.type_name in counted)
-    searched = session.listed_specialties()
+    searched = session.lists_read("specialty_search").get("")
     # If specialties count, they are among the inventories below.
     if searched is not None and SPECIALTY.type_name not in counted:
         name = SPECIALTY.type_name
@@ -115,7 +117,7 @@ def report_incomplete_lists(
         why = explain_gap(kind, listing)[1]
         # An operator asked for this list: "nothing unmanaged" would be a false claim.
         yield error(f"Not all {kind} may have been seen: some may be unmanaged", f"{shown} {why}")
-    partial = [item for item in session.listed_plugins().values() if not item.complete]
+    partial = [item for item in session.lists_read("plugin_list").values() if not item.complete]
     if partial and AGENT_PLUGIN.type_name in counted:
         which = "An agent may have" if len(partial) == 1 else f"{len(partial):,} agents may have"
         # Plugins count by default, so a truncated list of plugins does not fail a check.
@@ -131,12 +133,12 @@ def _unmanaged_plugins(
     session: ConsoleSession,
     counted: bool,
 ) -> Iterator[Finding]:
-    lists = dict(session.listed_plugins())
+    lists = dict(session.lists_read("plugin_list"))
     for agent in _of_type(objects, AGENT.type_name):
         agent_id = agent.instance.before["id"]
         # An agent in two states is handled once.
         listing = lists.pop(agent_id, None)
-        if listing is None or agent_id in session.gone_agents:
+        if listing is None or session.get(KnownAgents).is_gone(agent_id):
             continue
         # A managed set of plugins is compared as an attribute of the agent.
         if agent.instance.before.get("plugin_ids") is not None:

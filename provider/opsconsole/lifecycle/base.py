@@ -309,7 +309,9 @@ class BaseLifecycle(ABC):
         if isinstance(problem, Stopped):
             return Outcome(prior, private, begun=False)
         diagnostics = diagnose(problem, doing, self.definition)
-        if isinstance(problem, ApiError) and (named := self.session.named_in(problem)):
+        if isinstance(problem, ApiError) and (
+            named := self.session.named_in(problem.problem.texts)
+        ):
             names = f"Its details name {'; '.join(named)}."
             diagnostics = (
                 replace(diagnostics[0], detail=f"{diagnostics[0].detail} {names}".strip()),

@@ -2,26 +2,22 @@
 
 Shared by the lifecycles of all resources; a new run makes a new session. Facts that only one
 resource needs are in a class of that resource, such as `HostReader`; `get` returns this run's
-object of it.
+object of it. Nothing here knows a resource.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from opsconsole.errors import ApiError
 from opsconsole.lifecycle.interface import WriteRequest
 from opsconsole.v1.console import Console, Listing
 from opsconsole.v1.settings import Settings
 from opsconsole.values import Attributes
-
-_HOST, _AGENT = "opsconsole_host", "opsconsole_agent"
-
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -65,21 +61,6 @@ class SingleFlight(Generic[Result]):
     def forget(self, key: str) -> None:
         """Let the next caller that asks for `key` make a new call."""
         self._answers.pop(key, None)
-
-
-@dataclass(frozen=True, slots=True)
-class KnownAgent:
-    """An agent that this run has met."""
-
-    id: str
-    name: str | None = None
-    host_id: str | None = None
-    specialty_id: str | None = None
-    address: str = ""
-
-    def __str__(self) -> str:
-        named = f'"{self.name}" ({self.id})' if self.name else self.id
-        return f"{self.address}: {named}" if self.address else named
 
 
 class BeforeWrite(Protocol):
@@ -128,26 +109,23 @@ class ConsoleSession:
 
     Attributes:
         gone: Type to the ids that were deleted or found gone.
-        released: Agents that left management in this run, by id.
-        agents: Every agent that this run has met, by id.
-        plugin_sets: The full plugin sets that agents of this run declare, by agent id.
+        names: Id to the words by which messages name an object that no address holds.
         holders: Type and id of objects in state, or of this run, to the address or name that holds
             each; empty where the engine tells none.
         stopped: Whether the run was told to stop.
         dry_runs: What is known of the console's dry runs.
         before_write: Is called before writes are sent, where the engine keeps a journal.
         command: The program whose commands messages advise: the engine's own.
-        gone_adopted: The values that state held of each specialty and blacklisted command that
-            this run found gone, once by its key and once by its id.
-        shown_plugins: Id to name of the plugins that the lists of this run have shown, of any
-            agent.
+        gone_adopted: The values that state held of each object that this run found gone and that
+            can only be adopted, once by its key and once by its id.
         command_run: The identity of this run of the command; empty if not known.
         plans_whole: Whether the engine judges and orders a plan as a whole. It then reads
             everything in state before it plans, unless the user asks for no reading. Terraform
             reads, plans and applies one resource a call, in no order.
         answered_beside: The console's last answer about each object that came with a write of
             another resource, by type and id.
-        adopted_hosts: Ids of hosts that creations of this run have taken under management.
+        adopted: Type and id of the objects that a creation of this run has taken over from
+            another declaration.
         deletes_begun: How many deletions have begun, of any resource.
         woken: Set, and replaced, when callers that wait should look again.
     """
@@ -156,10 +134,8 @@ class ConsoleSession:
     settings: Settings
     gone: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     answered_beside: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
-    adopted_hosts: set[str] = field(default_factory=set)
-    released: dict[str, KnownAgent] = field(default_factory=dict)
-    agents: dict[str, KnownAgent] = field(default_factory=dict)
-    plugin_sets: dict[str, frozenset[str]] = field(default_factory=dict)
+    adopted: set[tuple[str, str]] = field(default_factory=set)
+    names: dict[str, str] = field(default_factory=dict)
     holders: dict[tuple[str, str], str] = field(default_factory=dict)
     stopped: bool = False
     dry_runs: DryRuns = field(default_factory=DryRuns)
@@ -171,10 +147,9 @@ class ConsoleSession:
     deletes_begun: int = 0
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     _learned: dict[Callable[[ConsoleSession], Any], Any] = field(default_factory=dict)
-    shown_plugins: dict[str, str] = field(default_factory=dict)
-    _on_host: dict[str, set[str]] = field(default_factory=dict)
-    _plugins: SingleFlight[Listing] = field(default_factory=SingleFlight)
-    _specialties: SingleFlight[Listing] = field(default_factory=SingleFlight)
+    _lists: defaultdict[str, SingleFlight[Listing]] = field(
+        default_factory=lambda: defaultdict(SingleFlight)
+    )
 
     def get(self, kind: Callable[[ConsoleSession], Learned]) -> Learned:
         """Return this run's only object of a class, such as what it has learned of hosts."""
@@ -186,7 +161,7 @@ class ConsoleSession:
         """Share with a session of the same console what depends on no key and no setting."""
         self.holders = other.holders
         self.dry_runs = other.dry_runs
-        self.adopted_hosts = other.adopted_hosts
+        self.adopted = other.adopted
 
     def hold(self, type_name: str, object_id: str, address: str) -> str | None:
         """Hold an object for an address; return the other address that holds it, if one does.
@@ -200,90 +175,42 @@ class ConsoleSession:
         self.holders[key] = address
         return None
 
-    def release_host(self, host_id: str) -> None:
-        """Note that nothing holds a host any more."""
-        self.holders.pop((_HOST, host_id), None)
+    async def list_once(self, operation: str, object_id: str = "") -> Listing:
+        """Return a whole list, read once in a run unless it was forgotten since.
 
-    @property
-    def gone_hosts(self) -> set[str]:
-        """Ids of hosts that were deleted or found gone."""
-        return self.gone[_HOST]
-
-    @property
-    def gone_agents(self) -> set[str]:
-        """Ids of agents that were found gone, or whose host is."""
-        return self.gone[_AGENT]
-
-    async def plugins(self, agent_id: str) -> Listing:
-        """Return the agent's plugins, read once in a run unless a write came between.
+        Args:
+            object_id: The id of the object that the list belongs to, if it belongs to one.
 
         Raises:
-            ConsoleError: the list could not be read; NotFound: there is no such agent.
+            ConsoleError: the list could not be read; NotFound: there is no such object.
         """
-        listing = await self._plugins.ask(
-            agent_id, lambda: self.console.list_all("plugin_list", agent_id)
+        ids = (object_id,) if object_id else ()
+        return await self._lists[operation].ask(
+            object_id, lambda: self.console.list_all(operation, *ids)
         )
-        for entry in listing.entries:
-            self.shown_plugins[entry["id"]] = str(entry.get("name") or "")
-        return listing
 
-    def plugins_changed(self, agent_id: str) -> None:
-        """Note a write to the agent: its list is read again when next asked for."""
-        self._plugins.forget(agent_id)
+    def lists_read(self, operation: str) -> Mapping[str, Listing]:
+        """Return the lists that this run has read by an operation, by the id that each is of."""
+        return self._lists[operation].answers()
 
-    async def specialties(self) -> Listing:
-        """Return every specialty that the search shows, searched once in a run.
-
-        Raises:
-            ConsoleError: the search failed.
-        """
-        return await self._specialties.ask("", lambda: self.console.list_all("specialty_search"))
+    def forget_list(self, operation: str, object_id: str = "") -> None:
+        """Note a write that may change a list: it is read again when next asked for."""
+        self._lists[operation].forget(object_id)
 
     async def cancel_reads(self) -> None:
         """Cancel pending reads; received answers stay."""
-        await self._plugins.cancel()
-        await self._specialties.cancel()
+        for reads in self._lists.values():
+            await reads.cancel()
 
-    def listed_plugins(self) -> Mapping[str, Listing]:
-        """Return the plugins of the agents whose list this run has read, by agent id."""
-        return self._plugins.answers()
-
-    def listed_specialties(self) -> Listing | None:
-        """Return the result of the search, if this run has searched."""
-        return self._specialties.answers().get("")
-
-    def specialties_changed(self) -> None:
-        """Note a write to a specialty: the next caller searches again."""
-        self._specialties.forget("")
-
-    def named_in(self, problem: ApiError) -> list[str]:
-        """Return this run's names for the agents and hosts in the details of an error."""
-        named = problem.problem.texts
-        agents = [str(self.agents[agent_id]) for agent_id in named if agent_id in self.agents]
-        hosts = [
-            f"{holder}: {host_id}"
-            for host_id in named
-            if (holder := self.holders.get((_HOST, host_id))) is not None
+    def named_in(self, ids: Collection[str]) -> list[str]:
+        """Return this run's names for the objects among `ids`, which an error may have named."""
+        named = [self.names[object_id] for object_id in ids if object_id in self.names]
+        held = [
+            f"{address}: {object_id}"
+            for (_, object_id), address in self.holders.items()
+            if address and object_id in ids
         ]
-        return sorted(agents) + sorted(hosts)
-
-    def meet(self, agents: Sequence[KnownAgent]) -> None:
-        """Note agents that exist, so that messages can name who carries a specialty."""
-        for agent in agents:
-            self.agents[agent.id] = agent
-            if agent.host_id is not None:
-                self._on_host.setdefault(agent.host_id, set()).add(agent.id)
-
-    def note_host_gone(self, host_id: str) -> None:
-        """Note that a host was deleted, and its agents with it."""
-        self.gone_hosts.add(host_id)
-        self.release_host(host_id)
-        self.gone_agents.update(
-            agent_id
-            for agent_id in self._on_host.get(host_id, ())
-            # An agent may have moved away since it was met on this host.
-            if self.agents[agent_id].host_id == host_id
-        )
+        return sorted(named) + sorted(held)
 
     def note_stop(self) -> None:
         """Note that the run was told to stop, and wake the callers that wait."""

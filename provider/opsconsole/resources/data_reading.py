@@ -12,6 +12,7 @@ from opsconsole.lifecycle.answers import values_shown
 from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import Outcome
 from opsconsole.lifecycle.translate import diagnose
+from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.resources.data_sources import SELECTORS
 from opsconsole.resources.host.reading import HOST_GET_HINT, HostReader
 from opsconsole.resources.missing import explain_gap
@@ -57,7 +58,7 @@ async def _specialty(
 async def _specialties(
     lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Attributes
 ) -> Outcome:
-    return _list(source, "specialties", await lifecycle.session.specialties())
+    return _list(source, "specialties", await lifecycle.session.list_once("specialty_search"))
 
 
 async def _agent_plugins(
@@ -65,7 +66,7 @@ async def _agent_plugins(
 ) -> Outcome:
     agent_id = config["agent_id"]
     try:
-        listing = await lifecycle.session.plugins(agent_id)
+        listing = await lifecycle.session.get(KnownAgents).plugins(agent_id)
     except NotFound as problem:
         return _nothing(
             f"There is no agent {agent_id} that this key can see", str(problem), ("agent_id",)

@@ -41,10 +41,11 @@ from opsconsole.lifecycle.interface import (
     fill_unknown,
     propose_creation,
 )
-from opsconsole.lifecycle.session import KnownAgent
+from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import BY_404, create_once, delete_once, update_once
-from opsconsole.resources import AGENT
+from opsconsole.resources import AGENT, HOST
+from opsconsole.resources.agent.known import KnownAgent, KnownAgents
 from opsconsole.resources.agent.likely_ids import doubts_of_agent
 from opsconsole.resources.agent.rules import (
     judge_creation,
@@ -59,6 +60,7 @@ from opsconsole.resources.agent_plugin.lifecycle import (
     attached_ids,
     listed_after,
 )
+from opsconsole.resources.host.deletions import HostDeletions
 from opsconsole.resources.missing import (
     PLUGINS_NOT_PERMITTED,
     explain_gap,
@@ -78,6 +80,10 @@ class AgentLifecycle(SingleCreation):
     """The steps of `opsconsole_agent`."""
 
     definition: ClassVar[ResourceDefinition] = AGENT
+
+    def __init__(self, session: ConsoleSession) -> None:
+        super().__init__(session)
+        self._known = session.get(KnownAgents)
 
     @property
     def _deletable(self) -> bool:
@@ -105,7 +111,7 @@ class AgentLifecycle(SingleCreation):
     def _note_plugin_set(self, agent_id: str, values: Attributes) -> None:
         plugin_ids = values.get("plugin_ids")
         if isinstance(plugin_ids, list) and UNKNOWN not in plugin_ids:
-            self.session.plugin_sets[agent_id] = frozenset(plugin_ids)
+            self._known.plugin_sets[agent_id] = frozenset(plugin_ids)
 
     def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         prior = request.prior
@@ -114,7 +120,7 @@ class AgentLifecycle(SingleCreation):
 
     def note_existing(self, state: Attributes, address: str) -> None:
         """Let messages about a specialty name the agents in state that carry it."""
-        self.session.meet([_known_agent(state, address)])
+        self._known.meet(_known_agent(state, address))
 
     def take_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> Outcome:
         """Update an agent from the answer to an attach or a detach; archived is no volatile status.
@@ -140,8 +146,8 @@ class AgentLifecycle(SingleCreation):
     async def _read(self, request: ReadRequest) -> Outcome:
         prior = request.prior
         agent_id = prior["id"]
-        if prior.get("host_id") in self.session.gone_hosts:
-            self.session.gone_agents.add(agent_id)
+        if prior.get("host_id") in self.session.gone[HOST.type_name]:
+            self.session.gone[AGENT.type_name].add(agent_id)
             return Outcome(None, seen=Seen.ARCHIVED)
         try:
             outcome = await self._read_agent(request)
@@ -155,9 +161,9 @@ class AgentLifecycle(SingleCreation):
         except Forbidden as problem:
             outcome = not_permitted(self, request, problem, self._why_not_permitted())
         if outcome.state is None:
-            self.session.gone_agents.add(agent_id)
+            self.session.gone[AGENT.type_name].add(agent_id)
             return outcome
-        self.session.meet([_known_agent(outcome.state, request.address)])
+        self._known.meet(_known_agent(outcome.state, request.address))
         return outcome
 
     async def _read_agent(self, request: ReadRequest) -> Outcome:
@@ -170,7 +176,7 @@ class AgentLifecycle(SingleCreation):
         agent_id, answer = prior["id"], None
         if self.session.console.has("agent_get"):
             answer = await self.fetch(agent_id)
-        listing = None if answer else await self.session.plugins(agent_id)
+        listing = None if answer else await self._known.plugins(agent_id)
         # The document shows no way back from this status, so the answer to a write remains valid.
         is_archived = (answer or prior).get("status") == "archived"
         if is_archived and not _was_created_archived(request):
@@ -191,7 +197,7 @@ class AgentLifecycle(SingleCreation):
             state = state | {"plugin_ids": held}
         unseen = [name for name in outcome.unobserved if name != "plugin_ids"]
         try:
-            listing = listing or await self.session.plugins(agent_id)
+            listing = listing or await self._known.plugins(agent_id)
         except (Forbidden, NotFound) as problem:
             # The agent was shown: a 404 says that its list is not visible to this key.
             forbidden = isinstance(problem, Forbidden)
@@ -240,7 +246,7 @@ class AgentLifecycle(SingleCreation):
             self._met_before,
         )
         if outcome.state is not None and not outcome.unsettled:
-            self.session.meet([_known_agent(outcome.state, request.address)])
+            self._known.meet(_known_agent(outcome.state, request.address))
             self._note_plugin_set(outcome.state["id"], outcome.state)
         return outcome
 
@@ -272,7 +278,7 @@ class AgentLifecycle(SingleCreation):
         for item, entries in zip(creates, possible, strict=True):
             if _is_certain(item, entries) and claims[str(entries[0].get("id"))] == 1:
                 outcome = self._outcome_of_answer(item.request(AGENT), entries[0])
-                self.session.meet([_known_agent(outcome.state or {}, item.address)])
+                self._known.meet(_known_agent(outcome.state or {}, item.address))
                 settled.append(outcome)
                 continue
             # Only a whole list shows that no agent was created, and only once the request cannot
@@ -285,7 +291,7 @@ class AgentLifecycle(SingleCreation):
 
     def _met_before(self, answer: Mapping[str, Any]) -> UnexpectedAnswer | None:
         """Return why an answer is not the answer to a create: the agent is an older one."""
-        known = self.session.agents.get(answer["id"])
+        known = self._known.by_id.get(answer["id"])
         if known is None:
             return None
         return UnexpectedAnswer(f"The console answered with an agent that existed before: {known}.")
@@ -345,7 +351,7 @@ class AgentLifecycle(SingleCreation):
         agent_id, wanted = prior["id"], set(planned["plugin_ids"])
         diagnostics: list[Diagnostic] = []
         if prior["plugin_ids"] is None:
-            listing = await self.session.plugins(agent_id)
+            listing = await self._known.plugins(agent_id)
             attached = set(attached_ids(listing))
             if not listing.complete:
                 not_whole = warning(
@@ -405,15 +411,15 @@ class AgentLifecycle(SingleCreation):
         if self._deletable and not self.definition.is_abandoned(prior):
             ended = await delete_once(self, request, "agent_delete")
             if ended.outcome.state is None:
-                self.session.gone_agents.add(prior["id"])
+                self.session.gone[AGENT.type_name].add(prior["id"])
             return ended.outcome
         if not private_state.kept:
             if self.session.stopped:
                 # The deletion of its host, which archives it, is not begun any more.
                 return Outcome(prior, request.private, begun=False)
             known = _known_agent(prior, request.address)
-            self.session.released[known.id] = known
-            self.session.meet([known])
+            self.session.get(HostDeletions).released[known.id] = known
+            self._known.meet(known)
         return Outcome(None, diagnostics=self.unplanned_warnings(request, diagnostics))
 
     async def is_there(self, object_id: str) -> bool:
@@ -421,8 +427,8 @@ class AgentLifecycle(SingleCreation):
         if self.session.console.has("agent_get"):
             return (await self.fetch(object_id)).get("status") != "archived"
         # A list that was read before the deletion would prove nothing.
-        self.session.plugins_changed(object_id)
-        await self.session.plugins(object_id)
+        self.session.forget_list("plugin_list", object_id)
+        await self._known.plugins(object_id)
         return True
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.lifecycle.session import ConsoleSession
+from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.values import Attributes
 
 _ALIKE = 0.8
@@ -43,12 +44,12 @@ def doubtful_plugins(
     session: ConsoleSession, plugin_ids: Iterable[Any], attribute: str
 ) -> list[Diagnostic]:
     """Warn of ids that no list of the run shows."""
-    shown = session.shown_plugins
+    shown = session.get(KnownAgents).shown_plugins
     unseen = [item for item in plugin_ids if isinstance(item, str) and item not in shown]
     if not unseen or not shown:
         return []
     names = frozenset((key, (name,)) for key, name in shown.items())
-    whole = all(listing.complete for listing in session.listed_plugins().values())
+    whole = all(listing.complete for listing in session.lists_read("plugin_list").values())
     found = []
     for item in unseen:
         near = near_ids(item, names)
@@ -71,7 +72,7 @@ def doubtful_plugins(
 
 def _doubtful_specialty(session: ConsoleSession, specialty_id: str) -> list[Diagnostic]:
     """Warn of an id that a whole search does not show, where the run has searched already."""
-    listing = session.listed_specialties()
+    listing = session.lists_read("specialty_search").get("")
     if listing is None or not listing.complete:
         return []
     if any(entry["id"] == specialty_id for entry in listing.entries):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from opsconsole.definition import Attribute, ResourceDefinition
@@ -38,7 +37,8 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import leave_unreadable
-from opsconsole.resources import AGENT, AGENT_PLUGIN
+from opsconsole.resources import AGENT, AGENT_PLUGIN, HOST
+from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.resources.agent.likely_ids import doubtful_plugins
 from opsconsole.resources.agent_plugin.definition import PLUGIN_FIELDS
 from opsconsole.resources.host.reading import HostReader
@@ -87,7 +87,7 @@ async def attach_or_detach(
         return None
     finally:
         # Whatever the outcome, a list that was read before may be wrong by now.
-        session.plugins_changed(agent_id)
+        session.forget_list("plugin_list", agent_id)
 
 
 async def listed_after(
@@ -97,9 +97,9 @@ async def listed_after(
     # The list would be refused as well.
     if isinstance(problem, Unauthorized):
         return None
-    session.plugins_changed(agent_id)
+    session.forget_list("plugin_list", agent_id)
     try:
-        listing = await session.plugins(agent_id)
+        listing = await session.get(KnownAgents).plugins(agent_id)
     except NotFound:
         # Where there is no agent, nothing is attached to it.
         return False
@@ -115,9 +115,10 @@ class AgentPluginLifecycle(SingleCreation):
 
     definition: ClassVar[ResourceDefinition] = AGENT_PLUGIN
 
-    @cached_property
-    def _attaching(self) -> dict[str, _Attaching]:
-        return {}
+    def __init__(self, session: ConsoleSession) -> None:
+        super().__init__(session)
+        self._known = session.get(KnownAgents)
+        self._attaching: dict[str, _Attaching] = {}
 
     @property
     def answer_fields(self) -> Sequence[Attribute]:
@@ -138,7 +139,7 @@ class AgentPluginLifecycle(SingleCreation):
     def _beside_plugin_ids(self, values: Attributes) -> list[Diagnostic]:
         """Report where the agent declares its full set of plugins as well."""
         agent_id, plugin_id = values["agent_id"], values["plugin_id"]
-        full_set = None if agent_id is UNKNOWN else self.session.plugin_sets.get(agent_id)
+        full_set = None if agent_id is UNKNOWN else self._known.plugin_sets.get(agent_id)
         if full_set is None or plugin_id is UNKNOWN:
             return []
         if plugin_id in full_set:
@@ -169,23 +170,23 @@ class AgentPluginLifecycle(SingleCreation):
 
     def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         agent_id, plugin_id = _ids(request.prior)
-        if plugin_id not in self.session.plugin_sets.get(agent_id, ()):
+        if plugin_id not in self._known.plugin_sets.get(agent_id, ()):
             return ()
         return (_stays(agent_id, plugin_id),)
 
     async def _read(self, request: ReadRequest) -> Outcome:
         prior = request.prior
         agent_id, plugin_id = _ids(prior)
-        if self._host_of(request) in self.session.gone_hosts:
-            self.session.gone_agents.add(agent_id)
-        if agent_id in self.session.gone_agents:
+        if self._host_of(request) in self.session.gone[HOST.type_name]:
+            self.session.gone[AGENT.type_name].add(agent_id)
+        if self._known.is_gone(agent_id):
             return Outcome(None, seen=Seen.ARCHIVED)
         try:
-            listing = await self.session.plugins(agent_id)
+            listing = await self._known.plugins(agent_id)
         except NotFound as problem:
             outcome = missing(self, request, _NO_AGENT, problem)
             if outcome.state is None:
-                self.session.gone_agents.add(agent_id)
+                self.session.gone[AGENT.type_name].add(agent_id)
             return outcome
         except Forbidden as problem:
             return not_permitted(self, request, problem, PLUGINS_NOT_PERMITTED)
@@ -260,7 +261,7 @@ class AgentPluginLifecycle(SingleCreation):
         state = self._bare(planned)
         bare = outcome._replace(state=state)
         try:
-            listing = await self.session.plugins(agent_id)
+            listing = await self._known.plugins(agent_id)
             entry = find_entry(listing, plugin_id)
             if entry is not None:
                 read = self.outcome_of_read(state, outcome.private, entry)
@@ -289,7 +290,7 @@ class AgentPluginLifecycle(SingleCreation):
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
         agent_id, plugin_id = _ids(request.prior)
-        if agent_id in self.session.gone_agents:
+        if self._known.is_gone(agent_id):
             return Outcome(None)
         if PrivateState.decode(request.private).extra.get(_STAYS):
             return Outcome(None, diagnostics=(_stays(agent_id, plugin_id),))
@@ -325,7 +326,7 @@ class AgentPluginLifecycle(SingleCreation):
         return PrivateState.decode(request.private).host_id or self._known_host(request.prior)
 
     def _known_host(self, values: Attributes) -> str | None:
-        agent = self.session.agents.get(values["agent_id"])
+        agent = self._known.by_id.get(values["agent_id"])
         return None if agent is None else agent.host_id
 
     async def import_state(self, import_id: str) -> Outcome:

@@ -42,7 +42,7 @@ async def adopt(lifecycle: BaseLifecycle, row: HostRow, host_id: str) -> Outcome
             answer = await update_once(lifecycle, row.request, "host_update", host_id, changes)
         diagnostics = (*diagnostics, _warn_adopted(name, list(changes), known=bool(held)))
         # The deletion of a former declaration of this host must not delete it any more.
-        lifecycle.session.adopted_hosts.add(host_id)
+        lifecycle.session.adopted.add((HOST.type_name, host_id))
         return outcome_of_answer(lifecycle, row, host_id, answer, diagnostics)
     except Stopped as problem:
         return lifecycle.failed_outcome("adopt", row.request, problem)

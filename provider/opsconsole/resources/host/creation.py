@@ -241,7 +241,7 @@ class BulkCreate:
             except OtherHost as problem:
                 self._lifecycle.log(problem, f"take {created[row]} for {self._name(row)}")
                 # The id was claimed for this row, and belongs to another host.
-                self._session.release_host(created[row])
+                self._session.holders.pop((HOST.type_name, created[row]), None)
                 others.append(row)
             else:
                 await self._report_row(row, outcome)

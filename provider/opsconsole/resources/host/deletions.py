@@ -6,8 +6,12 @@ import asyncio
 from collections import Counter
 from collections.abc import Collection
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from opsconsole.lifecycle.session import ConsoleSession
+
+if TYPE_CHECKING:
+    from opsconsole.resources.agent.known import KnownAgent
 
 _PATIENCE = 3
 """Seconds without a request, after which Terraform is assumed to begin no further deletion."""
@@ -19,11 +23,14 @@ class HostDeletions:
     Attributes:
         under_way: Ids of hosts whose deletion was sent and has not ended.
         ended: Ids of hosts whose deletion was tried, successful or not.
+        released: Agents that left management in this run, by id: the deletion of their host, which
+            may still come, archives them.
     """
 
     def __init__(self, session: ConsoleSession) -> None:
         self.under_way: set[str] = set()
         self.ended: set[str] = set()
+        self.released: dict[str, KnownAgent] = {}
         self._session = session
         # By the number of deletions that had begun: the next deletion begins to count anew.
         self._quiet_seconds: Counter[int] = Counter()

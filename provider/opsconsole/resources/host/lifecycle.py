@@ -169,7 +169,7 @@ class HostLifecycle(BaseLifecycle):
         except NotFound as problem:
             outcome = missing(self, request, problem=problem)
             if outcome.state is None:
-                self.session.gone_hosts.add(host_id)
+                self.session.gone[HOST.type_name].add(host_id)
             return outcome
         except Forbidden as problem:
             how = "" if self.session.console.has("host_get") else _BY_WRITING
@@ -230,12 +230,12 @@ class HostLifecycle(BaseLifecycle):
         prior, host_id = request.prior, request.prior["id"]
         deletions = self.session.get(HostDeletions)
         if HOST.is_abandoned(prior):
-            self.session.release_host(host_id)
+            self.session.holders.pop((HOST.type_name, host_id), None)
             # No deletion needs to wait for its agents.
             deletions.end(host_id)
             stays = self.unplanned_warnings(request, (warn_abandoned(self.name(prior)),))
             return Outcome(None, diagnostics=stays)
-        if host_id in self.session.adopted_hosts:
+        if (HOST.type_name, host_id) in self.session.adopted:
             deletions.end(host_id)
             adopted = warning(
                 f"The {self.name(prior)} is not deleted",
@@ -246,7 +246,8 @@ class HostLifecycle(BaseLifecycle):
         try:
             ended = await delete_once(self, request, "host_delete")
             if ended.outcome.state is None:
-                self.session.note_host_gone(host_id)
+                self.session.gone[HOST.type_name].add(host_id)
+                self.session.holders.pop((HOST.type_name, host_id), None)
         finally:
             # Also after an error: others wait for the end of this deletion.
             deletions.end(host_id)
@@ -286,7 +287,8 @@ def _list_released(
     session: ConsoleSession, host_id: str, *, is_known: bool
 ) -> tuple[Diagnostic, ...]:
     """List the agents released in this run that a failed deletion leaves behind."""
-    agents = [agent for agent in session.released.values() if agent.host_id == host_id]
+    released = session.get(HostDeletions).released.values()
+    agents = [agent for agent in released if agent.host_id == host_id]
     if not agents:
         return ()
     lines = [

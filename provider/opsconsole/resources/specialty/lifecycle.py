@@ -29,6 +29,7 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.writes import create_once, settle_deletion, update_once
 from opsconsole.resources import SPECIALTY
+from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.resources.host.deletions import HostDeletions
 from opsconsole.resources.missing import (
     explain_gap,
@@ -117,7 +118,7 @@ class SpecialtyLifecycle(SingleCreation):
             except NotFound as problem:
                 return missing(self, request, problem=problem)
             return self.outcome_of_read(prior, request.private, answer)
-        listing = await self.session.specialties()
+        listing = await self.session.list_once("specialty_search")
         for entry in listing.entries:
             if entry.get("id") == prior["id"]:
                 return self.outcome_of_read(prior, request.private, entry)
@@ -136,7 +137,7 @@ class SpecialtyLifecycle(SingleCreation):
             fields = creation_fields(self.definition, planned)
             outcome_of = partial(self.outcome_of_write, request)
             outcome = await create_once(self, request, "specialty_create", fields, outcome_of)
-            self.session.specialties_changed()
+            self.session.forget_list("specialty_search")
             return outcome
         if planned["id"] is not UNKNOWN and planned["id"] != found["id"]:
             moved = error(
@@ -159,7 +160,7 @@ class SpecialtyLifecycle(SingleCreation):
             found = self.report_differences(list(changes), request.planned, row, creating=False)
             return Outcome(request.prior, request.private, found)
         answer = await update_once(self, request, "specialty_update", row["id"], changes)
-        self.session.specialties_changed()
+        self.session.forget_list("specialty_search")
         return self.outcome_of_write(request, answer, changes)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
@@ -177,7 +178,7 @@ class SpecialtyLifecycle(SingleCreation):
             # still come. After each of these the console may accept this one.
             awaited = any(
                 agent.specialty_id == prior["id"] and agent.host_id not in ended
-                for agent in self.session.released.values()
+                for agent in hosts.released.values()
             )
             try:
                 answer = await self.session.console.call("specialty_delete", prior["id"])
@@ -186,9 +187,9 @@ class SpecialtyLifecycle(SingleCreation):
                     continue
                 return Outcome(prior, request.private, (self._refuse_carried(prior, problem),))
             except ConsoleError as problem:
-                self.session.specialties_changed()
+                self.session.forget_list("specialty_search")
                 return (await settle_deletion(self, request, problem)).outcome
-            self.session.specialties_changed()
+            self.session.forget_list("specialty_search")
             confirm_deleted(self.definition, self.name(prior), answer)
             return Outcome(None)
 
@@ -196,7 +197,7 @@ class SpecialtyLifecycle(SingleCreation):
         """Read whether a specialty exists; raise if the read does not show it."""
         if self.session.console.has("specialty_get"):
             return await super().is_there(object_id)
-        listing = await self.session.specialties()
+        listing = await self.session.list_once("specialty_search")
         if any(entry.get("id") == object_id for entry in listing.entries):
             return True
         if not listing.complete:
@@ -205,10 +206,12 @@ class SpecialtyLifecycle(SingleCreation):
 
     def _refuse_carried(self, prior: Attributes, problem: Conflict) -> Diagnostic:
         summary = f"An agent still carries the {self.name(prior)}"
-        carriers = self.session.named_in(problem) or sorted(
+        known = self.session.get(KnownAgents)
+        others = problem.problem.texts - {prior["id"]}
+        carriers = self.session.named_in(others) or sorted(
             str(agent)
-            for agent in self.session.agents.values()
-            if agent.specialty_id == prior["id"] and agent.id not in self.session.gone_agents
+            for agent in known.by_id.values()
+            if agent.specialty_id == prior["id"] and not known.is_gone(agent.id)
         )
         if carriers:
             who = (
@@ -303,7 +306,7 @@ async def _candidates(session: ConsoleSession, wanted: Mapping[str, Any]) -> Lis
         ConsoleError: neither could be read.
     """
     if "id" not in wanted or not session.console.has("specialty_get"):
-        return await session.specialties()
+        return await session.list_once("specialty_search")
     try:
         return Listing([await session.console.call("specialty_get", wanted["id"])])
     except NotFound:
