@@ -91,7 +91,7 @@ def _page(
             for resource in RESOURCES.values()
             for step in STEPS
             for way in resource.ways[step]
-            if way.operation in NAMEABLE and not NAMEABLE[way.operation].section
+            if way.operation in NAMEABLE and not NAMEABLE[way.operation].documented
         ],
         documented_for=documented_for,
         operation_to_name=operation_to_name,
@@ -106,7 +106,7 @@ def _rests_on(names: Iterable[str]) -> str:
     """Return the best documented operation, and those better ones that can be named."""
     found: list[str] = []
     for operation in map(OPERATIONS.__getitem__, names):
-        if operation.section:
+        if operation.documented:
             return ", or on ".join([f"`{operation}`", *found])
         found.append(f"the operation that `extra_endpoints` names as `{operation.name}`")
     return ", or on ".join(found)
@@ -114,7 +114,7 @@ def _rests_on(names: Iterable[str]) -> str:
 
 def _effect_of_change(attribute: Attribute) -> str:
     text = _CHANGES.get(attribute.change)
-    if attribute.lifted_by and OPERATIONS[attribute.lifted_by].section:
+    if attribute.lifted_by and OPERATIONS[attribute.lifted_by].documented:
         return ""
     if text and attribute.lifted_by:
         return f"{text}, unless the extra endpoint `{attribute.lifted_by}` is named."

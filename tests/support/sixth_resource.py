@@ -67,10 +67,10 @@ SCHEDULE = ResourceDefinition(
 )
 
 _ONE, _ALL = "/api/v1/schedules/{id}", "/api/v1/schedules"
-_CREATE = Operation("schedule_create", "POST", _ALL, repeatable=False, section="Schedules")
-_READ = Operation("schedule_get", "GET", _ONE, repeatable=True, section="Schedules")
-_UPDATE = Operation("schedule_update", "POST", _ONE, repeatable=True, section="Schedules")
-_DELETE = Operation("schedule_delete", "DELETE", _ONE, repeatable=True, section="Schedules")
+_CREATE = Operation("schedule_create", "POST", _ALL, repeatable=False, documented=True)
+_READ = Operation("schedule_get", "GET", _ONE, repeatable=True, documented=True)
+_UPDATE = Operation("schedule_update", "POST", _ONE, repeatable=True, documented=True)
+_DELETE = Operation("schedule_delete", "DELETE", _ONE, repeatable=True, documented=True)
 _LIST = Operation("schedule_list", "", "", repeatable=True, nameable=True, lists="schedules")
 
 

@@ -68,7 +68,7 @@ def _capability(definition: ResourceDefinition, step: str, settings: Settings) -
             reach = Reach.PARTIAL if step == "create" else Reach.NONE
             return Capability(name, step, reach, "", True, way.note, tuple(lifts))
         operation = OPERATIONS[way.operation]
-        if not operation.section:
+        if not operation.documented:
             lifts.append(f"extra_endpoints.{way.operation}")
             continue
         if way.setting and getattr(settings, way.setting[0]) != way.setting[1]:

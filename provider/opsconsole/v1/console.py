@@ -20,8 +20,6 @@ from opsconsole.v1.settings import Settings
 if TYPE_CHECKING:
     from opsconsole.v1.bodies import ImportResult, ListEnvelope
 
-Body = dict[str, Any]
-
 _MAX_PAGES = 10_000
 _MAX_READS = 3
 
@@ -41,7 +39,7 @@ class Console:
         self._client = client
         self.calls: Mapping[str, int] = client.calls
         self._settings = settings
-        self._named = {name: item for name, item in OPERATIONS.items() if item.section}
+        self._named = {name: item for name, item in OPERATIONS.items() if item.documented}
         for name, line in settings.extra_endpoints.items():
             method, _, path = line.partition(" ")
             repeatable = OPERATIONS[name].repeatable
@@ -51,7 +49,9 @@ class Console:
         """Return whether there is an operation `name`: documented, or named as extra endpoint."""
         return name in self._named
 
-    async def call(self, name: str, *ids: str, body: Mapping[str, Any] | None = None) -> Body:
+    async def call(
+        self, name: str, *ids: str, body: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
         """Call the operation `name`, and return the one resource in its answer.
 
         Args:

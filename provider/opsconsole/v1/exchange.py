@@ -53,7 +53,7 @@ class Operation:
         method: HTTP method; empty where an operator must name the operation.
         path: Path template relative to the base address; `{…}` stands for one id.
         repeatable: Whether a second call after a lost answer does no harm; false for a create.
-        section: The clause of the document that it rests on; empty: not documented.
+        documented: Whether the API document shows it.
         nameable: Whether an operator may name it in `extra_endpoints`.
         lists: The kind of its entries, as `list_query` names it; empty: it is no list.
     """
@@ -62,7 +62,7 @@ class Operation:
     method: str
     path: str
     repeatable: bool
-    section: str = ""
+    documented: bool = False
     nameable: bool = False
     lists: str = ""
 

@@ -18,16 +18,16 @@ from opsconsole.v1.exchange import Operation
 
 def _documented(name: str, line: str, *, repeatable: bool = True, lists: str = "") -> Operation:
     method, _, path = line.partition(" ")
-    return Operation(name, method, path, repeatable, f"Endpoints: {line}", lists=lists)
+    return Operation(name, method, path, repeatable, documented=True, lists=lists)
 
 
 def _nameable(
     name: str, path: str = "", line: str = "", *, repeatable: bool = True, lists: str = ""
 ) -> Operation:
-    documented = _documented(name, line, repeatable=repeatable, lists=lists)
     if line:
+        documented = _documented(name, line, repeatable=repeatable, lists=lists)
         return replace(documented, nameable=True)
-    return replace(documented, path=path, section="", nameable=True)
+    return Operation(name, "", path, repeatable, nameable=True, lists=lists)
 
 
 OPERATIONS: Final = {
@@ -61,26 +61,26 @@ OPERATIONS: Final = {
 }
 """The operations by name."""
 
-DOCUMENTED: Final = tuple(item for item in OPERATIONS.values() if item.section)
+DOCUMENTED: Final = tuple(item for item in OPERATIONS.values() if item.documented)
 NAMEABLE: Final = {name: item for name, item in OPERATIONS.items() if item.nameable}
 
 
 def documented_for(definition: ResourceDefinition, step: str) -> Operation | None:
     """Return the best documented operation for a step of a resource; None: there is none."""
     ways = (OPERATIONS[way.operation] for way in definition.ways[step] if way.operation)
-    return next((operation for operation in ways if operation.section), None)
+    return next((operation for operation in ways if operation.documented), None)
 
 
 def operation_to_name(definition: ResourceDefinition, step: str) -> str:
     """Return the operation that lifts a step's limit once it is named; empty: there is none."""
     best = definition.ways[step][0].operation
-    return "" if not best or OPERATIONS[best].section else best
+    return "" if not best or OPERATIONS[best].documented else best
 
 
 def reads_whole(definition: ResourceDefinition) -> bool:
     """Return whether a documented operation shows all of a resource."""
     ways = (way for way in definition.ways["read"] if way.operation)
-    return any(way.whole and OPERATIONS[way.operation].section for way in ways)
+    return any(way.whole and OPERATIONS[way.operation].documented for way in ways)
 
 
 def naming_hint(operation: str, what: str = "such an operation") -> str:
@@ -92,6 +92,6 @@ def naming_hint(operation: str, what: str = "such an operation") -> str:
         operation: May be empty: there is none.
         what: The words for the operation, after "Where the console has".
     """
-    if not operation or OPERATIONS[operation].section:
+    if not operation or OPERATIONS[operation].documented:
         return ""
     return f" Where the console has {what}, name it in extra_endpoints as {operation}."

@@ -224,7 +224,7 @@ class AgentLifecycle(SingleCreation):
 
     def _why_not_permitted(self) -> str:
         if self.session.console.has("agent_get"):
-            documented = self.session.console.operation("agent_get").section
+            documented = self.session.console.operation("agent_get").documented
             named = "agent_get" if documented else "agent_get of extra_endpoints"
             return f"{NOT_PERMITTED}, {named}; use a key that may make it"
         return (
