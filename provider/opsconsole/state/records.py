@@ -39,13 +39,13 @@ class Intent(msgspec.Struct, frozen=True, array_like=True, tag="intent"):
 
     Attributes:
         address: The resource that the call is for.
-        call: The request, in the API's words, such as `POST /api/v1/agents`.
+        operation: The request, in the API's words, such as `POST /api/v1/agents`.
         details: Information that helps to determine the outcome later; nothing secret.
     """
 
     id: str
     address: str
-    call: str
+    operation: str
     details: dict[str, Any]
     at: str
 

@@ -185,7 +185,7 @@ class StateSession:
         # limited because a crash leaves the outcome of each of these calls unknown.
         return min(_MAX_CALLS_PER_WRITE, int(self._calls / passed * self._last_cost / _SHARE))
 
-    def intend(self, address: str, call: str, details: Mapping[str, Any]) -> str:
+    def intend(self, address: str, operation: str, details: Mapping[str, Any]) -> str:
         """Note that a call is about to be made that cannot safely be repeated; return its id.
 
         The intent must be flushed before the call. `details` must hold nothing secret.
@@ -193,7 +193,7 @@ class StateSession:
         intent = Intent(
             f"{self._run}-{next(self._numbers)}",
             address,
-            call,
+            operation,
             dict(details),
             timestamp(utc_now()),
         )
@@ -485,15 +485,15 @@ class StateSession:
             lost = [*journal.waiting_changes(), *lost]
         elif journal is not None and (self.state.changed or not _passes(self._backend.check_name)):
             lost = [*journal.all_changes(), *lost]
-        calls = [] if is_kept else list(self._intents.values())
+        intents = [] if is_kept else list(self._intents.values())
         is_gone = self._backend.is_gone() and not self.state.empty
         sentences, remedies = [], []
         if lost:
             last = {(change.address, change.deposed): object_id(change.image) for change in lost}
             named = [f"{address} = {id or 'gone'}" for (address, _), id in last.items()]
             sentences.append(f"Neither state nor journal holds: {', '.join(named)}.")
-        if calls:
-            named = [f"{call.address} ({call.call})" for call in calls]
+        if intents:
+            named = [f"{intent.address} ({intent.operation})" for intent in intents]
             sentences.append(f"It is not known whether these took place: {', '.join(named)}.")
         if (lost or is_gone) and (rescued := self._rescue()) is not None:
             sentences.append(f"The whole state is in {rescued}.")
