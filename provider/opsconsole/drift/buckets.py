@@ -32,11 +32,11 @@ class ObjectRead:
     """One object of a state, and the outcome of its read.
 
     Attributes:
-        console: The key of its console; empty if the console is not known.
+        provider_key: The key of the provider that read it; empty if no provider could.
     """
 
     item: StateObject
-    console: str
+    provider_key: str
     outcome: Outcome
 
     @property

@@ -186,7 +186,7 @@ def _explain(item: PriorInstance, address: str, consoles: Consoles) -> Outcome |
     if read is None or read.seen is not Seen.UNCHECKED or item.type_name != HOST.type_name:
         return read
     reader = consoles.providers[item.stored.provider].session.get(HostReader)
-    why = reader.explain_unread(read_only=consoles.read_only)
+    why = reader.explain_unreadable(read_only=consoles.read_only)
     return read._replace(reason=why) if why and read.cause is None else read
 
 
@@ -196,7 +196,7 @@ async def _read_inventories(
     """Read the lists of the counted types, of each console that has at least one object."""
     inventories: dict[str, Inventory] = {}
     diagnostics: list[Diagnostic] = []
-    for key in dict.fromkeys(read.console for read in objects):
+    for key in dict.fromkeys(read.provider_key for read in objects):
         if key in consoles.providers:
             session = consoles.providers[key].session
             inventories[key], problems = await read_inventory(session, counted)
@@ -207,7 +207,7 @@ async def _read_inventories(
 def _classify(objects: Sequence[ObjectRead], consoles: Consoles) -> Iterator[Finding]:
     addresses: dict[str, dict[tuple[str, str], str]] = {}
     for read in objects:
-        of_console = addresses.setdefault(read.console, {})
+        of_console = addresses.setdefault(read.provider_key, {})
         of_console[read.item.instance.type_name, read.item.id] = read.item.address
     neighbours = {
         key: Neighbours(
@@ -215,7 +215,7 @@ def _classify(objects: Sequence[ObjectRead], consoles: Consoles) -> Iterator[Fin
         )
         for key, known in addresses.items()
     }
-    return (classify(read, neighbours[read.console]) for read in objects)
+    return (classify(read, neighbours[read.provider_key]) for read in objects)
 
 
 def _find_unmanaged(
@@ -233,8 +233,8 @@ def _find_unmanaged(
         session = consoles.providers[key].session
         # An object whose console is not known may belong to this one.
         there = {*consoles.sharing(key), ""}
-        managed = [read.item for read in objects if read.console in there]
-        on_console = [read.item for read in objects if read.console == key]
+        managed = [read.item for read in objects if read.provider_key in there]
+        on_console = [read.item for read in objects if read.provider_key == key]
         cut += report_incomplete_lists(session, counted, listed)
         where = consoles.digest_of(key) if sharded else ""
         for finding in find_unmanaged(on_console, managed, session, counted, listed):
@@ -291,7 +291,7 @@ def _share(
     if shard is None:
         return None
     managed = tuple(
-        Managed(consoles.digest_of(read.console), read.item.instance.type_name, read.item.id)
+        Managed(consoles.digest_of(read.provider_key), read.item.instance.type_name, read.item.id)
         for read in objects
     )
     return Share(shard, managed, unused, len(stacks), sum(map(has_no_state, states)))
@@ -299,7 +299,7 @@ def _share(
 
 def _describe_host_reads(objects: Iterable[ObjectRead], consoles: Consoles) -> str:
     """Describe how hosts were read, with one sentence for each method."""
-    keys = (read.console for read in objects if read.item.instance.type_name == HOST.type_name)
+    keys = (read.provider_key for read in objects if read.item.instance.type_name == HOST.type_name)
     methods = (
         consoles.providers[key].session.get(HostReader).describe(read_only=consoles.read_only)
         for key in dict.fromkeys(keys)

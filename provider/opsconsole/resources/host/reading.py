@@ -89,7 +89,7 @@ class HostReader:
         """Say how hosts were read, in a sentence."""
         operation = self.operation
         if operation is None:
-            return f"Hosts were not read: {self.explain_unread(read_only=read_only)}."
+            return f"Hosts were not read: {self.explain_unreadable(read_only=read_only)}."
         if operation.name == "host_update":
             return (
                 f"Hosts were read by an empty update ({operation}), which changes no field; some "
@@ -97,7 +97,7 @@ class HostReader:
             )
         return f"Hosts were read by {operation} ({operation.name})."
 
-    def explain_unread(self, *, read_only: bool) -> str:
+    def explain_unreadable(self, *, read_only: bool) -> str:
         """Return why no host can be read, or an empty string if hosts can be read.
 
         Args:
