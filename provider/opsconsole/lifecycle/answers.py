@@ -88,19 +88,6 @@ def _object(attribute: Attribute, entry: Any) -> dict[str, Value]:
     return values | values_shown(attribute.attributes, entry)
 
 
-def require_field(name: str, answer: Mapping[str, Any]) -> None:
-    """Check that `answer` shows a field whose absence must not be taken for null.
-
-    Raises:
-        UnexpectedAnswer: it does not.
-    """
-    if name not in answer:
-        raise UnexpectedAnswer(
-            f"The console's answer does not show {name}, which the document always has there.",
-            "Check that base_url names the console, and its version.",
-        )
-
-
 def quote_value(value: Any) -> str:
     """Return a value as messages quote it."""
     text = repr(value)

@@ -155,7 +155,7 @@ class BaseLifecycle(ABC):
         Fields that the answer does not show stay as they are.
         """
         shown = [attribute for attribute in self.answer_fields if attribute.name in answer]
-        return _outcome_of_read(shown, request.prior, request.private, answer)
+        return self.outcome_of_read(request.prior, request.private, answer, shown)
 
     def note_existing(self, state: Attributes, address: str) -> None:
         """Note a resource in state, so that messages can name it and no creation takes its id."""
@@ -435,24 +435,29 @@ class BaseLifecycle(ABC):
         return values_shown(self.answer_fields, answer)
 
     def outcome_of_read(
-        self, prior: Attributes, private: bytes, answer: Mapping[str, Any]
+        self,
+        prior: Attributes,
+        private: bytes,
+        answer: Mapping[str, Any],
+        fields: Sequence[Attribute] | None = None,
     ) -> Outcome:
-        """Return the outcome of reading an answer that shows one resource."""
-        return _outcome_of_read(self.answer_fields, prior, private, answer)
+        """Return the outcome of reading an answer that shows one resource.
+
+        Args:
+            fields: The attributes that the answer may hold; None: all that any answer may hold.
+        """
+        if fields is None:
+            fields = self.answer_fields
+        before = PrivateState.decode(private)
+        shown = values_shown(fields, answer)
+        state, private_state, unseen = merge_answer(fields, prior, before, shown)
+        kept = private if private_state is before else private_state.encode()
+        return Outcome(ignore_volatile(fields, prior, state), kept, unobserved=unseen)
 
     @property
     def answer_fields(self) -> Sequence[Attribute]:
         """The attributes that an answer about one resource may hold."""
         return self.definition.answer_fields
-
-
-def _outcome_of_read(
-    fields: Sequence[Attribute], prior: Attributes, private: bytes, answer: Mapping[str, Any]
-) -> Outcome:
-    before = PrivateState.decode(private)
-    state, private_state, unseen = merge_answer(fields, prior, before, values_shown(fields, answer))
-    kept = private if private_state is before else private_state.encode()
-    return Outcome(ignore_volatile(fields, prior, state), kept, unobserved=unseen)
 
 
 def _warn_unverified(proposal: Proposal, name: str) -> Sequence[Diagnostic]:

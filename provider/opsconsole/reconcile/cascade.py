@@ -34,18 +34,16 @@ class Targets:
         self,
         wanted: Iterable[str],
         graph: Graph,
-        known: Collection[str],
+        known: Mapping[str, PriorInstance],
         *,
         destroy: bool,
-        held_by: dict[str, set[str]],
     ) -> None:
         """Take the targets and what each brings along.
 
         Args:
             wanted: Addresses of resources or instances; empty: everything.
-            known: Addresses of all instances in state.
+            known: All instances in state, by address.
             destroy: Whether dependants come along instead of dependencies.
-            held_by: Configuration address to its dependents in state.
 
         Raises:
             UserError: a target is not an address, or names nothing.
@@ -54,15 +52,18 @@ class Targets:
         self._of_exact: set[str] = set()
         self._resources: set[str] = set()
         self.all = not wanted
+        # A target may name the former address of a move: `refuse_split_moves` asks for both.
+        former = {item.previous_address for item in known.values()} - {""}
+        addresses = {*graph.direct, *known, *former}
+        configured = set(map(config_address, addresses))
+        dependents = _dependents(known) if destroy else {}
         for text in wanted:
             address = str(Address.parse(text))
             config = config_address(address)
-            if config not in graph.direct and not any(
-                config_address(item) == config for item in known
-            ):
+            if config not in configured:
                 raise UserError(
                     f"-target names {text}, which is neither in the program nor in state.",
-                    near_address(text, sorted({*graph.direct, *known}))
+                    near_address(text, sorted(addresses))
                     or "Check the address: `opsconsole state list` shows those in state.",
                 )
             if config == address:
@@ -71,7 +72,7 @@ class Targets:
                 self._exact.add(address)
                 self._of_exact.add(config)
             if destroy:
-                self._resources |= _reach(config, held_by)
+                self._resources |= _reach(config, dependents)
             elif config in graph.direct:
                 self._resources.update(graph.ancestors(config))
 
@@ -117,6 +118,15 @@ def warn_undeclared_replacements(
             more = f"\n  and {len(like) - _SHOWN:,} more" if len(like) > _SHOWN else ""
             remedy = f"{remedy} It declares:{shown}{more}"
         yield warning(f"-replace={address} replaces nothing", remedy)
+
+
+def _dependents(known: Mapping[str, PriorInstance]) -> dict[str, set[str]]:
+    """Return, by configuration address, the resources that depend on it in state."""
+    found: dict[str, set[str]] = {}
+    for address, item in known.items():
+        for dependency in item.stored.dependencies:
+            found.setdefault(dependency, set()).add(config_address(address))
+    return found
 
 
 def _reach(start: str, edges: dict[str, set[str]]) -> set[str]:

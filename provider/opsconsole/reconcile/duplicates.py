@@ -7,12 +7,12 @@ object.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.reconcile.plan import Action, Change
-from opsconsole.reconcile.prior import Identity, PriorInstance
+from opsconsole.reconcile.prior import Identity
 from opsconsole.reconcile.workspace import Providers
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address
@@ -109,33 +109,23 @@ def _block(old: Change, new: Change) -> str:
     return f"{block}\n  in Python, of {new.construct_path}: move_from_id({old.address!r})"
 
 
-def addresses_by_identity(
-    known: Iterable[PriorInstance], providers: Providers
-) -> dict[Identity, list[str]]:
-    """Return the addresses of each object in state or in an `import` block."""
-    found: dict[Identity, list[str]] = {}
-    for item in known:
-        if not item.unsettled:
-            found.setdefault(providers.identity_of(item), []).append(item.address)
-    return found
-
-
-def adopted_by_identity(
+def adopted_objects(
     changes: Iterable[Change], providers: Providers
-) -> dict[Identity, list[str]]:
-    """Return the addresses of each object that creations adopt, by the id in the plan."""
-    found: dict[Identity, list[str]] = {}
+) -> Iterator[tuple[Identity, str]]:
+    """Yield each object that a creation adopts, by the id in the plan, with its address."""
     for change in changes:
         object_id = (change.after or {}).get("id")
         if change.action in (Action.CREATE, Action.ADOPT) and isinstance(object_id, str):
-            identity = (providers.console_of(change.provider), change.type_name, object_id)
-            found.setdefault(identity, []).append(change.address)
-    return found
+            console = providers.console_of(change.provider)
+            yield (console, change.type_name, object_id), change.address
 
 
-def refuse_shared_objects(by_identity: Mapping[Identity, list[str]]) -> Iterator[Diagnostic]:
+def refuse_shared_objects(named: Iterable[tuple[Identity, str]]) -> Iterator[Diagnostic]:
     """Yield an error for each object that has several addresses."""
-    for (_, type_name, object_id), several in by_identity.items():
+    found: dict[Identity, list[str]] = {}
+    for identity, address in named:
+        found.setdefault(identity, []).append(address)
+    for (_, type_name, object_id), several in found.items():
         # An object that was gone and is created again under its id has the same address twice.
         addresses = list(dict.fromkeys(several))
         if len(addresses) > 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from opsconsole.diagnostics import Diagnostic, error, has_error
@@ -10,7 +10,7 @@ from opsconsole.errors import UserError
 from opsconsole.language import Block, Evaluator
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reconcile.cascade import Targets
-from opsconsole.reconcile.prior import Prior, PriorInstance, read_prior
+from opsconsole.reconcile.prior import PriorInstance, read_prior
 from opsconsole.reconcile.workspace import OnStop, Providers, Workspace, provider_in_state, refresh
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, InstanceObject, StateSession
@@ -18,9 +18,9 @@ from opsconsole.text import near_address
 
 
 async def take_imports(
-    prior: Prior, providers: Providers, evaluator: Evaluator
+    known: dict[str, PriorInstance], providers: Providers, evaluator: Evaluator
 ) -> list[Diagnostic]:
-    """Add the objects of `import` blocks to the known ones; each is read with the rest.
+    """Add the objects of `import` blocks to `known`; each is read with the rest.
 
     Args:
         evaluator: Resolves the references of the blocks.
@@ -38,7 +38,7 @@ async def take_imports(
             )
         named.add(address)
         # As in core, a block whose object is already in state has no effect.
-        if address in prior.known:
+        if address in known:
             continue
         config = providers.program.blocks.get(target.address.config)
         if config is None:
@@ -56,8 +56,7 @@ async def take_imports(
         )
         diagnostics += problems
         if found is not None:
-            prior.known[address] = found
-            prior.imports[address] = target.id
+            known[address] = found
     return diagnostics
 
 
@@ -70,7 +69,8 @@ async def named_by_import(
         return None, outcome.diagnostics
     written = provider_in_state(providers.program, provider)
     stored = InstanceObject(written, outcome.state, private=outcome.private)
-    return PriorInstance(address, type_name, stored, outcome.state), outcome.diagnostics
+    found = PriorInstance(address, type_name, stored, outcome.state, import_id=import_id)
+    return found, outcome.diagnostics
 
 
 def refuse_missing_object(type_name: str, import_id: str) -> Diagnostic:
@@ -82,12 +82,13 @@ def refuse_missing_object(type_name: str, import_id: str) -> Diagnostic:
 
 
 def refuse_undeclared_imports(
-    prior: Prior, targets: Targets, declared: Container[str]
+    known: Iterable[PriorInstance], targets: Targets, declared: Container[str]
 ) -> Iterator[Diagnostic]:
     """Yield an error for each import that no instance of the program takes."""
-    for address in prior.imports:
+    for item in known:
+        address = item.address
         # The plan would destroy the object, as it does anything in state that is not declared.
-        if address in targets and address not in declared:
+        if item.import_id and address in targets and address not in declared:
             summary = f"An import block names {address}, which the program does not declare"
             yield error(summary, "The resource has no instance with this key.").about(address)
 

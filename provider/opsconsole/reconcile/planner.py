@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, has_error, warning
-from opsconsole.language import Evaluator
 from opsconsole.lifecycle.deletions import is_counted, refuse_too_many
 from opsconsole.lifecycle.interface import CreateRequest, Outcome, Seen
 from opsconsole.reconcile.cascade import (
@@ -20,8 +19,7 @@ from opsconsole.reconcile.cascade import (
 )
 from opsconsole.reconcile.decisions import output_changes
 from opsconsole.reconcile.duplicates import (
-    addresses_by_identity,
-    adopted_by_identity,
+    adopted_objects,
     refuse_shared_objects,
     warn_apparent_moves,
     warn_shared_names,
@@ -34,7 +32,6 @@ from opsconsole.reconcile.imports import (
 from opsconsole.reconcile.order import order_steps
 from opsconsole.reconcile.plan import Action, Change, Drift, Plan, PlanOptions, Refreshed
 from opsconsole.reconcile.prior import (
-    Prior,
     PriorInstance,
     apply_moves,
     from_state,
@@ -66,7 +63,7 @@ class Planner:
         self._options = options
         self._values: dict[str, Attributes] = {}
         self._planned_at = utc_now()
-        self.evaluator = self._evaluator(self._values)
+        self.evaluator = workspace.evaluator(self._values.get, planned_at=self._planned_at)
         self.providers = workspace.providers(self.evaluator)
         self._diagnostics = [
             warning(f"{path}: {text}", "The app says so, in an annotation of this construct.")
@@ -75,9 +72,6 @@ class Planner:
         self._wanted_outputs: frozenset[str] | None = None
         self._unread = self._partly_shown = 0
         self._early: dict[str, Attributes | None] = {}
-
-    def _evaluator(self, values: Mapping[str, Attributes]) -> Evaluator:
-        return self._workspace.evaluator(values.get, planned_at=self._planned_at)
 
     async def plan(self) -> Plan:
         """Make the plan.
@@ -89,82 +83,80 @@ class Planner:
         workspace, options = self._workspace, self._options
         prior = await self._read_prior()
         console_of = self.providers.console_of
-        by_identity = addresses_by_identity(prior.known.values(), self.providers)
-        self._diagnostics += refuse_shared_objects(by_identity)
+        identity_of = self.providers.identity_of
+        held = [(identity_of(it), it.address) for it in prior.values() if not it.unsettled]
+        self._diagnostics += refuse_shared_objects(held)
         targets = self._select_targets(prior)
         known = await self._refresh_instances(prior, targets)
         self.providers.check_stopped()
         # The walk would create the objects to be imported.
-        if self._refuse_missing(prior, known):
-            return self._result((), known, prior.imports, None)
+        if self._refuse_missing(known):
+            return self._result((), known, None)
         unsettled = [item.address for item in known.values() if item.unsettled]
         self._diagnostics += (warn_unsettled(item).about(item) for item in unsettled)
         if options.mode == "refresh-only":
-            return self._result(tuple(_leave_unsettled(known, ())), known, prior.imports, None)
+            return self._result(tuple(_leave_unsettled(known, ())), known, None)
         walk = Walk(
             self.evaluator,
             workspace.graph,
             self.providers,
             targets,
             known,
-            prior.imports,
             self._values,
             self._early,
             options.replace,
         )
-        await self._run(walk, prior)
+        await self._run(walk)
         changes = self._explain_changes(walk)
         changes += _leave_unsettled(known, walk.changes)
         self._diagnostics += warn_apparent_moves(changes, console_of)
         self._diagnostics += warn_shared_names(changes, console_of)
         self._diagnostics += self._refuse_too_many(changes)
-        adopted = adopted_by_identity(changes, self.providers)
-        for identity, addresses in adopted.items():
-            addresses[:0] = by_identity.get(identity, ())
+        adopted = list(adopted_objects(changes, self.providers))
+        identities = {identity for identity, _ in adopted}
+        adopted[:0] = (pair for pair in held if pair[0] in identities)
         self._diagnostics += refuse_shared_objects(adopted)
-        return self._result(tuple(_in_order(changes, console_of)), known, prior.imports, walk)
+        return self._result(tuple(_in_order(changes, console_of)), known, walk)
 
-    def _select_targets(self, prior: Prior) -> Targets:
+    def _select_targets(self, known: Mapping[str, PriorInstance]) -> Targets:
         """Return the targets; report moves that they leave out."""
         options, graph = self._options, self._workspace.graph
         destroy = options.mode == "destroy"
-        # A target may name the former address of a move: `refuse_split_moves` asks for both.
-        targets = Targets(
-            options.targets,
-            graph,
-            {*prior.known, *(item.previous_address for item in prior.moved_instances())},
-            destroy=destroy,
-            held_by=prior.depended_on(),
-        )
-        self._diagnostics += refuse_split_moves(prior.moved_instances(), options.targets)
+        targets = Targets(options.targets, graph, known, destroy=destroy)
+        self._diagnostics += refuse_split_moves(known.values(), options.targets)
         self._wanted_outputs = targets.outputs(graph, destroy=destroy)
         return targets
 
-    async def _run(self, walk: Walk, prior: Prior) -> None:
+    async def _run(self, walk: Walk) -> None:
         """Walk the program, unless everything is destroyed, and add the removals."""
         options = self._options
         if options.mode == "normal":
             await walk.run()
             self._diagnostics += warn_undeclared_replacements(options.replace, walk.declared)
-            self._diagnostics += refuse_undeclared_imports(prior, walk.targets, walk.declared)
+            self._diagnostics += refuse_undeclared_imports(
+                walk.known.values(), walk.targets, walk.declared
+            )
         self._diagnostics += refuse_declared_sources(self._workspace.program, walk.declared)
         await walk.remove(destroy=options.mode == "destroy")
         self._diagnostics += walk.diagnostics
 
-    async def _read_prior(self) -> Prior:
-        """Return the instances in state after the moves and imports of the program."""
+    async def _read_prior(self) -> dict[str, PriorInstance]:
+        """Return the instances in state after the moves and imports of the program.
+
+        Each has its address, or the name of a deposed object, as the key.
+        """
         workspace = self._workspace
         known, diagnostics = apply_moves(read_prior(workspace.state), workspace.program)
         self._diagnostics += diagnostics
-        prior = Prior(known)
-        prior.known |= read_deposed(workspace.state, prior.known)
+        known |= read_deposed(workspace.state, known)
         if self._options.mode == "normal" and await self._read_for_imports():
             # An `import` block may refer to objects in state, which are among the values only after
             # the walk.
-            held = {item.address: item.before for item in prior.known.values()}
-            evaluator = self._evaluator(ChainMap(self._values, held))
-            self._diagnostics += await take_imports(prior, self.providers, evaluator)
-        return prior
+            held = {item.address: item.before for item in known.values()}
+            values = ChainMap(self._values, held)
+            evaluator = workspace.evaluator(values.get, planned_at=self._planned_at)
+            self._diagnostics += await take_imports(known, self.providers, evaluator)
+        return known
 
     async def _read_for_imports(self) -> bool:
         """Read the data sources that `import` blocks need; return whether all could be read."""
@@ -227,12 +219,14 @@ class Planner:
         )
         return tuple(item for item in data if item not in walk.declared and item in walk.targets)
 
-    async def _refresh_instances(self, prior: Prior, targets: Targets) -> dict[str, PriorInstance]:
-        planned = [item for item in prior.known.values() if item.address in targets]
+    async def _refresh_instances(
+        self, prior: Mapping[str, PriorInstance], targets: Targets
+    ) -> dict[str, PriorInstance]:
+        planned = [item for item in prior.values() if item.address in targets]
         wanted = planned
         # An import names an id only: without a read there are no values to plan with.
         if not self._options.refresh:
-            wanted = [item for item in planned if item.address in prior.imports]
+            wanted = [item for item in planned if item.import_id]
         refreshed = await refresh(wanted, self.providers.by_state_address(wanted))
         read = [item.read for item in refreshed.values()]
         seen = sum(item is not None and item.seen is not Seen.UNCHECKED for item in read)
@@ -246,10 +240,10 @@ class Planner:
             # The warning about an unsettled create is given once, whether it is read or not.
             if item.read is not None and not item.unsettled:
                 self._diagnostics += (one.about(item.address) for one in item.read.diagnostics)
-        return prior.known | refreshed
+        return {**prior, **refreshed}
 
     def _find_gone_with_owner(
-        self, prior: Prior, refreshed: Mapping[str, PriorInstance]
+        self, prior: Mapping[str, PriorInstance], refreshed: Mapping[str, PriorInstance]
     ) -> list[PriorInstance]:
         """Return the instances that were not read, and whose owner was read and is gone."""
         console_holding = self.providers.console_holding
@@ -259,7 +253,7 @@ class Planner:
             if item.value is None
         }
         owned = []
-        for item in prior.known.values():
+        for item in prior.values():
             definition = RESOURCES[item.type_name]
             owner = owner_of(definition)
             if owner is None or item.unsettled or item.address in refreshed:
@@ -268,14 +262,14 @@ class Planner:
                 owned.append(item)
         return owned
 
-    def _refuse_missing(self, prior: Prior, known: Mapping[str, PriorInstance]) -> bool:
+    def _refuse_missing(self, known: Mapping[str, PriorInstance]) -> bool:
         """Refuse `import` blocks of objects that do not exist; return whether there are any."""
-        missing = [address for address in prior.imports if known[address].value is None]
+        missing = {it.address: it for it in known.values() if it.import_id and it.value is None}
         # The reads have warned that these objects leave state, but they never were in state.
-        read = [item for item in self._diagnostics if not {*missing}.intersection(item.addresses)]
+        read = [item for item in self._diagnostics if missing.keys().isdisjoint(item.addresses)]
         self._diagnostics = read
-        for address in missing:
-            refused = refuse_missing_object(known[address].type_name, prior.imports[address])
+        for address, item in missing.items():
+            refused = refuse_missing_object(item.type_name, item.import_id)
             self._diagnostics.append(refused.about(address))
         return bool(missing)
 
@@ -283,7 +277,6 @@ class Planner:
         self,
         changes: tuple[Change, ...],
         known: Mapping[str, PriorInstance],
-        imports: Collection[str],
         walk: Walk | None,
     ) -> Plan:
         state, mode = self._workspace.state, self._options.mode
@@ -303,7 +296,7 @@ class Planner:
         moves = ((item.previous_address, item.address) for item in known.values())
         return Plan(
             changes=tuple(change for change in changes if change.address not in refused),
-            drift=tuple(_drift(known, imports)),
+            drift=tuple(_drift(known)),
             outputs=outputs,
             diagnostics=tuple(self._diagnostics),
             lineage=state.lineage,
@@ -348,12 +341,12 @@ def _in_order(changes: list[Change], console_of: Callable[[str], str]) -> list[C
     return sorted(changes, key=lambda change: rank.get(change.address, len(rank)))
 
 
-def _drift(known: Mapping[str, PriorInstance], imports: Collection[str]) -> list[Drift]:
+def _drift(known: Mapping[str, PriorInstance]) -> list[Drift]:
     found = []
     for item in known.values():
         value = item.value
         # An import names an id only: what its read adds is no drift.
-        if value is item.before or item.address in imports:
+        if value is item.before or item.import_id:
             continue
         names = RESOURCES[item.type_name].names
         if value is None or changed_fields(item.before, value, names):

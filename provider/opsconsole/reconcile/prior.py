@@ -9,7 +9,7 @@ definition.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
@@ -47,6 +47,7 @@ class PriorInstance:
         before: Its value before the refresh.
         read: The result of the refresh; None: it was not refreshed.
         previous_address: Its address before a `moved` block, or empty.
+        import_id: The id by which an import names it; empty if state holds it.
     """
 
     address: str
@@ -55,6 +56,7 @@ class PriorInstance:
     before: Attributes
     read: Outcome | None = None
     previous_address: str = ""
+    import_id: str = ""
 
     @property
     def value(self) -> Attributes | None:
@@ -75,31 +77,6 @@ class PriorInstance:
     def private(self) -> bytes:
         """The private bytes beside `value`."""
         return self.stored.private if self.read is None else self.read.private
-
-
-@dataclass
-class Prior:
-    """The instances before a plan.
-
-    Attributes:
-        known: Address, or name of a deposed object, to instance.
-        imports: Address to the id of its `import` block, if not in state yet.
-    """
-
-    known: dict[str, PriorInstance] = field(default_factory=dict)
-    imports: dict[str, str] = field(default_factory=dict)
-
-    def moved_instances(self) -> list[PriorInstance]:
-        """Return the instances that have another address than before."""
-        return [item for item in self.known.values() if item.previous_address]
-
-    def depended_on(self) -> dict[str, set[str]]:
-        """Return, by configuration address, which resources depend on it in state."""
-        found: dict[str, set[str]] = {}
-        for address, item in self.known.items():
-            for dependency in item.stored.dependencies:
-                found.setdefault(dependency, set()).add(config_address(address))
-        return found
 
 
 def read_prior(state: State) -> dict[str, PriorInstance]:
@@ -415,7 +392,7 @@ def refuse_declared_sources(program: Program, declared: Collection[str]) -> Iter
 
 
 def refuse_split_moves(
-    moving: Sequence[PriorInstance], targets: Sequence[str]
+    known: Iterable[PriorInstance], targets: Sequence[str]
 ) -> Iterator[Diagnostic]:
     """Yield an error where `-target` names one end of a move and not the other."""
     wanted = {str(Address.parse(text)) for text in targets}
@@ -423,7 +400,8 @@ def refuse_split_moves(
         return
     missing = sorted(
         address
-        for item in moving
+        for item in known
+        if item.previous_address
         for address in (item.previous_address, item.address)
         if wanted.isdisjoint((address, config_address(address)))
     )

@@ -56,7 +56,6 @@ class Walk:
     Attributes:
         evaluator, graph, providers, targets: The program at hand.
         known: The instances in state, by address.
-        imports: Address to the id that an `import` block gives it.
         values: Present or planned values of instances, by address. The walk adds to them.
         early: Values of data sources that were read before, by address; None for a failed read.
         requested: Addresses of `-replace`.
@@ -70,7 +69,6 @@ class Walk:
     providers: Providers
     targets: Targets
     known: Mapping[str, PriorInstance]
-    imports: Mapping[str, str]
     values: dict[str, Attributes]
     early: Mapping[str, Attributes | None]
     requested: Collection[str] = ()
@@ -140,7 +138,7 @@ class Walk:
             dependencies=self.graph.ancestors(block.address),
             create_first=block.address in self._create_first,
             reason="replace_by_request" if address in self.requested else reason,
-            import_id=self.imports.get(address, ""),
+            import_id=item.import_id if item is not None else "",
         )
 
     async def _decide(self, provider: str, type_name: str, inputs: list[PlanInput]) -> None:

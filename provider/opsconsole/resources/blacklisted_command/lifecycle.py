@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ApiError, Forbidden, NotFound, UnexpectedAnswer
-from opsconsole.lifecycle.answers import require_field, values_shown
+from opsconsole.lifecycle.answers import values_shown
 from opsconsole.lifecycle.base import SingleCreation
 from opsconsole.lifecycle.interface import (
     CreateRequest,
@@ -37,6 +37,7 @@ from opsconsole.values import UNKNOWN, Attributes, changed_fields
 _OF_ACCESS = ("FORBIDDEN", "ORG_ACCESS_DENIED")
 """The documented codes of a 403 that are about access, not about a license."""
 
+_CHECK_CONSOLE = "Check that base_url names the console, and its version."
 _WRITTEN = ("pattern", "description", "org_id")
 
 
@@ -176,11 +177,15 @@ def whole_row(answer: Mapping[str, Any]) -> Mapping[str, Any]:
         UnexpectedAnswer: It lacks one that a change is judged by, or `pattern` is null.
     """
     for name in ("pattern", "org_id", "description"):
-        require_field(name, answer)
+        if name not in answer:
+            raise UnexpectedAnswer(
+                f"The console's answer does not show {name}, which the document always has there.",
+                _CHECK_CONSOLE,
+            )
     if answer["pattern"] is None:
         raise UnexpectedAnswer(
             "The console's answer holds null as pattern, where the document shows a string.",
-            "Check that base_url names the console, and its version.",
+            _CHECK_CONSOLE,
         )
     return answer
 
