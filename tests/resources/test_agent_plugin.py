@@ -18,7 +18,7 @@ from opsconsole.lifecycle.interface import (
     UpdateRequest,
 )
 from opsconsole.resources import AGENT
-from opsconsole.resources.agent.known import KnownAgent, KnownAgents
+from opsconsole.resources.agent.known import KnownAgents
 from outcomes import errors
 from patience import until
 
@@ -49,8 +49,7 @@ async def test_attachment_is_gone_with_its_deleted_host(steps_of, one_run, conso
     [agent] = console.rows("agents")
     attachments = steps_of("agent_plugin")
     attachments.provider = attachments.open()
-    known = KnownAgent(agent["id"], host_id=agent["host_id"])
-    attachments.provider.session.get(KnownAgents).meet(known)
+    attachments.provider.session.get(KnownAgents).meet(agent)
     # No answer about an import names the host, and the agent does. A refresh changes nothing.
     imported = await attachments.read(attachment._replace(private=b""))
     assert "host_id" not in json.loads(imported.private)

@@ -10,7 +10,7 @@ from declarations import agent_on, attribute_at, foresee, held, program
 from engines import ON_TERRAFORM
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import CreateRequest, DeleteRequest, Seen
-from opsconsole.resources.agent.known import KnownAgent, KnownAgents
+from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.values import UNKNOWN
 from outcomes import errors, warnings
 
@@ -196,8 +196,8 @@ async def test_what_a_run_knows_of_a_specialty_follows_its_writes(steps_of, cons
         for name, each in (("read", gone), ("archived", gone), ("moves", gone), ("stays", host))
     ]
     ids = [agent.state["id"] for agent in carriers]
-    moved = KnownAgent(ids[2], "moved", host.state["id"], "spc_network")
-    specialties.provider.session.get(KnownAgents).meet(moved)
+    moved = {"name": "moved", "host_id": host.state["id"]}
+    specialties.provider.session.get(KnownAgents).meet(carriers[2].state | moved)
     await hosts.delete(gone)
     console.reset_log()
     assert (await agents.read(carriers[0])).seen is Seen.ARCHIVED

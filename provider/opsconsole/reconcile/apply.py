@@ -79,7 +79,7 @@ class Applier:
             if self._stopping:
                 self._executor.stop()
             applied = await self._executor.run()
-            if not self._stopping:
+            if applied.rerouted and not self._stopping:
                 applied.diagnostics += await self._read_rerouted(applied.rerouted)
             # Before the outputs, which may refer to these values.
             self._take_answers()
@@ -218,8 +218,8 @@ class Applier:
 
     async def _read_rerouted(self, rerouted: Collection[Identity]) -> list[Diagnostic]:
         """Read rerouted hosts again, and keep their changes."""
-        prior = read_prior(self._session.state) if rerouted else {}
-        wanted = [item for item in prior.values() if self._providers.identity_of(item) in rerouted]
+        prior = read_prior(self._session.state).values()
+        wanted = [item for item in prior if self._providers.identity_of(item) in rerouted]
         refreshed = await refresh(wanted, self._providers.by_state_address(wanted))
         diagnostics: list[Diagnostic] = []
         for item in refreshed.values():

@@ -29,9 +29,9 @@ from opsconsole.errors import UserError
 from opsconsole.language import Program, lasting_values, read_program, resolve_variables, says_twice
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.named_files import read_named
-from opsconsole.reconcile.plan import UNKNOWN_KEY, Action, Change, Plan
+from opsconsole.reconcile.plan import UNKNOWN_KEY, Action, Plan
 from opsconsole.reconcile.prior import PriorInstance, has_shape
-from opsconsole.reconcile.workspace import OnStop, Providers, Workspace, provider_in_state, refresh
+from opsconsole.reconcile.workspace import OnStop, Workspace, provider_in_state, refresh
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import InstanceObject, State, decode, encode, instance_and_key, lay_out
 from opsconsole.values import UNKNOWN, Attributes, changed_fields
@@ -385,41 +385,29 @@ async def compare_with_console(
     Raises:
         Stopped: The run was told to stop.
     """
-    # An object that is deleted with its host is not read, as the host is.
-    touched = [
-        change
-        for change in plan.acting()
-        if change.before is not None
-        and change.type_name in RESOURCES
-        and not change.cascade
-        and not is_sentinel(change.before.get("id"))
-    ]
-    if not touched:
-        return []
-    providers = workspace.providers()
-    on_stop(providers.stop)
-    try:
-        diagnostics = await _compare(workspace, plan, touched, providers)
-        providers.check_stopped()
-        return diagnostics
-    finally:
-        await providers.close()
-
-
-async def _compare(
-    workspace: Workspace, plan: Plan, touched: list[Change], providers: Providers
-) -> list[Diagnostic]:
     # The facts that the plan's reads added reach state only when the plan is applied.
     private = {item.address: item.private for item in plan.refreshed}
     instances = []
-    for change in touched:
-        assert change.before is not None
+    for change in plan.acting():
+        if change.before is None or change.type_name not in RESOURCES:
+            continue
+        # An object that is deleted with its host is not read, as the host is.
+        if change.cascade or is_sentinel(change.before.get("id")):
+            continue
         stored = workspace.state.get(*instance_and_key(change.previous_address or change.address))
         remembered = private.get(change.address, stored.private if stored else b"")
         provider = provider_in_state(workspace.program, change.provider)
         item = InstanceObject(provider, change.before, private=remembered)
         instances.append(PriorInstance(change.address, change.type_name, item, change.before))
-    refreshed = await refresh(instances, providers.by_state_address(instances))
+    if not instances:
+        return []
+    providers = workspace.providers()
+    on_stop(providers.stop)
+    try:
+        refreshed = await refresh(instances, providers.by_state_address(instances))
+        providers.check_stopped()
+    finally:
+        await providers.close()
     failed = [
         diagnostic
         for item in refreshed.values()

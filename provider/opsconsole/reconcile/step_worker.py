@@ -219,35 +219,54 @@ class StepWorker:
 
         A step whose plan held unknown values is planned again.
         """
+        asked: dict[str, CreateRequest | UpdateRequest | Outcome] = {}
         # Values that the plan left unknown are known by now, and may be wrong or ask for a
         # replacement that the plan did not show.
-        open_steps: dict[int, Attributes] = {}
-        refused: dict[int, Outcome] = {}
-        for index, step in enumerate(steps):
-            if holds_unknown(step.change.config):
-                try:
-                    open_steps[index] = self.config_of(step)
-                except UserError as problem:
-                    # The other steps of an import go on.
-                    refused[index] = _fail(step, diagnostics_of(problem))
-        asked = [_plan_request(steps[index], config) for index, config in open_steps.items()]
-        plans = await lifecycle.plan(asked)
-        plan_of = dict(zip(open_steps, plans, strict=True))
-        for index, plan in plan_of.items():
-            diagnostics = (*lifecycle.definition.problems(open_steps[index]), *plan.diagnostics)
-            if not has_error(diagnostics):
-                self.late_diagnostics[steps[index].change.address] = tuple(
-                    item
-                    for item in diagnostics
-                    if (item.summary, item.detail) not in self.planned_diagnostics
-                )
-        return [
-            _request_late(step, open_steps[index], plan_of[index])
-            if index in plan_of
-            else refused.get(index)
-            or _request(step, step.change.config, step.change.after, step.change.private)
-            for index, step in enumerate(steps)
-        ]
+        late: list[tuple[Step, Attributes]] = []
+        for step in steps:
+            change = step.change
+            if not holds_unknown(change.config):
+                asked[change.address] = _request(step, change.config, change.after, change.private)
+                continue
+            try:
+                late.append((step, self.config_of(step)))
+            except UserError as problem:
+                # The other steps of an import go on.
+                asked[change.address] = _fail(step, diagnostics_of(problem))
+        plans = await lifecycle.plan([_plan_request(*pair) for pair in late])
+        for (step, config), plan in zip(late, plans, strict=True):
+            asked[step.change.address] = self._request_late(step, config, plan)
+        return [asked[step.change.address] for step in steps]
+
+    def _request_late(
+        self, step: Step, config: Attributes, plan: PlanOutcome
+    ) -> CreateRequest | UpdateRequest | Outcome:
+        """Return the request once everything is known, or why there can be none."""
+        change = step.change
+        unknown = unknown_names(config)
+        wrong = tuple(RESOURCES[change.type_name].problems(config))
+        found = (*wrong, *plan.diagnostics)
+        if not has_error(found):
+            self.late_diagnostics[change.address] = tuple(
+                item
+                for item in found
+                if (item.summary, item.detail) not in self.planned_diagnostics
+            )
+        if unknown:
+            return _fail(step, (_refuse_unknown(change, unknown),))
+        if has_error(wrong):
+            return _fail(step, wrong)
+        if plan.replace and step.kind is StepKind.UPDATE:
+            needs_replacement = error(
+                f"{change.address} must be replaced after all",
+                f"{', '.join(plan.replace)} became known only now. Its new value replaces the "
+                "object, and this plan does not show that. Plan again.",
+                (plan.replace[0],),
+            )
+            return _fail(step, (needs_replacement,))
+        if plan.failed:
+            return _fail(step, plan.diagnostics)
+        return _request(step, config, plan.planned, plan.private)
 
     def _put_into_state(self, step: Step, outcome: Outcome) -> None:
         change, state = step.change, self.session.state
@@ -276,19 +295,16 @@ class StepWorker:
         self.values[change.address] = outcome.state
         # As in core, the next plan replaces an object whose creation failed.
         tainted = outcome.failed and step.kind is StepKind.CREATE
-        state.put(change.address, self._object(step, outcome, tainted=tainted))
-
-    def _object(self, step: Step, outcome: Outcome, *, tainted: bool) -> InstanceObject:
-        change = step.change
-        return InstanceObject(
+        held = InstanceObject(
             provider=self.provider_in_state(change.provider),
-            attributes=outcome.state or {},
+            attributes=outcome.state,
             private=outcome.private,
             dependencies=() if step.kind is StepKind.READ else change.depends_on,
             tainted=tainted,
             sensitive_attributes=paths_to_state(change.sensitive_paths),
             create_before_destroy=change.create_before_destroy,
         )
+        state.put(change.address, held)
 
 
 def describe_create(request: CreateRequest, change: Change, dry_run_status: str) -> dict[str, Any]:
@@ -317,32 +333,6 @@ def _plan_request(step: Step, config: Attributes) -> PlanRequest:
     if step.kind is StepKind.CREATE:
         return PlanCreation(config, address=change.address)
     return PlanChange(change.before or {}, config, change.private, address=change.address)
-
-
-def _request_late(
-    step: Step, config: Attributes, plan: PlanOutcome
-) -> CreateRequest | UpdateRequest | Outcome:
-    """Return the request once everything is known, or why there can be none."""
-    change = step.change
-    unknown = unknown_names(config)
-    wrong = RESOURCES[change.type_name].problems(config)
-    if unknown:
-        diagnostics: tuple[Diagnostic, ...] = (_refuse_unknown(change, unknown),)
-    elif has_error(wrong):
-        diagnostics = tuple(wrong)
-    elif plan.replace and step.kind is StepKind.UPDATE:
-        needs_replacement = error(
-            f"{change.address} must be replaced after all",
-            f"{', '.join(plan.replace)} became known only now. Its new value replaces the object, "
-            "and this plan does not show that. Plan again.",
-            (plan.replace[0],),
-        )
-        diagnostics = (needs_replacement,)
-    elif plan.failed:
-        diagnostics = plan.diagnostics
-    else:
-        return _request(step, config, plan.planned, plan.private)
-    return _fail(step, diagnostics)
 
 
 def _fail(step: Step, diagnostics: tuple[Diagnostic, ...]) -> Outcome:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import AGENT, HOST
 from opsconsole.v1.console import Listing
+from opsconsole.values import Attributes
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +40,14 @@ class KnownAgents:
         self.shown_plugins: dict[str, str] = {}
         self._session = session
 
-    def meet(self, agent: KnownAgent) -> None:
-        """Note an agent that exists."""
+    def meet(self, state: Attributes, address: str = "") -> KnownAgent:
+        """Note an agent that exists, and return what is known of it."""
+        agent = KnownAgent(
+            state["id"], state.get("name"), state.get("host_id"), state.get("specialty_id"), address
+        )
         self.by_id[agent.id] = agent
         self._session.names[agent.id] = str(agent)
+        return agent
 
     def is_gone(self, agent_id: str) -> bool:
         """Return whether an agent was found gone, or was deleted, with its host or by itself."""

@@ -45,7 +45,7 @@ from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import BY_404, create_once, delete_once, update_once
 from opsconsole.resources import AGENT, HOST
-from opsconsole.resources.agent.known import KnownAgent, KnownAgents
+from opsconsole.resources.agent.known import KnownAgents
 from opsconsole.resources.agent.likely_ids import doubts_of_agent
 from opsconsole.resources.agent.rules import (
     judge_creation,
@@ -120,7 +120,7 @@ class AgentLifecycle(SingleCreation):
 
     def note_existing(self, state: Attributes, address: str) -> None:
         """Let messages about a specialty name the agents in state that carry it."""
-        self._known.meet(_known_agent(state, address))
+        self._known.meet(state, address)
 
     def take_answer(self, request: ReadRequest, answer: Mapping[str, Any]) -> Outcome:
         """Update an agent from the answer to an attach or a detach; archived is no volatile status.
@@ -163,7 +163,7 @@ class AgentLifecycle(SingleCreation):
         if outcome.state is None:
             self.session.gone[AGENT.type_name].add(agent_id)
             return outcome
-        self._known.meet(_known_agent(outcome.state, request.address))
+        self._known.meet(outcome.state, request.address)
         return outcome
 
     async def _read_agent(self, request: ReadRequest) -> Outcome:
@@ -246,7 +246,7 @@ class AgentLifecycle(SingleCreation):
             self._met_before,
         )
         if outcome.state is not None and not outcome.unsettled:
-            self._known.meet(_known_agent(outcome.state, request.address))
+            self._known.meet(outcome.state, request.address)
             self._note_plugin_set(outcome.state["id"], outcome.state)
         return outcome
 
@@ -278,7 +278,7 @@ class AgentLifecycle(SingleCreation):
         for item, entries in zip(creates, possible, strict=True):
             if _is_certain(item, entries) and claims[str(entries[0].get("id"))] == 1:
                 outcome = self._outcome_of_answer(item.request(AGENT), entries[0])
-                self._known.meet(_known_agent(outcome.state or {}, item.address))
+                self._known.meet(outcome.state or {}, item.address)
                 settled.append(outcome)
                 continue
             # Only a whole list shows that no agent was created, and only once the request cannot
@@ -417,9 +417,8 @@ class AgentLifecycle(SingleCreation):
             if self.session.stopped:
                 # The deletion of its host, which archives it, is not begun any more.
                 return Outcome(prior, request.private, begun=False)
-            known = _known_agent(prior, request.address)
+            known = self._known.meet(prior, request.address)
             self.session.get(HostDeletions).released[known.id] = known
-            self._known.meet(known)
         return Outcome(None, diagnostics=self.unplanned_warnings(request, diagnostics))
 
     async def is_there(self, object_id: str) -> bool:
@@ -434,12 +433,6 @@ class AgentLifecycle(SingleCreation):
 
 def _was_created_archived(request: ReadRequest | UpdateRequest) -> bool:
     return bool(PrivateState.decode(request.private).extra.get(_CREATED_ARCHIVED))
-
-
-def _known_agent(state: Attributes, address: str) -> KnownAgent:
-    return KnownAgent(
-        state["id"], state.get("name"), state.get("host_id"), state.get("specialty_id"), address
-    )
 
 
 def _agent_fields(answer: Mapping[str, Any]) -> dict[str, Any]:
