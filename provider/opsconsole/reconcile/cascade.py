@@ -120,6 +120,18 @@ def warn_undeclared_replacements(
         yield warning(f"-replace={address} replaces nothing", remedy)
 
 
+def refuse_undeclared_imports(
+    known: Iterable[PriorInstance], targets: Targets, declared: Collection[str]
+) -> Iterator[Diagnostic]:
+    """Yield an error for each import that no instance of the program takes."""
+    for item in known:
+        address = item.address
+        # The plan would destroy the object, as it does anything in state that is not declared.
+        if item.import_id and address in targets and address not in declared:
+            summary = f"An import block names {address}, which the program does not declare"
+            yield error(summary, "The resource has no instance with this key.").about(address)
+
+
 def _dependents(known: Mapping[str, PriorInstance]) -> dict[str, set[str]]:
     """Return, by configuration address, the resources that depend on it in state."""
     found: dict[str, set[str]] = {}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from opsconsole.diagnostics import Diagnostic, error, has_error
 from opsconsole.errors import UserError
 from opsconsole.language import Block, Evaluator
 from opsconsole.lifecycle.answers import is_sentinel
-from opsconsole.reconcile.cascade import Targets
 from opsconsole.reconcile.prior import PriorInstance, read_prior
 from opsconsole.reconcile.workspace import OnStop, Providers, Workspace, provider_in_state, refresh
 from opsconsole.resources import RESOURCES
@@ -79,18 +78,6 @@ def refuse_missing_object(type_name: str, import_id: str) -> Diagnostic:
         f"There is no {RESOURCES[type_name].title} {import_id} that this key can see",
         "Check the id, the key and the org. Nothing was changed.",
     )
-
-
-def refuse_undeclared_imports(
-    known: Iterable[PriorInstance], targets: Targets, declared: Container[str]
-) -> Iterator[Diagnostic]:
-    """Yield an error for each import that no instance of the program takes."""
-    for item in known:
-        address = item.address
-        # The plan would destroy the object, as it does anything in state that is not declared.
-        if item.import_id and address in targets and address not in declared:
-            summary = f"An import block names {address}, which the program does not declare"
-            yield error(summary, "The resource has no instance with this key.").about(address)
 
 
 async def import_instance(

@@ -15,6 +15,7 @@ from opsconsole.reconcile.cascade import (
     note_cascades,
     refuse_carried,
     refuse_taking_along,
+    refuse_undeclared_imports,
     warn_undeclared_replacements,
 )
 from opsconsole.reconcile.decisions import output_changes
@@ -24,11 +25,7 @@ from opsconsole.reconcile.duplicates import (
     warn_apparent_moves,
     warn_shared_names,
 )
-from opsconsole.reconcile.imports import (
-    refuse_missing_object,
-    refuse_undeclared_imports,
-    take_imports,
-)
+from opsconsole.reconcile.imports import refuse_missing_object, take_imports
 from opsconsole.reconcile.order import order_steps
 from opsconsole.reconcile.plan import Action, Change, Drift, Plan, PlanOptions, Refreshed
 from opsconsole.reconcile.prior import (
@@ -149,7 +146,8 @@ class Planner:
         known, diagnostics = apply_moves(read_prior(workspace.state), workspace.program)
         self._diagnostics += diagnostics
         known |= read_deposed(workspace.state, known)
-        if self._options.mode == "normal" and await self._read_for_imports():
+        imports = workspace.program.imports if self._options.mode == "normal" else ()
+        if imports and await self._read_for_imports():
             # An `import` block may refer to objects in state, which are among the values only after
             # the walk.
             held = {item.address: item.before for item in known.values()}
