@@ -18,7 +18,7 @@ from opsconsole.emulator.bodies import json_body, not_found
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.document import DOCUMENTED
 from opsconsole.errors import NotFound
-from opsconsole.lifecycle.base import SingleCreation
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
@@ -74,7 +74,7 @@ _DELETE = Operation("schedule_delete", "DELETE", _ONE, repeatable=True, document
 _LIST = Operation("schedule_list", "", "", repeatable=True, nameable=True, lists="schedules")
 
 
-class ScheduleLifecycle(SingleCreation):
+class ScheduleLifecycle(BaseLifecycle):
     """The steps of `opsconsole_schedule`."""
 
     definition: ClassVar[ResourceDefinition] = SCHEDULE
@@ -109,7 +109,7 @@ class ScheduleLifecycle(SingleCreation):
         return self.outcome_of_write(request, answer, changes)
 
     async def _delete(self, request: DeleteRequest) -> Outcome:
-        return (await delete_once(self, request, _DELETE.name)).outcome
+        return await delete_once(self, request, _DELETE.name)
 
 
 class Schedules:

@@ -90,13 +90,23 @@ class BaseLifecycle(ABC):
         """How many creations the console takes in one request."""
         return 1
 
-    @abstractmethod
     async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
         """Create or adopt at most `creates_together` resources; report each outcome once known.
+
+        Unless a resource overrides this, the console creates one after another.
 
         Raises:
             Exception: What `report` raised.
         """
+        for request in requests:
+            await report([(request, await self.try_create(request))])
+
+    async def try_create(self, request: CreateRequest) -> Outcome:
+        """Create or adopt one resource; an exception becomes diagnostics."""
+        try:
+            return await self._create(request)
+        except Exception as problem:
+            return self.failed_outcome("create", request, problem)
 
     async def update(self, request: UpdateRequest) -> Outcome:
         """Update a resource in place."""
@@ -361,6 +371,10 @@ class BaseLifecycle(ABC):
     async def _read(self, request: ReadRequest) -> Outcome:
         """Read one resource."""
 
+    async def _create(self, request: CreateRequest) -> Outcome:
+        """Create or adopt one resource; of no use where `create` is overridden."""
+        raise NotImplementedError
+
     @abstractmethod
     async def _update(self, request: UpdateRequest) -> Outcome:
         """Update one resource in place."""
@@ -477,23 +491,3 @@ def _quote(value: object) -> str:
     if value is UNKNOWN:
         return "a value known after apply"
     return "nothing" if value is None else quote_value(value)
-
-
-class SingleCreation(BaseLifecycle):
-    """The steps of a resource that the console creates one at a time."""
-
-    async def create(self, requests: Sequence[CreateRequest], report: Report) -> None:
-        """Create or adopt resources one after another, and report each."""
-        for request in requests:
-            await report([(request, await self.try_create(request))])
-
-    async def try_create(self, request: CreateRequest) -> Outcome:
-        """Create or adopt one resource; an exception becomes diagnostics."""
-        try:
-            return await self._create(request)
-        except Exception as problem:
-            return self.failed_outcome("create", request, problem)
-
-    @abstractmethod
-    async def _create(self, request: CreateRequest) -> Outcome:
-        """Create or adopt one resource."""

@@ -236,6 +236,7 @@ class Outcome(NamedTuple):
         begun: Whether anything was asked of the console. It is false if the run was told to stop
             before; `state` is then unchanged.
         rerouted: After the deletion of a host: ids of the hosts that the console rerouted.
+        may_be_gone: After a deletion that failed: whether the object may be gone all the same.
     """
 
     state: Attributes | None
@@ -248,6 +249,7 @@ class Outcome(NamedTuple):
     unsettled: bool = False
     begun: bool = True
     rerouted: tuple[str, ...] = ()
+    may_be_gone: bool = False
 
     @property
     def failed(self) -> bool:

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -252,18 +251,8 @@ async def update_once(
     return answer
 
 
-@dataclass(frozen=True, slots=True)
-class EndedDeletion:
-    """How a deletion ended; without `is_known` the object may or may not exist."""
-
-    outcome: Outcome
-    is_known: bool = True
-
-
-async def delete_once(
-    lifecycle: BaseLifecycle, request: DeleteRequest, operation: str
-) -> EndedDeletion:
-    """Delete one object; return how that ended, even if its answer does not settle it."""
+async def delete_once(lifecycle: BaseLifecycle, request: DeleteRequest, operation: str) -> Outcome:
+    """Delete one object; return the outcome, even if no answer settles it."""
     await lifecycle.session.before_write("delete", [request])
     try:
         answer = await lifecycle.session.console.call(operation, request.prior["id"])
@@ -271,27 +260,27 @@ async def delete_once(
         return await settle_deletion(lifecycle, request, problem)
     except OpsconsoleError as problem:
         # Nothing was sent. The caller may have more to say of an object that still exists.
-        return EndedDeletion(lifecycle.failed_outcome("delete", request, problem))
+        return lifecycle.failed_outcome("delete", request, problem)
     name = lifecycle.name(request.prior)
     try:
         result = confirm_deleted(lifecycle.definition, name, answer)
     except ConsoleError as problem:
-        return EndedDeletion(lifecycle.failed_outcome("delete", request, problem), is_known=False)
+        return lifecycle.failed_outcome("delete", request, problem)._replace(may_be_gone=True)
     rerouted = tuple(result.rerouted_hosts)
     if not rerouted:
-        return EndedDeletion(Outcome(None))
+        return Outcome(None)
     diagnostic = warning(
         f"Deleting the {name} rerouted other hosts",
         f"The console names {', '.join(rerouted)}. The next read of these hosts shows what "
         "changed.",
     )
-    return EndedDeletion(Outcome(None, diagnostics=(diagnostic,), rerouted=rerouted))
+    return Outcome(None, diagnostics=(diagnostic,), rerouted=rerouted)
 
 
 async def settle_deletion(
     lifecycle: BaseLifecycle, request: DeleteRequest, problem: ConsoleError
-) -> EndedDeletion:
-    """Return how a deletion ended whose answer was `problem`.
+) -> Outcome:
+    """Return the outcome of a deletion whose answer was `problem`.
 
     An object that answers 404 and cannot be read stays in state if `on_missing` says so.
     """
@@ -299,7 +288,7 @@ async def settle_deletion(
     name = lifecycle.name(prior, request.address)
     failed = lifecycle.failed_outcome("delete", request, problem)
     if problem.safe_to_repeat and not isinstance(problem, NotFound):
-        return EndedDeletion(failed)
+        return failed
     exists: bool | None
     # A deletion may have taken place though its answer was lost, and a 404 may mean that this key
     # may read the object and not delete it. One read settles both.
@@ -310,7 +299,7 @@ async def settle_deletion(
     except ConsoleError:
         exists = None
     if exists is False:
-        return EndedDeletion(Outcome(None))
+        return Outcome(None)
     if exists and not problem.safe_to_repeat:
         diagnostic = error(
             f"It is not known whether the {name} is being deleted",
@@ -319,10 +308,9 @@ async def settle_deletion(
             "the plan shows whether it is gone.",
             cause=problem.cause,
         )
-        outcome = failed._replace(diagnostics=(diagnostic,), unsettled=False)
-        return EndedDeletion(outcome, is_known=False)
+        return failed._replace(diagnostics=(diagnostic,), unsettled=False, may_be_gone=True)
     if not isinstance(problem, NotFound):
-        return EndedDeletion(failed, is_known=False)
+        return failed._replace(may_be_gone=True)
     if not exists:
         return leave_unreadable(lifecycle, request, problem)
     diagnostic = error(
@@ -331,17 +319,17 @@ async def settle_deletion(
         "Nothing was deleted.",
         cause=problem.cause,
     )
-    return EndedDeletion(Outcome(prior, request.private, (diagnostic,)))
+    return Outcome(prior, request.private, (diagnostic,))
 
 
 def leave_unreadable(
     lifecycle: BaseLifecycle, request: DeleteRequest, problem: NotFound
-) -> EndedDeletion:
-    """Return how a deletion answered 404 ended that no read can settle: `on_missing` decides."""
+) -> Outcome:
+    """Return the outcome of a deletion answered 404 that no read settles: `on_missing` decides."""
     name = lifecycle.name(request.prior, request.address)
     summary = f"The {name} was deleted already, or is not visible to this key"
     kept = lifecycle.keep_if_missing(summary, BY_404, problem.cause)
     if kept is not None:
-        return EndedDeletion(Outcome(request.prior, request.private, (kept,)), is_known=False)
+        return Outcome(request.prior, request.private, (kept,), may_be_gone=True)
     detail = f"{BY_404.removesuffix('.')}, and it cannot be read. It is removed from state."
-    return EndedDeletion(Outcome(None, diagnostics=(warning(summary, detail),)))
+    return Outcome(None, diagnostics=(warning(summary, detail),))

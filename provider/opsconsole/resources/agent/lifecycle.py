@@ -19,7 +19,7 @@ from opsconsole.errors import (
     UnexpectedAnswer,
 )
 from opsconsole.lifecycle.answers import PrivateState, explain_mismatch
-from opsconsole.lifecycle.base import SingleCreation
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     NEVER_CREATED,
     NOT_PERMITTED,
@@ -76,7 +76,7 @@ _CREATED_ARCHIVED = "created_archived"
 _PLUGINS_NOT_SHOWN = "the console shows the agent, and answers 404 to the list of its plugins"
 
 
-class AgentLifecycle(SingleCreation):
+class AgentLifecycle(BaseLifecycle):
     """The steps of `opsconsole_agent`."""
 
     definition: ClassVar[ResourceDefinition] = AGENT
@@ -409,10 +409,10 @@ class AgentLifecycle(SingleCreation):
         if has_error(diagnostics):
             return Outcome(prior, request.private, diagnostics)
         if self._deletable and not self.definition.is_abandoned(prior):
-            ended = await delete_once(self, request, "agent_delete")
-            if ended.outcome.state is None:
+            outcome = await delete_once(self, request, "agent_delete")
+            if outcome.state is None:
                 self.session.gone[AGENT.type_name].add(prior["id"])
-            return ended.outcome
+            return outcome
         if not private_state.kept:
             if self.session.stopped:
                 # The deletion of its host, which archives it, is not begun any more.

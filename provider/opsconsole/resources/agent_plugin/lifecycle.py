@@ -15,7 +15,7 @@ from opsconsole.definition import Attribute, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, error, has_error, warning
 from opsconsole.errors import ApiError, ConsoleError, Forbidden, NotFound, Stopped, Unauthorized
 from opsconsole.lifecycle.answers import PrivateState
-from opsconsole.lifecycle.base import SingleCreation
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     NEVER_CREATED,
     CreateRequest,
@@ -110,7 +110,7 @@ async def listed_after(
     return False if listing.complete else None
 
 
-class AgentPluginLifecycle(SingleCreation):
+class AgentPluginLifecycle(BaseLifecycle):
     """The steps of `opsconsole_agent_plugin`."""
 
     definition: ClassVar[ResourceDefinition] = AGENT_PLUGIN
@@ -306,7 +306,7 @@ class AgentPluginLifecycle(SingleCreation):
             # The error does not say whether the list showed the plugin, or showed only a part.
             if await listed_after(self.session, agent_id, plugin_id, problem):
                 raise
-            return leave_unreadable(self, request, problem).outcome
+            return leave_unreadable(self, request, problem)
         return Outcome(None, diagnostics=_warn_archived(answer or {}))
 
     async def _is_deleted_with_host(self, request: DeleteRequest) -> bool:

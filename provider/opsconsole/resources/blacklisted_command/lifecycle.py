@@ -13,7 +13,7 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import ApiError, Forbidden, NotFound, UnexpectedAnswer
 from opsconsole.lifecycle.answers import values_shown
-from opsconsole.lifecycle.base import SingleCreation
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
@@ -41,7 +41,7 @@ _CHECK_CONSOLE = "Check that base_url names the console, and its version."
 _WRITTEN = ("pattern", "description", "org_id")
 
 
-class BlacklistedCommandLifecycle(SingleCreation):
+class BlacklistedCommandLifecycle(BaseLifecycle):
     """The steps of `opsconsole_blacklisted_command`."""
 
     definition: ClassVar[ResourceDefinition] = BLACKLISTED_COMMAND
@@ -167,7 +167,7 @@ class BlacklistedCommandLifecycle(SingleCreation):
         prior = request.prior
         if not self.session.console.has("blacklist_delete"):
             return Outcome(None, diagnostics=self.unplanned_warnings(request, self._leaving(prior)))
-        return (await delete_once(self, request, "blacklist_delete")).outcome
+        return await delete_once(self, request, "blacklist_delete")
 
 
 def whole_row(answer: Mapping[str, Any]) -> Mapping[str, Any]:

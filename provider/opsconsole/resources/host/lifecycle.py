@@ -244,17 +244,17 @@ class HostLifecycle(BaseLifecycle):
             return Outcome(None, diagnostics=(adopted,))
         deletions.under_way.add(host_id)
         try:
-            ended = await delete_once(self, request, "host_delete")
-            if ended.outcome.state is None:
+            outcome = await delete_once(self, request, "host_delete")
+            if outcome.state is None:
                 self.session.gone[HOST.type_name].add(host_id)
                 self.session.holders.pop((HOST.type_name, host_id), None)
         finally:
             # Also after an error: others wait for the end of this deletion.
             deletions.end(host_id)
-        if ended.outcome.state is None:
-            return ended.outcome
-        return ended.outcome.with_diagnostics(
-            *_list_released(self.session, host_id, is_known=ended.is_known)
+        if outcome.state is None:
+            return outcome
+        return outcome.with_diagnostics(
+            *_list_released(self.session, host_id, may_be_gone=outcome.may_be_gone)
         )
 
 
@@ -284,7 +284,7 @@ def _warn_drift(name: str, attribute: str, request: PlanChange) -> Diagnostic:
 
 
 def _list_released(
-    session: ConsoleSession, host_id: str, *, is_known: bool
+    session: ConsoleSession, host_id: str, *, may_be_gone: bool
 ) -> tuple[Diagnostic, ...]:
     """List the agents released in this run that a failed deletion leaves behind."""
     released = session.get(HostDeletions).released.values()
@@ -299,7 +299,7 @@ def _list_released(
     left = f"{plural(len(agents), 'agent')} of the host {host_id} left management"
     runs = "still runs" if len(agents) == 1 else "still run"
     summary, detail = f"{left} and {runs}", "Their host was not deleted. Import them again with:"
-    if not is_known:
+    if may_be_gone:
         they = "it" if len(agents) == 1 else "they"
         summary = f"{left}; it is not known whether {they} {runs}"
         detail = (

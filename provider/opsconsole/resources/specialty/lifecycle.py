@@ -12,7 +12,7 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.errors import Cause, Conflict, ConsoleError, NotFound, ProblemKind
 from opsconsole.lifecycle.answers import PrivateState, confirm_deleted, values_shown
-from opsconsole.lifecycle.base import SingleCreation
+from opsconsole.lifecycle.base import BaseLifecycle
 from opsconsole.lifecycle.interface import (
     CreateRequest,
     DeleteRequest,
@@ -51,7 +51,7 @@ _CREATE_IT = (
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-class SpecialtyLifecycle(SingleCreation):
+class SpecialtyLifecycle(BaseLifecycle):
     """The steps of `opsconsole_specialty`."""
 
     definition: ClassVar[ResourceDefinition] = SPECIALTY
@@ -188,7 +188,7 @@ class SpecialtyLifecycle(SingleCreation):
                 return Outcome(prior, request.private, (self._refuse_carried(prior, problem),))
             except ConsoleError as problem:
                 self.session.forget_list("specialty_search")
-                return (await settle_deletion(self, request, problem)).outcome
+                return await settle_deletion(self, request, problem)
             self.session.forget_list("specialty_search")
             confirm_deleted(self.definition, self.name(prior), answer)
             return Outcome(None)
