@@ -143,7 +143,7 @@ def _json(path: Path, text: str, on_error: str | None) -> JsonRows:
     if not isinstance(dry_run, bool | None):
         raise UserError(f"{path}: dry_run is true or false, not {dry_run!r}.")
     _outrank(path, "on_error", in_file, on_error)
-    return JsonRows(rows, on_error or in_file or "continue", dry_run)
+    return JsonRows(rows, on_error or in_file, dry_run)
 
 
 def _outrank(path: Path, name: str, in_file: Any, given: Any) -> None:
@@ -186,7 +186,8 @@ def _csv(path: Path, text: str, on_error: str | None, parameter: str | None) -> 
         raise UserError(f"{path}:1: duplicate column {twice!r}.", "Keep one of the two.")
     if not cells:
         raise UserError(f"{path} holds no rows.")
-    return CsvRows(columns, cells, on_error, parameter)
+    rows = [dict(zip(columns, row, strict=True)) for row in cells]
+    return CsvRows(rows, on_error, on_error_parameter=parameter)
 
 
 class _Lines:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import csv
 import io
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, Self
 
 from opsconsole.errors import ConsoleError, OpsconsoleError
 from opsconsole.lifecycle.session import ConsoleSession
@@ -30,15 +31,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class JsonRows:
-    """Rows of a JSON file; each row names its own fields.
+class Rows(ABC):
+    """The rows of a file, or some of them that follow each other.
 
     Attributes:
+        rows: The fields of each row.
+        on_error: `stop`, `continue` or None: the console chooses.
         dry_run: The `dry_run` of the file's envelope; None: it has none.
     """
 
     rows: Sequence[Mapping[str, Any]]
-    on_error: str
+    on_error: str | None
     dry_run: bool | None = None
 
     @property
@@ -46,66 +49,48 @@ class JsonRows:
         """What each row is called; empty where that is not known."""
         return [str(row.get("name", "")) for row in self.rows]
 
-    def part(self, start: int, end: int) -> JsonRows:
+    def part(self, start: int, end: int) -> Self:
         """Return the rows from `start` up to `end`."""
         return replace(self, rows=self.rows[start:end])
 
-    def of_org(self, org_id: str) -> JsonRows:
+    def of_org(self, org_id: str) -> Self:
         """Return the rows with this org in each that names none."""
-        rows = [row if row.get("org_id") else {**row, "org_id": org_id} for row in self.rows]
+        rows = [{**row, "org_id": row.get("org_id") or org_id} for row in self.rows]
         return replace(self, rows=rows)
+
+    @abstractmethod
+    async def send(self, console: Console, *, dry_run: bool) -> ImportResult:
+        """Send the rows in one request."""
+
+
+class JsonRows(Rows):
+    """Rows of a JSON file; each row names its own fields."""
 
     async def send(self, console: Console, *, dry_run: bool) -> ImportResult:
         """Send the rows in one request."""
-        return await console.import_hosts(self.rows, on_error=self.on_error, dry_run=dry_run)
+        on_error = self.on_error or "continue"
+        return await console.import_hosts(self.rows, on_error=on_error, dry_run=dry_run)
 
 
 @dataclass(frozen=True)
-class CsvRows:
-    """Rows of a CSV file, as text.
+class CsvRows(Rows):
+    """Rows of a CSV file, each with the same fields, whose values are text.
 
     The document does not show the column layout: a first line of field names is sent.
 
     Attributes:
-        columns: Fields that an import sets, `name` among them.
-        cells: The rows, each with a cell for every column.
-        on_error: `stop`, `continue` or None: the console chooses.
-        on_error_parameter: The query parameter that takes it, which the document does not name.
+        on_error_parameter: The query parameter for `on_error`, which the document does not name.
     """
 
-    columns: Sequence[str]
-    cells: Sequence[Sequence[str]]
-    on_error: str | None
-    on_error_parameter: str | None
-    dry_run: ClassVar[bool | None] = None
-
-    @property
-    def names(self) -> Sequence[str]:
-        """What each row is called."""
-        place = self.columns.index("name")
-        return [row[place] for row in self.cells]
-
-    def part(self, start: int, end: int) -> CsvRows:
-        """Return the rows from `start` up to `end`."""
-        return replace(self, cells=self.cells[start:end])
-
-    def of_org(self, org_id: str) -> CsvRows:
-        """Return the rows with this org in each that names none."""
-        rows = [dict(zip(self.columns, row, strict=True)) for row in self.cells]
-        filled = [{**row, "org_id": row.get("org_id") or org_id} for row in rows]
-        columns = list(dict.fromkeys([*self.columns, "org_id"]))
-        return replace(self, columns=columns, cells=[[*row.values()] for row in filled])
+    on_error_parameter: str | None = None
 
     async def send(self, console: Console, *, dry_run: bool) -> ImportResult:
         """Send the rows in one request."""
         text = io.StringIO(newline="")
-        csv.writer(text, lineterminator="\n").writerows([self.columns, *self.cells])
+        lines = [[*self.rows[0]], *([*row.values()] for row in self.rows)]
+        csv.writer(text, lineterminator="\n").writerows(lines)
         on_error = {self.on_error_parameter or "": self.on_error} if self.on_error else {}
         return await console.import_hosts_csv(text.getvalue(), on_error, dry_run=dry_run)
-
-
-Rows = JsonRows | CsvRows
-"""The rows of a file, or some of them that follow each other."""
 
 
 @dataclass(frozen=True, slots=True)
