@@ -23,7 +23,7 @@ from opsconsole.reconcile.prior import (
     report_unsettled,
 )
 from opsconsole.reconcile.step_worker import StepWorker
-from opsconsole.reconcile.workspace import Workspace, provider_in_state, refresh
+from opsconsole.reconcile.workspace import Workspace, provider_in_state
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import Address, InstanceObject, StateSession, config_address, instance_and_key
@@ -220,7 +220,7 @@ class Applier:
         """Read rerouted hosts again, and keep their changes."""
         prior = read_prior(self._session.state).values()
         wanted = [item for item in prior if self._providers.identity_of(item) in rerouted]
-        refreshed = await refresh(wanted, self._providers.by_state_address(wanted))
+        refreshed = await self._providers.refresh(wanted)
         diagnostics: list[Diagnostic] = []
         for item in refreshed.values():
             if item.value is None or item.value == item.before:

@@ -10,7 +10,7 @@ from opsconsole.errors import UserError
 from opsconsole.language import Block, Evaluator
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.reconcile.prior import PriorInstance, read_prior
-from opsconsole.reconcile.workspace import OnStop, Providers, Workspace, provider_in_state, refresh
+from opsconsole.reconcile.workspace import OnStop, Providers, Workspace, provider_in_state
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address, InstanceObject, StateSession
 from opsconsole.text import near_address
@@ -163,7 +163,7 @@ async def _read_import(
     )
     if known is None:
         return None, list(diagnostics)
-    item = (await refresh([known], providers.by_state_address([known])))[known.address]
+    item = (await providers.refresh([known]))[known.address]
     if item.value is None:
         return None, [refuse_missing_object(block.type_name, import_id)]
     said = item.read.diagnostics if item.read is not None else ()

@@ -45,7 +45,6 @@ from opsconsole.reconcile.workspace import (
     Workspace,
     is_partly_shown,
     provider_key_of,
-    refresh,
 )
 from opsconsole.resources import DATA_SOURCES, RESOURCES, owner_of
 from opsconsole.state import State, StateSession
@@ -225,7 +224,7 @@ class Planner:
         # An import names an id only: without a read there are no values to plan with.
         if not self._options.refresh:
             wanted = [item for item in planned if item.import_id]
-        refreshed = await refresh(wanted, self.providers.by_state_address(wanted))
+        refreshed = await self.providers.refresh(wanted)
         read = [item.read for item in refreshed.values()]
         seen = sum(item is not None and item.seen is not Seen.UNCHECKED for item in read)
         self._unread = len(planned) - seen
@@ -233,7 +232,7 @@ class Planner:
         # No later run could tell that objects outside of -target went with their owner: the plan
         # may give its address another owner.
         while owned := self._find_gone_with_owner(prior, refreshed):
-            refreshed |= await refresh(owned, self.providers.by_state_address(owned))
+            refreshed |= await self.providers.refresh(owned)
         for item in refreshed.values():
             # The warning about an unsettled create is given once, whether it is read or not.
             if item.read is not None and not item.unsettled:

@@ -31,7 +31,7 @@ from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.named_files import read_named
 from opsconsole.reconcile.plan import UNKNOWN_KEY, Action, Plan
 from opsconsole.reconcile.prior import PriorInstance, has_shape
-from opsconsole.reconcile.workspace import OnStop, Workspace, provider_in_state, refresh
+from opsconsole.reconcile.workspace import OnStop, Workspace, provider_in_state
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import InstanceObject, State, decode, encode, instance_and_key, lay_out
 from opsconsole.values import UNKNOWN, Attributes, changed_fields
@@ -404,7 +404,7 @@ async def compare_with_console(
     providers = workspace.providers()
     on_stop(providers.stop)
     try:
-        refreshed = await refresh(instances, providers.by_state_address(instances))
+        refreshed = await providers.refresh(instances)
         providers.check_stopped()
     finally:
         await providers.close()

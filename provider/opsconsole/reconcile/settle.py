@@ -28,7 +28,7 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.lifecycle.writes import recall_create, unsettled_private
 from opsconsole.reconcile.cascade import Cascade
 from opsconsole.reconcile.prior import PriorInstance, read_deposed, read_prior, warn_unsettled
-from opsconsole.reconcile.workspace import OnStop, Providers, Workspace, provider_key_of, refresh
+from opsconsole.reconcile.workspace import OnStop, Providers, Workspace, provider_key_of
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, Intent, StateSession, instance_and_key, instance_of
 from opsconsole.text import plural
@@ -253,7 +253,7 @@ async def _settle_writes(
     # A deletion that took place has archived what the object owned, too.
     going = Cascade.of(leaving, instances.values(), providers.console_holding).going
     wanted = [item for item in instances.values() if identities[item.address] in going]
-    refreshed = await refresh(wanted, providers.by_state_address(wanted))
+    refreshed = await providers.refresh(wanted)
     providers.check_stopped()
     gone = [item.address for item in refreshed.values() if item.value is None]
     for address in gone:

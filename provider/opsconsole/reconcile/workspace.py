@@ -121,12 +121,11 @@ class Providers:
         """Return the console, the type and the id of an instance's object."""
         return self.console_holding(item), item.type_name, item.before["id"]
 
-    def by_state_address(self, known: Iterable[PriorInstance]) -> dict[str, ConfiguredProvider]:
-        """Return the providers of instances in state, by the provider's address there."""
-        return {
-            address: self.of(provider_key_of(address))
-            for address in {i.stored.provider for i in known}
-        }
+    async def refresh(self, known: Sequence[PriorInstance]) -> dict[str, PriorInstance]:
+        """Read instances under their providers; return them with the results, by address."""
+        addresses = {item.stored.provider for item in known}
+        providers = {address: self.of(provider_key_of(address)) for address in addresses}
+        return await refresh(known, providers)
 
     @property
     def waiting(self) -> HeldBack:
