@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,32 +20,32 @@ from virtual_time import VirtualLoop
 async def test_what_nobody_waits_for_any_more_is_not_printed_and_ends() -> None:
     printed: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: printed.append(context))
-    once, failing, ended = session.SingleFlight[None](), asyncio.Event(), []
+    failing, ended = asyncio.Event(), []
 
-    async def call() -> None:
-        await failing.wait()
-        raise AnswerLost("cut")
-
-    async def never_answer() -> None:
+    async def list_all(operation: str) -> None:
+        if operation == "failing":
+            await failing.wait()
+            raise AnswerLost("cut")
         try:
             await asyncio.Event().wait()
         finally:
-            ended.append("later")
+            ended.append(operation)
 
-    asking = asyncio.create_task(once.ask("key", call))
+    run = session.ConsoleSession(SimpleNamespace(list_all=list_all), None)
+    asking = asyncio.create_task(run.list_once("failing"))
     await asyncio.sleep(0)
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
     failing.set()
     await asyncio.sleep(0.01)
-    asking = asyncio.create_task(once.ask("later", never_answer))
+    asking = asyncio.create_task(run.list_once("later"))
     await asyncio.sleep(0.01)
-    await once.cancel()
-    assert (ended, once.answers()) == (["later"], {})
+    await run.cancel_reads()
+    assert (ended, run.lists_read("failing"), run.lists_read("later")) == (["later"], {}, {})
     with pytest.raises(asyncio.CancelledError):
         await asking
-    del once, asking
+    del run, asking
     gc.collect()
 
     assert printed == []

@@ -133,7 +133,7 @@ def _unmanaged_plugins(
     session: ConsoleSession,
     counted: bool,
 ) -> Iterator[Finding]:
-    lists = dict(session.lists_read("plugin_list"))
+    lists = session.lists_read("plugin_list")
     for agent in _of_type(objects, AGENT.type_name):
         agent_id = agent.instance.before["id"]
         # An agent in two states is handled once.

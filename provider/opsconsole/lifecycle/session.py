@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from opsconsole.lifecycle.interface import WriteRequest
 from opsconsole.v1.console import Console, Listing
@@ -22,45 +22,6 @@ from opsconsole.values import Attributes
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Learned = TypeVar("Learned")
-
-
-class SingleFlight(Generic[Result]):
-    """Calls by key; all callers of one run share the answer of a call."""
-
-    def __init__(self) -> None:
-        self._answers: dict[str, asyncio.Task[Result]] = {}
-
-    async def ask(self, key: str, call: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
-        """Return the answer under `key`, making `call` only where nobody asked before.
-
-        An error is an answer too.
-        """
-        task = self._answers.get(key)
-        if task is None:
-            task = self._answers[key] = asyncio.create_task(call())
-            # Else asyncio prints an error that nobody waits for any more.
-            task.add_done_callback(lambda task: task.cancelled() or task.exception())
-        # A caller may be cancelled: the call continues for the others.
-        return await asyncio.shield(task)
-
-    def answers(self) -> dict[str, Result]:
-        """Return the answers that came so far, by key; errors are left out."""
-        return {
-            key: task.result()
-            for key, task in self._answers.items()
-            if task.done() and not task.cancelled() and task.exception() is None
-        }
-
-    async def cancel(self) -> None:
-        """Cancel pending calls, and wait until they have ended."""
-        tasks = list(self._answers.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    def forget(self, key: str) -> None:
-        """Let the next caller that asks for `key` make a new call."""
-        self._answers.pop(key, None)
 
 
 class BeforeWrite(Protocol):
@@ -147,8 +108,8 @@ class ConsoleSession:
     deletes_begun: int = 0
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     _learned: dict[Callable[[ConsoleSession], Any], Any] = field(default_factory=dict)
-    _lists: defaultdict[str, SingleFlight[Listing]] = field(
-        default_factory=lambda: defaultdict(SingleFlight)
+    _lists: defaultdict[str, dict[str, asyncio.Task[Listing]]] = field(
+        default_factory=lambda: defaultdict(dict)
     )
 
     def get(self, kind: Callable[[ConsoleSession], Learned]) -> Learned:
@@ -176,7 +137,7 @@ class ConsoleSession:
         return None
 
     async def list_once(self, operation: str, object_id: str = "") -> Listing:
-        """Return a whole list, read once in a run unless it was forgotten since.
+        """Return a whole list; all callers of one run share one read, and its error.
 
         Args:
             object_id: The id of the object that the list belongs to, if it belongs to one.
@@ -184,23 +145,34 @@ class ConsoleSession:
         Raises:
             ConsoleError: the list could not be read; NotFound: there is no such object.
         """
-        ids = (object_id,) if object_id else ()
-        return await self._lists[operation].ask(
-            object_id, lambda: self.console.list_all(operation, *ids)
-        )
+        reads = self._lists[operation]
+        task = reads.get(object_id)
+        if task is None:
+            ids = (object_id,) if object_id else ()
+            task = reads[object_id] = asyncio.create_task(self.console.list_all(operation, *ids))
+            # Else asyncio prints an error that nobody waits for any more.
+            task.add_done_callback(lambda task: task.cancelled() or task.exception())
+        # A caller may be cancelled: the read continues for the others.
+        return await asyncio.shield(task)
 
-    def lists_read(self, operation: str) -> Mapping[str, Listing]:
-        """Return the lists that this run has read by an operation, by the id that each is of."""
-        return self._lists[operation].answers()
+    def lists_read(self, operation: str) -> dict[str, Listing]:
+        """Return the lists that were read so far, without errors, by the id that each is of."""
+        return {
+            object_id: task.result()
+            for object_id, task in self._lists[operation].items()
+            if task.done() and not task.cancelled() and task.exception() is None
+        }
 
     def forget_list(self, operation: str, object_id: str = "") -> None:
         """Note a write that may change a list: it is read again when next asked for."""
-        self._lists[operation].forget(object_id)
+        self._lists[operation].pop(object_id, None)
 
     async def cancel_reads(self) -> None:
-        """Cancel pending reads; received answers stay."""
-        for reads in self._lists.values():
-            await reads.cancel()
+        """Cancel pending reads, and wait until they have ended; received answers stay."""
+        tasks = [task for reads in self._lists.values() for task in reads.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def named_in(self, ids: Collection[str]) -> list[str]:
         """Return this run's names for the objects among `ids`, which an error may have named."""
