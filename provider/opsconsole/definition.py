@@ -16,7 +16,7 @@ from typing import Any
 
 from opsconsole.bounds import UNBOUNDED, Bounds, describe_range
 from opsconsole.diagnostics import Diagnostic, Path, error, warning
-from opsconsole.values import UNKNOWN, Attributes, Value, normalise_set
+from opsconsole.values import UNKNOWN, Value, Values, normalise_set
 
 
 class Kind(Enum):
@@ -238,7 +238,7 @@ class _Attributed:
         """Return a value in which every attribute is null."""
         return dict.fromkeys(self.names)
 
-    def refuse_read_only(self, config: Attributes) -> list[Diagnostic]:
+    def refuse_read_only(self, config: Values) -> list[Diagnostic]:
         """Refuse a declaration of attributes that only the console supplies."""
         return [
             error(
@@ -322,7 +322,7 @@ class ResourceDefinition(_Attributed):
     owner_deletion: str = "delete"
     reported_as: tuple[str, ...] = ()
     recognised_by: str = ""
-    rules: Callable[[Attributes], Iterable[Diagnostic]] = lambda config: ()
+    rules: Callable[[Values], Iterable[Diagnostic]] = lambda config: ()
     look: Look = Look()
 
     @property
@@ -345,17 +345,17 @@ class ResourceDefinition(_Attributed):
         """The attributes that hold ids of other resources."""
         return tuple(attribute for attribute in self.attributes if attribute.refers_to)
 
-    def deletion_policy(self, values: Attributes) -> str:
+    def deletion_policy(self, values: Values) -> str:
         """Return the deletion policy of an object, or an empty string if the resource has none."""
         policy = self.by_name.get("deletion_policy")
         # The first of the policies is the default.
         return "" if policy is None else values.get(policy.name) or policy.bounds.allowed[0]
 
-    def is_abandoned(self, values: Attributes) -> bool:
+    def is_abandoned(self, values: Values) -> bool:
         """Return whether a removal leaves an object on the console."""
         return self.deletion_policy(values) == "abandon"
 
-    def problems(self, config: Attributes) -> list[Diagnostic]:
+    def problems(self, config: Values) -> list[Diagnostic]:
         """Return the problems of a declaration, found by its attributes and by its own rules.
 
         This makes no call to the console.
@@ -365,7 +365,7 @@ class ResourceDefinition(_Attributed):
         ]
         return [*self.refuse_read_only(config), *found, *self.rules(config)]
 
-    def find_undeclared(self, config: Attributes) -> list[Diagnostic]:
+    def find_undeclared(self, config: Values) -> list[Diagnostic]:
         """Return an error for each attribute that a creation needs and a declaration lacks."""
         article = "an" if self.title[0] in "aeiou" else "a"
         return [

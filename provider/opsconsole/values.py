@@ -38,8 +38,8 @@ UNKNOWN: Final = Unknown()
 Value = Any
 """One wire value."""
 
-Attributes = dict[str, Any]
-"""A resource's wire value: attribute name to value, every attribute of the definition present."""
+Values = dict[str, Any]
+"""The wire value of a resource: each attribute of its definition, by name, with its value."""
 
 
 def holds_unknown(value: Value) -> bool:
@@ -49,7 +49,7 @@ def holds_unknown(value: Value) -> bool:
     return any(map(holds_unknown, value if isinstance(value, list) else value.values()))
 
 
-def unknown_names(values: Attributes) -> list[str]:
+def unknown_names(values: Values) -> list[str]:
     """Return the names of those values that are UNKNOWN or hold it at any depth, in order."""
     return [
         name

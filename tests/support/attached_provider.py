@@ -34,7 +34,7 @@ from opsconsole.terraform.servicer import Connect, Servicer
 from opsconsole.terraform.serving import plugin_handlers
 from opsconsole.terraform.transport import STREAMS_AT_ONCE, Activity, BoundedCodec, Handlers
 from opsconsole.v1.settings import Settings
-from opsconsole.values import Attributes
+from opsconsole.values import Values
 
 VARIABLE = "TF_REATTACH_PROVIDERS"
 LONGEST = 60.0
@@ -112,7 +112,7 @@ class AttachedProviders:
         return json.dumps({f"{host}/{SOURCE}": facts for host in DEFAULT_HOSTS})
 
     async def _listen(self, path: Path, environment: Mapping[str, str]) -> None:
-        async def connect(config: Attributes) -> ConfiguredProvider:
+        async def connect(config: Values) -> ConfiguredProvider:
             return ConfiguredProvider(Settings.from_values(config, environment))
 
         server = await asyncio.get_running_loop().create_unix_server(

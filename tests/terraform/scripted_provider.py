@@ -28,7 +28,7 @@ from opsconsole.lifecycle.interface import (
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.terraform.main import main
 from opsconsole.terraform.servicer import Servicer
-from opsconsole.values import UNKNOWN, Attributes
+from opsconsole.values import UNKNOWN, Values
 
 SECRET = "svc_ak_script"
 
@@ -101,7 +101,7 @@ class Lifecycle:
         return Outcome(self.definition.empty() | {"id": import_id}, b"imported")
 
 
-def _maybe_raise(values: Attributes) -> None:
+def _maybe_raise(values: Values) -> None:
     name = values.get("name")
     if isinstance(name, str) and name.startswith("raise"):
         raise RuntimeError(f"scripted, with {SECRET}")
@@ -115,7 +115,7 @@ class Provider:
         self.resources = {name: Lifecycle(item, meeting) for name, item in RESOURCES.items()}
         self.data_sources: dict[str, DataSourceDefinition] = dict(DATA_SOURCES)
 
-    async def read_data(self, type_name: str, config: Attributes) -> Outcome:
+    async def read_data(self, type_name: str, config: Values) -> Outcome:
         return Outcome(config)
 
     def stop(self) -> None:
@@ -126,7 +126,7 @@ class Provider:
         print("closed", file=sys.stderr)
 
 
-async def connect(config: Attributes) -> Any:
+async def connect(config: Values) -> Any:
     print("stray print")
     if config["base_url"] == "wrong":
         raise ConfigurationError("base_url is wrong.", "Mend it.", "base_url")

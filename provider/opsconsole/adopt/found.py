@@ -25,7 +25,7 @@ from opsconsole.resources import (
 from opsconsole.resources.host.file_import import FileImport, ReportedRow, Rows
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import join_words
-from opsconsole.values import Attributes
+from opsconsole.values import Values
 
 _PREFIX: Final = re.compile(r"(\w+_)…|(\w+=)[A-Z]+")
 """The prefix of an import id, as its example in the definition shows it."""
@@ -51,7 +51,7 @@ class ConsoleObject:
 
     type_name: str
     import_id: str
-    values: Attributes
+    values: Values
     unread: tuple[str, ...] = ()
     reason: str = ""
 

@@ -22,7 +22,7 @@ from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.resources import RESOURCES, owner_of
 from opsconsole.text import join_words, plural
 from opsconsole.v1.operations import operation_to_name, reads_whole
-from opsconsole.values import Attributes, same
+from opsconsole.values import Values, same
 
 _NEVER_READ = "it was not read"
 
@@ -79,7 +79,7 @@ def classify(read: ObjectRead, neighbours: Neighbours) -> Finding:
     return _classify_present(item, outcome, outcome.state)
 
 
-def _classify_present(item: StateObject, outcome: Outcome, state: Attributes) -> Finding:
+def _classify_present(item: StateObject, outcome: Outcome, state: Values) -> Finding:
     definition = RESOURCES[item.instance.type_name]
     before = item.instance.before
     differences, first = _compare(definition, item, state)
@@ -96,7 +96,7 @@ def _classify_present(item: StateObject, outcome: Outcome, state: Attributes) ->
 
 
 def _compare(
-    definition: ResourceDefinition, item: StateObject, state: Attributes
+    definition: ResourceDefinition, item: StateObject, state: Values
 ) -> tuple[tuple[Difference, ...], list[str]]:
     """Return the differences, and the names of the attributes seen for the first time."""
     before = item.instance.before
@@ -127,9 +127,7 @@ def _compare(
     return tuple(differences), first
 
 
-def _unseen_reason(
-    definition: ResourceDefinition, before: Attributes, unseen: tuple[str, ...]
-) -> str:
+def _unseen_reason(definition: ResourceDefinition, before: Values, unseen: tuple[str, ...]) -> str:
     """Return why too little of a resource was seen to call it in sync; empty if enough was seen."""
     if not unseen:
         return ""

@@ -18,7 +18,7 @@ from opsconsole.language import Evaluator
 from opsconsole.reconcile.workspace import Providers, provider_key_of
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.settings import Settings
-from opsconsole.values import Attributes
+from opsconsole.values import Values
 
 
 @dataclass
@@ -52,7 +52,7 @@ class Consoles:
         return str(self.settings.index(restricted))
 
     def open_stack(
-        self, stack: Stack, values: Mapping[str, Attributes], providers: Iterable[str]
+        self, stack: Stack, values: Mapping[str, Values], providers: Iterable[str]
     ) -> tuple[dict[str, str], dict[str, str]]:
         """Open the providers of a stack's provider configurations.
 

@@ -14,7 +14,7 @@ from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import Cause, UserError
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.resources import RESOURCES
-from opsconsole.values import Attributes, Value
+from opsconsole.values import Value, Values
 
 
 class Bucket(Enum):
@@ -89,7 +89,7 @@ class Finding:
     accepted: str = ""
     construct_path: str = ""
     location: str = ""
-    values: Attributes = field(default_factory=dict)
+    values: Values = field(default_factory=dict)
     unobserved: tuple[str, ...] = ()
     counted: bool = True
     console: str = ""

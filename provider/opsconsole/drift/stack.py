@@ -35,7 +35,7 @@ from opsconsole.state import (
     read_stored,
 )
 from opsconsole.terraform_binary import engine_of
-from opsconsole.values import Attributes
+from opsconsole.values import Values
 
 _EMPTY_TRIES: Final = 10
 _NEWER = "a newer release of opsconsole wrote it: use that release"
@@ -316,7 +316,7 @@ class Declarations:
         address, _ = instance_and_key(address)
         return _follow_moves(self._moves, address) if self._moves else address
 
-    def pending(self, values: Mapping[str, Attributes]) -> tuple[list[Finding], list[Diagnostic]]:
+    def pending(self, values: Mapping[str, Values]) -> tuple[list[Finding], list[Diagnostic]]:
         """Return the declared resources that state lacks, and diagnostics of unknown ones.
 
         Args:

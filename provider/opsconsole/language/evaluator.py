@@ -49,7 +49,7 @@ from opsconsole.language.values import (
 )
 from opsconsole.state import InstanceKey, print_key, workspace_of
 from opsconsole.text import did_you_mean, nearest
-from opsconsole.values import UNKNOWN, Attributes, Value
+from opsconsole.values import UNKNOWN, Value, Values
 
 Definition = BlockDefinition | ProviderDefinition
 
@@ -64,7 +64,7 @@ class Evaluated:
         sensitive: Paths of sensitive values, in addition to those of the definition.
     """
 
-    values: Attributes
+    values: Values
     sensitive: tuple[Path, ...] = ()
 
 
@@ -331,7 +331,7 @@ class Evaluator:
         *,
         ephemeral: bool = False,
     ) -> Evaluated:
-        values: Attributes = definition.empty()
+        values: Values = definition.empty()
         sensitive: list[Path] = []
         for name, raw in arguments.items():
             attribute = definition.by_name.get(name)

@@ -21,7 +21,7 @@ from opsconsole.language.graph import build_graph
 from opsconsole.language.instances import Instance
 from opsconsole.language.json_values import DependsOnUnknown, OnlyTerraform
 from opsconsole.language.model import Block, Import, Program
-from opsconsole.values import Attributes
+from opsconsole.values import Values
 
 
 def find_mistakes(
@@ -141,7 +141,7 @@ class _Search:
             for item in self._of_declaration(instance, values):
                 self._note(replace(item, summary=f"{block.title}: {item.summary}"), block)
 
-    def _of_declaration(self, instance: Instance, values: Attributes) -> Iterable[Diagnostic]:
+    def _of_declaration(self, instance: Instance, values: Values) -> Iterable[Diagnostic]:
         """Yield the problems of a declaration, according to the definition of its resource."""
         block = instance.block
         definition = block.definition

@@ -40,7 +40,7 @@ from opsconsole.language.values import (
 )
 from opsconsole.state import InstanceKey
 from opsconsole.text import did_you_mean
-from opsconsole.values import UNKNOWN, Attributes
+from opsconsole.values import UNKNOWN, Values
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def call(name: str, arguments: Sequence[Value], context: FunctionContext) -> Val
 
 
 Lookup = Callable[[str], Any]
-"""Returns an instance's Attributes by its full address; None or UNKNOWN if not known yet."""
+"""Returns the Values of an instance by its full address; None or UNKNOWN if not known yet."""
 
 
 class NameResolver:
@@ -133,7 +133,7 @@ class NameResolver:
         self._locals: dict[str, Value | ExpressionFailure] = {}
         self._provisional_locals: dict[str, Value | ExpressionFailure] = {}
         self._depth = 0
-        self._objects: dict[str, tuple[Attributes, Value]] = {}
+        self._objects: dict[str, tuple[Values, Value]] = {}
         self._all_instances: dict[str, Value] = {}
         self._remote_states: dict[str, Value] = {}
         self._unknown_lookups = 0
@@ -304,23 +304,23 @@ class NameResolver:
             value = self._attribute(address, values, attribute)
         return get_path(value, steps[1:])
 
-    def _attribute(self, address: str, values: Attributes, attribute: Attribute) -> Value:
+    def _attribute(self, address: str, values: Values, attribute: Attribute) -> Value:
         value = attribute_value(values.get(attribute.name), attribute)
         for path in self._sensitive(address):
             if path and path[0] == attribute.name:
                 value = _mark_below(value, path[1:])
         return value
 
-    def _lookup_instance(self, address: str) -> Attributes | None:
+    def _lookup_instance(self, address: str) -> Values | None:
         """Return an instance's value. Count each None, because results based on it are not kept."""
         values = self._lookup(address)
         if values is None or values is UNKNOWN:
             self._unknown_lookups += 1
             return None
-        held: Attributes = values
+        held: Values = values
         return held
 
-    def _object(self, block: Block, address: str, values: Attributes | None) -> Value:
+    def _object(self, block: Block, address: str, values: Values | None) -> Value:
         if values is None:
             definition = block.definition
             return unknown(object_type({item.name: attribute_type(item) for item in definition}))

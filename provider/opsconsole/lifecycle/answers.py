@@ -18,7 +18,7 @@ from opsconsole.definition import Attribute, Kind, ResourceDefinition
 from opsconsole.errors import UnexpectedAnswer
 from opsconsole.v1.exchange import WrongShape
 from opsconsole.v1.operations import documented_for
-from opsconsole.values import Attributes, Value, changed_fields, normalise_set, satisfies
+from opsconsole.values import Value, Values, changed_fields, normalise_set, satisfies
 
 if TYPE_CHECKING:
     from opsconsole.v1.bodies import DeleteResult
@@ -255,7 +255,7 @@ class PrivateState(NamedTuple):
         """Return this with the console's values of further attributes that it did not keep."""
         return self._replace(not_kept={**self.not_kept, **values}) if values else self
 
-    def with_declaration(self, config: Attributes, names: Iterable[str]) -> PrivateState:
+    def with_declaration(self, config: Values, names: Iterable[str]) -> PrivateState:
         """Return this with what `config` declares for `names`."""
         return self._replace(
             declared={name: config.get(name) for name in names},
@@ -284,10 +284,10 @@ def _unpack(text: str) -> frozenset[str]:
 
 def merge_answer(
     attributes: Sequence[Attribute],
-    prior: Attributes,
+    prior: Values,
     private_state: PrivateState,
     values: Mapping[str, Value],
-) -> tuple[Attributes, PrivateState, tuple[str, ...]]:
+) -> tuple[Values, PrivateState, tuple[str, ...]]:
     """Return state, private state and the names left unseen after an answer about a resource.
 
     An absent field that was shown before is null now. A field that was never shown keeps its value
@@ -326,9 +326,7 @@ def merge_answer(
     return state, private_state.with_observed(observed), tuple(unseen)
 
 
-def ignore_volatile(
-    attributes: Iterable[Attribute], prior: Attributes, state: Attributes
-) -> Attributes:
+def ignore_volatile(attributes: Iterable[Attribute], prior: Values, state: Values) -> Values:
     """Return `prior` where only volatile attributes differ from it, else `state`."""
     steady = [attribute.name for attribute in attributes if not attribute.volatile]
     volatile = [attribute.name for attribute in attributes if attribute.volatile]

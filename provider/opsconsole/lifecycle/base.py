@@ -56,9 +56,9 @@ from opsconsole.lifecycle.session import ConsoleSession, map_limited
 from opsconsole.lifecycle.translate import diagnose
 from opsconsole.lifecycle.writes import refuse_replacement, warn_unread_sentinel
 from opsconsole.v1.operations import naming_hint
-from opsconsole.values import UNKNOWN, Attributes, changed_fields, unsatisfied_fields
+from opsconsole.values import UNKNOWN, Values, changed_fields, unsatisfied_fields
 
-_NOTHING_KNOWN: Attributes = {}
+_NOTHING_KNOWN: Values = {}
 _PLANNED_BY = "planned_by"
 """Set only between plan and apply: the run of the command that planned the removal."""
 
@@ -167,7 +167,7 @@ class BaseLifecycle(ABC):
         shown = [attribute for attribute in self.answer_fields if attribute.name in answer]
         return self.outcome_of_read(request.prior, request.private, answer, shown)
 
-    def note_existing(self, state: Attributes, address: str) -> None:
+    def note_existing(self, state: Values, address: str) -> None:
         """Note a resource in state, so that messages can name it and no creation takes its id."""
         self.session.holders[self.definition.type_name, state["id"]] = address
 
@@ -180,7 +180,7 @@ class BaseLifecycle(ABC):
         return None
 
     async def settle_creates(
-        self, creates: Sequence[UnsettledCreate], existing: Sequence[Attributes]
+        self, creates: Sequence[UnsettledCreate], existing: Sequence[Values]
     ) -> list[Outcome]:
         """Settle creates, in order; by default they stay unsettled.
 
@@ -192,7 +192,7 @@ class BaseLifecycle(ABC):
         """
         return [STILL_UNSETTLED] * len(creates)
 
-    def name(self, values: Attributes | None, address: str = "") -> str:
+    def name(self, values: Values | None, address: str = "") -> str:
         """Return a resource's name in messages: its title, its label and its id, if known."""
         title = self.definition.title
         values = values or {}
@@ -258,8 +258,8 @@ class BaseLifecycle(ABC):
             return request.leave_unchecked(reason, *diagnostics, cause=cause)
 
     def changes_to(
-        self, current: Attributes, request: CreateRequest | UpdateRequest, names: Iterable[str]
-    ) -> Attributes:
+        self, current: Values, request: CreateRequest | UpdateRequest, names: Iterable[str]
+    ) -> Values:
         """Return the planned values of the `names` that differ from an object's current values."""
         planned = request.planned
         changed = changed_fields(current, planned, names)
@@ -383,7 +383,7 @@ class BaseLifecycle(ABC):
     async def _delete(self, request: DeleteRequest) -> Outcome:
         """Delete one resource, or let it leave management."""
 
-    def refuse_changes(self, proposal: Proposal, prior: Attributes, name: str) -> list[Diagnostic]:
+    def refuse_changes(self, proposal: Proposal, prior: Values, name: str) -> list[Diagnostic]:
         """Refuse changes that no operation can make, naming both values."""
         return [
             error(
@@ -398,7 +398,7 @@ class BaseLifecycle(ABC):
         ]
 
     def report_differences(
-        self, names: Sequence[str], asked: Attributes, kept: Attributes, *, creating: bool
+        self, names: Sequence[str], asked: Values, kept: Values, *, creating: bool
     ) -> tuple[Diagnostic, ...]:
         """Report each attribute that the console stored with another value than requested."""
         # After a create, an error would taint what now exists.
@@ -418,7 +418,7 @@ class BaseLifecycle(ABC):
         request: CreateRequest | UpdateRequest,
         answer: Mapping[str, Any],
         names: Iterable[str] | None = None,
-        current: Attributes = _NOTHING_KNOWN,
+        current: Values = _NOTHING_KNOWN,
         replacing: Sequence[str] = (),
     ) -> Outcome:
         """Return the outcome of a write that the console answered with the resource.
@@ -444,13 +444,13 @@ class BaseLifecycle(ABC):
         private = merge_answer(self.answer_fields, state, declared, values)[1].encode()
         return Outcome(state, private, diagnostics)
 
-    def values_of(self, answer: Mapping[str, Any]) -> Attributes:
+    def values_of(self, answer: Mapping[str, Any]) -> Values:
         """Return the values that an answer about one resource shows."""
         return values_shown(self.answer_fields, answer)
 
     def outcome_of_read(
         self,
-        prior: Attributes,
+        prior: Values,
         private: bytes,
         answer: Mapping[str, Any],
         fields: Sequence[Attribute] | None = None,

@@ -17,12 +17,12 @@ from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.lifecycle.interface import PlanChange, PlanCreation, PlanOutcome, PlanRequest
 from opsconsole.lifecycle.session import ConsoleSession
-from opsconsole.values import Attributes
+from opsconsole.values import Values
 
 _NAMED: Final = 50
 
 
-def is_counted(definition: ResourceDefinition, values: Attributes) -> bool:
+def is_counted(definition: ResourceDefinition, values: Values) -> bool:
     """Return whether the removal of an object counts, because others may rely on the object."""
     return definition.deletion_policy(values) == "delete" and not is_sentinel(values.get("id"))
 
@@ -74,7 +74,7 @@ class DeletionCount:
         return refuse_too_many(self._planned.values(), self._most)
 
     def judge_deletion(
-        self, definition: ResourceDefinition, prior: Attributes, name: str
+        self, definition: ResourceDefinition, prior: Values, name: str
     ) -> Diagnostic | None:
         """Count a deletion that is about to be sent; return why that is too much."""
         if not is_counted(definition, prior):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from opsconsole.definition import ChangeRule, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import Cause
-from opsconsole.values import UNKNOWN, Attributes, Value, same, satisfies, unknown_names
+from opsconsole.values import UNKNOWN, Value, Values, same, satisfies, unknown_names
 
 # Not imported at run time: it loads modules of the client, which a process that shows the schema
 # does not need.
@@ -52,7 +52,7 @@ class PlanCreation(NamedTuple):
         address: The resource's address for messages, where the engine knows it.
     """
 
-    config: Attributes
+    config: Values
     private: bytes = b""
     address: str = ""
 
@@ -69,8 +69,8 @@ class PlanChange(NamedTuple):
         owner_first: Whether the deletion of its owner takes it along before the change is made.
     """
 
-    prior: Attributes
-    config: Attributes
+    prior: Values
+    config: Values
     private: bytes = b""
     removal: Removal = Removal.UNEXPLAINED
     address: str = ""
@@ -80,7 +80,7 @@ class PlanChange(NamedTuple):
 class PlanRemoval(NamedTuple):
     """Ask for the plan of a removal; its members are as in `PlanChange`."""
 
-    prior: Attributes
+    prior: Values
     private: bytes = b""
     removal: Removal = Removal.UNEXPLAINED
     address: str = ""
@@ -100,7 +100,7 @@ class PlanOutcome(NamedTuple):
         adopts: Whether a creation takes an existing object under management.
     """
 
-    planned: Attributes | None
+    planned: Values | None
     replace: tuple[str, ...] = ()
     private: bytes = b""
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -115,7 +115,7 @@ class PlanOutcome(NamedTuple):
 class ReadRequest(NamedTuple):
     """Ask for the console's values of one resource in state."""
 
-    prior: Attributes
+    prior: Values
     private: bytes = b""
     address: str = ""
 
@@ -144,8 +144,8 @@ class CreateRequest(NamedTuple):
         address: The resource's address for messages, where the engine knows it.
     """
 
-    config: Attributes
-    planned: Attributes
+    config: Values
+    planned: Values
     private: bytes = b""
     address: str = ""
 
@@ -161,9 +161,9 @@ class UpdateRequest(NamedTuple):
         prior: The value in state; the other members are as in `CreateRequest`.
     """
 
-    prior: Attributes
-    config: Attributes
-    planned: Attributes
+    prior: Values
+    config: Values
+    planned: Values
     private: bytes = b""
     address: str = ""
 
@@ -175,7 +175,7 @@ class DeleteRequest(NamedTuple):
         prior: The value in state; the other members are as in `CreateRequest`.
     """
 
-    prior: Attributes
+    prior: Values
     private: bytes = b""
     address: str = ""
 
@@ -194,7 +194,7 @@ class UnsettledCreate(NamedTuple):
         may_arrive: Whether it was sent so recently that it may still take effect.
     """
 
-    planned: Attributes
+    planned: Values
     address: str
     dry_run_status: str = ""
     may_arrive: bool = False
@@ -239,7 +239,7 @@ class Outcome(NamedTuple):
         may_be_gone: After a deletion that failed: whether the object may be gone all the same.
     """
 
-    state: Attributes | None
+    state: Values | None
     private: bytes = b""
     diagnostics: tuple[Diagnostic, ...] = ()
     seen: Seen = Seen.PRESENT
@@ -298,7 +298,7 @@ class Proposal:
         drifted: Attributes that the console changed by itself and that would replace.
     """
 
-    planned: Attributes
+    planned: Values
     sent: list[str] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
@@ -306,7 +306,7 @@ class Proposal:
     drifted: list[str] = field(default_factory=list)
 
 
-def propose_creation(definition: ResourceDefinition, config: Attributes) -> Attributes:
+def propose_creation(definition: ResourceDefinition, config: Values) -> Values:
     """Return the planned values of a resource that does not exist yet."""
     planned = definition.empty()
     for attribute in definition:
@@ -320,8 +320,8 @@ def propose_creation(definition: ResourceDefinition, config: Attributes) -> Attr
 
 def propose_change(
     definition: ResourceDefinition,
-    prior: Attributes,
-    config: Attributes,
+    prior: Values,
+    config: Values,
     private_state: PrivateState,
     has: Callable[[str], bool],
 ) -> Proposal:
@@ -348,7 +348,7 @@ def propose_change(
     return proposal
 
 
-def mark_unknown(definition: ResourceDefinition, planned: Attributes, changed: list[str]) -> None:
+def mark_unknown(definition: ResourceDefinition, planned: Values, changed: list[str]) -> None:
     """Mark fields unknown that the console may change along with `changed`."""
     for attribute in definition:
         follows = any(name in attribute.follows for name in changed)
@@ -357,15 +357,15 @@ def mark_unknown(definition: ResourceDefinition, planned: Attributes, changed: l
 
 
 def fill_unknown(
-    definition: ResourceDefinition, planned: Attributes, answered: Mapping[str, object]
-) -> Attributes:
+    definition: ResourceDefinition, planned: Values, answered: Mapping[str, object]
+) -> Values:
     """Return `planned` with each unknown value taken from `answered`, or null."""
     known = planned | {name: answered.get(name) for name in unknown_names(planned)}
     return {name: known.get(name) for name in definition.names}
 
 
 def creation_fields(
-    definition: ResourceDefinition, values: Attributes, org_id: str | None = None
+    definition: ResourceDefinition, values: Values, org_id: str | None = None
 ) -> dict[str, Any]:
     """Return the fields of the request for a creation: the set ones, no others.
 

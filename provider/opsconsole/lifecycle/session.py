@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from opsconsole.lifecycle.interface import WriteRequest
 from opsconsole.v1.console import Console, Listing
 from opsconsole.v1.settings import Settings
-from opsconsole.values import Attributes
+from opsconsole.values import Values
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -104,7 +104,7 @@ class ConsoleSession:
     command: str = "terraform"
     command_run: str = ""
     plans_whole: bool = False
-    gone_adopted: dict[str, Attributes] = field(default_factory=dict)
+    gone_adopted: dict[str, Values] = field(default_factory=dict)
     deletes_begun: int = 0
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     _learned: dict[Callable[[ConsoleSession], Any], Any] = field(default_factory=dict)

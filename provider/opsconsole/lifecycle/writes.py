@@ -53,7 +53,7 @@ from opsconsole.lifecycle.interface import (
     fill_unknown,
 )
 from opsconsole.lifecycle.translate import diagnose
-from opsconsole.values import Attributes, unsatisfied_fields
+from opsconsole.values import Values, unsatisfied_fields
 
 if TYPE_CHECKING:
     from opsconsole.lifecycle.base import BaseLifecycle
@@ -82,7 +82,7 @@ def unsettled_private(dry_run_status: str, sent: str = "") -> bytes:
 
 
 def recall_create(
-    planned: Attributes, address: str, facts: Mapping[str, Any], sent: object = None
+    planned: Values, address: str, facts: Mapping[str, Any], sent: object = None
 ) -> UnsettledCreate:
     """Return an unsettled create by the `facts` of its intent, or of its private bytes.
 
@@ -213,7 +213,7 @@ async def update_once(
     request: CreateRequest | UpdateRequest,
     operation: str,
     object_id: str,
-    changes: Attributes,
+    changes: Values,
     check: Callable[[Answer], Answer] = lambda answer: answer,
 ) -> Answer:
     """Update an object; after a lost answer, read it, and return it if it shows the update.

@@ -28,7 +28,7 @@ from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import Address, InstanceObject, StateSession, config_address, instance_and_key
 from opsconsole.v1.limiter import HeldBack
-from opsconsole.values import Attributes
+from opsconsole.values import Values
 
 
 class Applier:
@@ -42,7 +42,7 @@ class Applier:
         self._session = session
         self._listener = listener
         # Until it is replaced, an instance holds its old value, not its planned one.
-        self._values: dict[str, Attributes | None] = {
+        self._values: dict[str, Values | None] = {
             change.address: None for change in plan.changes if change.action is Action.REPLACE
         }
         planned_at = datetime.fromisoformat(plan.planned_at) if plan.planned_at else None
@@ -170,7 +170,7 @@ class Applier:
         )
         return [diagnostic]
 
-    def _value(self, address: str) -> Attributes | None:
+    def _value(self, address: str) -> Values | None:
         """Return an instance's current values; None: they are not known."""
         if address not in self._values:
             parsed = Address.parse(address)
@@ -183,7 +183,7 @@ class Applier:
         # A sentinel stands for an id that nobody knows: no request may carry it.
         return None if value is not None and is_sentinel(value.get("id")) else value
 
-    def _config_of(self, step: Step) -> Attributes:
+    def _config_of(self, step: Step) -> Values:
         address = step.change.address
         block = self._workspace.program.blocks[config_address(address)]
         instance = self._evaluator.instances(block)[Address.parse(address).key]

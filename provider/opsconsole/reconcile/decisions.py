@@ -26,7 +26,7 @@ from opsconsole.reconcile.plan import Action, Change, OutputChange
 from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.reconcile.workspace import provider_key_of
 from opsconsole.state import State, StateOutput
-from opsconsole.values import Attributes, holds_unknown, same
+from opsconsole.values import Values, holds_unknown, same
 
 _CANNOT_UPDATE = "replace_because_cannot_update"
 
@@ -60,7 +60,7 @@ class PlanInput:
 
     address: str
     block: Block
-    config: Attributes
+    config: Values
     sensitive: frozenset[Path] = frozenset()
     known: PriorInstance | None = None
     dependencies: tuple[str, ...] = ()
@@ -205,14 +205,14 @@ def _action(wanted: PlanInput, plan: PlanOutcome, reason: str) -> Action:
     return Action.NO_OP if stays else Action.UPDATE
 
 
-def without_ignored(block: Block, config: Attributes, prior: Attributes) -> Attributes:
+def without_ignored(block: Block, config: Values, prior: Values) -> Values:
     """Return a declaration with what `ignore_changes` names taken from `prior`, if both have it."""
     if block.lifecycle.ignore_all:
         return {name: prior[name] for name in config}
     found: Any = config
     for path in sorted(set(block.lifecycle.ignore_changes), key=str):
         found = _taken_over(found, prior, path)
-    return cast("Attributes", found)
+    return cast("Values", found)
 
 
 def _taken_over(value: Any, prior: Any, path: Path) -> Any:

@@ -17,7 +17,7 @@ from opsconsole.reconcile.workspace import Providers
 from opsconsole.resources import RESOURCES
 from opsconsole.state import Address
 from opsconsole.text import join_words
-from opsconsole.values import Attributes
+from opsconsole.values import Values
 
 Name = tuple[str, str, str]
 """A console, a type, and the name by which an object of the type is recognised."""
@@ -25,7 +25,7 @@ Name = tuple[str, str, str]
 _SHOWN: Final = 10
 
 
-def name_of(console: str, type_name: str, values: Attributes | None) -> Name | None:
+def name_of(console: str, type_name: str, values: Values | None) -> Name | None:
     """Return the name by which the console may recognise an object, or None."""
     definition = RESOURCES.get(type_name)
     if definition is None or not definition.recognised_by:

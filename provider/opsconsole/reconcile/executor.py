@@ -21,7 +21,7 @@ from opsconsole.reconcile.plan import Action, Counts
 from opsconsole.reconcile.prior import Identity
 from opsconsole.reconcile.step_worker import StepWorker
 from opsconsole.state import config_address
-from opsconsole.values import Attributes, holds_unknown
+from opsconsole.values import Values, holds_unknown
 
 _SAVE_PAUSE = 1.0
 """Seconds between two checks whether state is to be written."""
@@ -114,7 +114,7 @@ class Failures:
         for dependency in (*step.change.depends_on, *step.change.released):
             self._held.setdefault(dependency, cause)
 
-    def blocker(self, step: Step, config_of: Callable[[Step], Attributes]) -> str:
+    def blocker(self, step: Step, config_of: Callable[[Step], Values]) -> str:
         """Return the address of the failure that blocks `step`, or nothing."""
         change = step.change
         if change.address in self._instances:
@@ -136,7 +136,7 @@ class Failures:
         return ""
 
 
-def _lacks_values(step: Step, config_of: Callable[[Step], Attributes]) -> bool:
+def _lacks_values(step: Step, config_of: Callable[[Step], Values]) -> bool:
     """Return whether the declaration of a step cannot be evaluated in full."""
     try:
         return holds_unknown(config_of(step))

@@ -15,7 +15,7 @@ from typing import Any, Final
 from opsconsole.diagnostics import Diagnostic, Path, error
 from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.resources import RESOURCES
-from opsconsole.values import UNKNOWN, Attributes, Value
+from opsconsole.values import UNKNOWN, Value, Values
 
 
 class Action(Enum):
@@ -74,9 +74,9 @@ class Change:
     address: str
     type_name: str
     action: Action
-    before: Attributes | None
-    after: Attributes | None
-    config: Attributes | None = None
+    before: Values | None
+    after: Values | None
+    config: Values | None = None
     replace_paths: tuple[str, ...] = ()
     reason: str = ""
     private: bytes = b""
@@ -104,8 +104,8 @@ class Drift:
 
     address: str
     type_name: str
-    before: Attributes
-    after: Attributes | None
+    before: Values
+    after: Values | None
     sensitive: frozenset[str] = frozenset()
 
     @property
@@ -129,7 +129,7 @@ class Refreshed:
     """
 
     address: str
-    value: Attributes | None
+    value: Values | None
     private: bytes = b""
     dependencies: tuple[str, ...] | None = None
     create_before_destroy: bool | None = None
@@ -142,7 +142,7 @@ class DataRead:
     address: str
     type_name: str
     provider: str
-    value: Attributes
+    value: Values
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +303,7 @@ def checksum(plan: Plan) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _without_volatile(type_name: str, value: Attributes | None) -> Any:
+def _without_volatile(type_name: str, value: Values | None) -> Any:
     if value is None or type_name not in RESOURCES:
         return value
     definition = RESOURCES[type_name]

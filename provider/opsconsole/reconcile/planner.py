@@ -48,7 +48,7 @@ from opsconsole.reconcile.workspace import (
 )
 from opsconsole.resources import DATA_SOURCES, RESOURCES, owner_of
 from opsconsole.state import State, StateSession
-from opsconsole.values import Attributes, changed_fields, holds_unknown, unknown_names
+from opsconsole.values import Values, changed_fields, holds_unknown, unknown_names
 
 
 class Planner:
@@ -57,7 +57,7 @@ class Planner:
     def __init__(self, workspace: Workspace, options: PlanOptions) -> None:
         self._workspace = workspace
         self._options = options
-        self._values: dict[str, Attributes] = {}
+        self._values: dict[str, Values] = {}
         self._planned_at = utc_now()
         self.evaluator = workspace.evaluator(self._values.get, planned_at=self._planned_at)
         self.providers = workspace.providers(self.evaluator)
@@ -67,7 +67,7 @@ class Planner:
         ]
         self._wanted_outputs: frozenset[str] | None = None
         self._unread = self._partly_shown = 0
-        self._early: dict[str, Attributes | None] = {}
+        self._early: dict[str, Values | None] = {}
 
     async def plan(self) -> Plan:
         """Make the plan.
@@ -351,7 +351,7 @@ def _drift(known: Mapping[str, PriorInstance]) -> list[Drift]:
     return found
 
 
-def _data_in(state: State) -> Iterator[tuple[str, Attributes]]:
+def _data_in(state: State) -> Iterator[tuple[str, Values]]:
     """Yield the data sources in state, which a refresh-only plan does not read."""
     for address in state.addresses():
         definition = DATA_SOURCES.get(address.type)

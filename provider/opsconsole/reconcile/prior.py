@@ -30,7 +30,7 @@ from opsconsole.state import (
     instance_of,
 )
 from opsconsole.terraform_binary import engine_of
-from opsconsole.values import UNKNOWN, Attributes, Value
+from opsconsole.values import UNKNOWN, Value, Values
 
 Identity = tuple[str, str, str]
 """The identity of an object: its console, its type and its id."""
@@ -53,13 +53,13 @@ class PriorInstance:
     address: str
     type_name: str
     stored: InstanceObject
-    before: Attributes
+    before: Values
     read: Outcome | None = None
     previous_address: str = ""
     import_id: str = ""
 
     @property
-    def value(self) -> Attributes | None:
+    def value(self) -> Values | None:
         """Its value after the refresh; None: it is gone."""
         return self.before if self.read is None else self.read.state
 
@@ -195,9 +195,7 @@ def _is_object(value: Value, attribute: Attribute) -> bool:
 _RESTORE = "Nothing was changed. Restore the state from its backup, or from version control."
 
 
-def from_state(
-    definition: ResourceDefinition | DataSourceDefinition, attributes: Attributes
-) -> Attributes:
+def from_state(definition: ResourceDefinition | DataSourceDefinition, attributes: Values) -> Values:
     """Return the wire value of attributes as state writes them: sets sorted, every name present.
 
     Raises:

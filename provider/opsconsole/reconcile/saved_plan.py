@@ -34,7 +34,7 @@ from opsconsole.reconcile.prior import PriorInstance, has_shape
 from opsconsole.reconcile.workspace import OnStop, Workspace, provider_in_state
 from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.state import InstanceObject, State, decode, encode, instance_and_key, lay_out
-from opsconsole.values import UNKNOWN, Attributes, changed_fields
+from opsconsole.values import UNKNOWN, Values, changed_fields
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -191,7 +191,7 @@ def _check(saved: SavedPlan) -> None:
 
 
 def _check_shape(
-    value: Attributes | None, definition: ResourceDefinition | DataSourceDefinition
+    value: Values | None, definition: ResourceDefinition | DataSourceDefinition
 ) -> None:
     if value is not None and not all(
         item.name in value and has_shape(value[item.name], item) for item in definition

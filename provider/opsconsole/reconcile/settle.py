@@ -32,7 +32,7 @@ from opsconsole.reconcile.workspace import OnStop, Providers, Workspace, provide
 from opsconsole.resources import RESOURCES
 from opsconsole.state import InstanceObject, Intent, StateSession, instance_and_key, instance_of
 from opsconsole.text import plural
-from opsconsole.values import UNKNOWN, Attributes
+from opsconsole.values import UNKNOWN, Values
 
 _log = logging.getLogger(__name__)
 
@@ -165,7 +165,7 @@ async def _ask_console(
 
 def _existing(
     session: StateSession, providers: Providers, provider: str, type_name: str
-) -> list[Attributes]:
+) -> list[Values]:
     """Return the objects of a type in state on a provider's console, the provider's own first."""
     console = providers.console_of(provider_key_of(provider))
     found = [

@@ -28,7 +28,7 @@ from opsconsole.resources import RESOURCES
 from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import InstanceObject, StateSession, instance_and_key, paths_to_state
 from opsconsole.v1.operations import documented_for
-from opsconsole.values import Attributes, holds_unknown, same, unknown_names
+from opsconsole.values import Values, holds_unknown, same, unknown_names
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _READ_BACK_AT_ONCE = 64
@@ -58,9 +58,9 @@ class StepWorker:
 
     providers: Mapping[str, ConfiguredProvider]
     session: StateSession
-    config_of: Callable[[Step], Attributes]
+    config_of: Callable[[Step], Values]
     provider_in_state: Callable[[str], str]
-    values: dict[str, Attributes | None]
+    values: dict[str, Values | None]
     deposed: dict[str, str] = field(default_factory=dict)
     sending: dict[str, Step] = field(default_factory=dict)
     intents: dict[str, str] = field(default_factory=dict)
@@ -222,7 +222,7 @@ class StepWorker:
         asked: dict[str, CreateRequest | UpdateRequest | Outcome] = {}
         # Values that the plan left unknown are known by now, and may be wrong or ask for a
         # replacement that the plan did not show.
-        late: list[tuple[Step, Attributes]] = []
+        late: list[tuple[Step, Values]] = []
         for step in steps:
             change = step.change
             if not holds_unknown(change.config):
@@ -239,7 +239,7 @@ class StepWorker:
         return [asked[step.change.address] for step in steps]
 
     def _request_late(
-        self, step: Step, config: Attributes, plan: PlanOutcome
+        self, step: Step, config: Values, plan: PlanOutcome
     ) -> CreateRequest | UpdateRequest | Outcome:
         """Return the request once everything is known, or why there can be none."""
         change = step.change
@@ -319,7 +319,7 @@ def describe_create(request: CreateRequest, change: Change, dry_run_status: str)
 
 
 def _request(
-    step: Step, config: Attributes | None, planned: Attributes | None, private: bytes
+    step: Step, config: Values | None, planned: Values | None, private: bytes
 ) -> CreateRequest | UpdateRequest:
     """Return the request of a step that creates or updates, from its declaration and its plan."""
     change, config, planned = step.change, config or {}, planned or {}
@@ -328,7 +328,7 @@ def _request(
     return UpdateRequest(change.before or {}, config, planned, private, change.address)
 
 
-def _plan_request(step: Step, config: Attributes) -> PlanRequest:
+def _plan_request(step: Step, config: Values) -> PlanRequest:
     change = step.change
     if step.kind is StepKind.CREATE:
         return PlanCreation(config, address=change.address)

@@ -28,7 +28,7 @@ from opsconsole.reconcile.prior import PriorInstance
 from opsconsole.reconcile.workspace import Providers, provider_key_of
 from opsconsole.resources import RESOURCES, owners_above, owning_types
 from opsconsole.state import Address, config_address, instance_and_key, instance_of
-from opsconsole.values import UNKNOWN, Attributes, unknown_names
+from opsconsole.values import UNKNOWN, Values, unknown_names
 
 
 def levels(graph: Graph, blocks: Mapping[str, Block]) -> Iterator[list[str]]:
@@ -69,8 +69,8 @@ class Walk:
     providers: Providers
     targets: Targets
     known: Mapping[str, PriorInstance]
-    values: dict[str, Attributes]
-    early: Mapping[str, Attributes | None]
+    values: dict[str, Values]
+    early: Mapping[str, Values | None]
     requested: Collection[str] = ()
     changes: dict[str, Change] = field(default_factory=dict)
     declared: set[str] = field(default_factory=set)
@@ -316,7 +316,7 @@ class Walk:
             found.setdefault(config_address(item.address), []).append(item)
         return found
 
-    def _put_off(self, block: Block, address: str, values: Attributes, reason: str) -> None:
+    def _put_off(self, block: Block, address: str, values: Values, reason: str) -> None:
         after = {
             attribute.name: UNKNOWN
             if attribute.computed and values[attribute.name] is None

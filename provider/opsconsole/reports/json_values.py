@@ -11,7 +11,7 @@ from opsconsole.definition import Kind
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.errors import Cause
 from opsconsole.state import Address
-from opsconsole.values import UNKNOWN, Attributes, Value, holds_unknown
+from opsconsole.values import UNKNOWN, Value, Values, holds_unknown
 
 
 def without_empty(members: Mapping[str, Any]) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def _unknown(value: Value) -> Any:
     return True if value is UNKNOWN else _shape(value, _unknown)
 
 
-def sensitive(value: Attributes | None, names: frozenset[str], kinds: Mapping[str, Kind]) -> Any:
+def sensitive(value: Values | None, names: frozenset[str], kinds: Mapping[str, Kind]) -> Any:
     """Return the shape of `value` with true for each of `names`; false where there is no value."""
     if value is None:
         return False

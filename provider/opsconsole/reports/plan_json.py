@@ -42,7 +42,7 @@ from opsconsole.reports.labels import cascade_note, kinds_of, parse_address, sen
 from opsconsole.state import instance_and_key
 from opsconsole.terraform_binary import TERRAFORM_VERSION
 from opsconsole.text import natural_order
-from opsconsole.values import UNKNOWN, Attributes, holds_unknown
+from opsconsole.values import UNKNOWN, Values, holds_unknown
 
 FORMAT_VERSION: Final = "1.2"
 STATE_FORMAT_VERSION: Final = "1.0"
@@ -213,7 +213,7 @@ def _output(value: Any, marked: bool) -> dict[str, Any]:
     return {"sensitive": marked, "type": type_of(value), "value": value}
 
 
-def _resource(item: Change | DataRead, values: Attributes) -> dict[str, Any]:
+def _resource(item: Change | DataRead, values: Values) -> dict[str, Any]:
     marked = item.sensitive if isinstance(item, Change) else frozenset()
     names = sensitive_of(item.address, item.type_name, marked)
     return (

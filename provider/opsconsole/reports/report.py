@@ -14,7 +14,7 @@ from typing import Final
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift.report import Bucket, Difference, Finding
 from opsconsole.reports.value_diff import Line
-from opsconsole.values import Attributes
+from opsconsole.values import Values
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ class GraphItem:
     label: str
     style: Style
     anchor: str
-    values: Attributes = field(default_factory=dict)
+    values: Values = field(default_factory=dict)
     depends_on: tuple[str, ...] = ()
 
     @property

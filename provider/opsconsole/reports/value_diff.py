@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from opsconsole.definition import Kind
 from opsconsole.text import KNOWN_AFTER_APPLY, SENSITIVE, plural, printable, scalar
-from opsconsole.values import UNKNOWN, Attributes, Value, same
+from opsconsole.values import UNKNOWN, Value, Values, same
 
 TO_NULL: Final = " -> null"
 
@@ -248,8 +248,8 @@ class Diff:
         shown: Names of attributes that are shown even if unchanged.
     """
 
-    before: Attributes | None
-    after: Attributes | None
+    before: Values | None
+    after: Values | None
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     sensitive: frozenset[str] = frozenset()
     forcing: frozenset[str] = frozenset()

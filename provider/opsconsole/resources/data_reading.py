@@ -18,13 +18,13 @@ from opsconsole.resources.host.reading import HOST_GET_HINT, HostReader
 from opsconsole.resources.missing import explain_gap
 from opsconsole.resources.specialty.lifecycle import find_specialty
 from opsconsole.v1.console import Listing
-from opsconsole.values import Attributes
+from opsconsole.values import Values
 
-_Reader = Callable[[BaseLifecycle, DataSourceDefinition, Attributes], Awaitable[Outcome]]
+_Reader = Callable[[BaseLifecycle, DataSourceDefinition, Values], Awaitable[Outcome]]
 
 
 async def read_data(
-    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Attributes
+    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values
 ) -> Outcome:
     """Return the value of one data source, or why it has none.
 
@@ -40,7 +40,7 @@ async def read_data(
 
 
 async def _specialty(
-    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Attributes
+    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values
 ) -> Outcome:
     wanted = {name: config[name] for name in SELECTORS if config.get(name) is not None}
     if len(wanted) != 1:
@@ -56,13 +56,13 @@ async def _specialty(
 
 
 async def _specialties(
-    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Attributes
+    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values
 ) -> Outcome:
     return _list(source, "specialties", await lifecycle.session.list_once("specialty_search"))
 
 
 async def _agent_plugins(
-    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Attributes
+    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values
 ) -> Outcome:
     agent_id = config["agent_id"]
     try:
@@ -74,9 +74,7 @@ async def _agent_plugins(
     return _list(source, "the agent's plugins", listing, agent_id=agent_id)
 
 
-async def _host(
-    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Attributes
-) -> Outcome:
+async def _host(lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values) -> Outcome:
     if not lifecycle.session.get(HostReader).operation:
         return _nothing(
             "Hosts cannot be read under these settings",
@@ -85,9 +83,7 @@ async def _host(
     return await _one(lifecycle, source, config)
 
 
-async def _one(
-    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Attributes
-) -> Outcome:
+async def _one(lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values) -> Outcome:
     try:
         answer = await lifecycle.fetch(config["id"])
     except NotFound as problem:
@@ -99,9 +95,7 @@ async def _one(
     return Outcome(source.empty() | values_shown(source, _with_scope(answer)))
 
 
-async def _all(
-    lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Attributes
-) -> Outcome:
+async def _all(lifecycle: BaseLifecycle, source: DataSourceDefinition, config: Values) -> Outcome:
     listing = await lifecycle.session.console.list_all(source.operations[0])
     return _list(source, lifecycle.definition.plural, listing)
 

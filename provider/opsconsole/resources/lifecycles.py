@@ -13,7 +13,7 @@ from opsconsole.resources import DATA_SOURCES, RESOURCES
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
 from opsconsole.v1.settings import Settings
-from opsconsole.values import Attributes
+from opsconsole.values import Values
 
 LIFECYCLES: Final[Mapping[str, str]] = {
     name: f"{__package__}.{item.name}.lifecycle:{item.class_name}Lifecycle"
@@ -47,7 +47,7 @@ class ConfiguredProvider:
         self.session = ConsoleSession(Console(self.client, settings), settings)
         self.resources: Mapping[str, BaseLifecycle] = _Lifecycles(self.session)
 
-    async def read_data(self, type_name: str, config: Attributes) -> Outcome:
+    async def read_data(self, type_name: str, config: Values) -> Outcome:
         """Read one data source; `config` is all known."""
         from opsconsole.resources.data_reading import read_data
 

@@ -21,7 +21,7 @@ from opsconsole.resources import RESOURCES, owners_above
 from opsconsole.text import join_words
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import documented_for
-from opsconsole.values import UNKNOWN, Attributes
+from opsconsole.values import UNKNOWN, Values
 
 _WAY_OUT = (
     "\nTo destroy everything although this is gone already, run "
@@ -74,7 +74,7 @@ def missing(
 
 
 def plan_gone(
-    session: ConsoleSession, key: object, planned: Attributes, why: Diagnostic
+    session: ConsoleSession, key: object, planned: Values, why: Diagnostic
 ) -> PlanOutcome:
     """Return the plan of an object that cannot be adopted: an error, unless this run found it gone.
 

@@ -19,7 +19,7 @@ from opsconsole.definition import Attribute, Kind
 from opsconsole.diagnostics import Diagnostic, Path, Severity
 from opsconsole.redaction import Redaction
 from opsconsole.terraform.proto import tfplugin6_pb2 as pb
-from opsconsole.values import UNKNOWN, Attributes, Value
+from opsconsole.values import UNKNOWN, Value, Values
 
 _UNKNOWN_EXTENSION: Final = msgpack.ExtType(0, b"\x00")
 _NULL: Final[bytes] = msgpack.packb(None)
@@ -42,7 +42,7 @@ class ObjectCodec:
         self._read = _object(attributes, _READERS)
         self._write = _object(attributes, _WRITERS)
 
-    def decode(self, value: pb.DynamicValue) -> Attributes | None:
+    def decode(self, value: pb.DynamicValue) -> Values | None:
         """Return the wire value, or None if the whole object is null.
 
         Raises:
@@ -62,7 +62,7 @@ class ObjectCodec:
         ) as problem:
             raise CodecError(f"unreadable value: {problem}") from problem
 
-    def decode_state(self, body: bytes) -> Attributes | None:
+    def decode_state(self, body: bytes) -> Values | None:
         """Return the wire value of a stored state's JSON.
 
         Missing attributes are null, and attributes unknown to this version are dropped.
@@ -79,7 +79,7 @@ class ObjectCodec:
         except (TypeError, ValueError, AttributeError, RecursionError) as problem:
             raise CodecError(f"unreadable state: {problem}") from problem
 
-    def encode(self, value: Attributes | None) -> pb.DynamicValue:
+    def encode(self, value: Values | None) -> pb.DynamicValue:
         """Return `value` as Terraform reads it; attributes that it lacks are null.
 
         Raises:
@@ -115,17 +115,15 @@ _text = partial(_demand, kind=str, words="a string")
 _flag = partial(_demand, kind=bool, words="true or false")
 
 
-def _object(
-    attributes: Iterable[Attribute], scalars: _Scalars
-) -> Callable[[Attributes], Attributes]:
+def _object(attributes: Iterable[Attribute], scalars: _Scalars) -> Callable[[Values], Values]:
     """Return a conversion of objects; attributes without a converter cost next to nothing."""
     attributes = tuple(attributes)
-    nothing: Attributes = {attribute.name: None for attribute in attributes}
+    nothing: Values = {attribute.name: None for attribute in attributes}
     special = [
         (item.name, convert) for item in attributes if (convert := _converter(item, scalars))
     ]
 
-    def convert_object(value: Attributes) -> Attributes:
+    def convert_object(value: Values) -> Values:
         _demand(value, dict, "an object")
         converted = {**nothing, **value}
         if len(converted) != len(nothing):

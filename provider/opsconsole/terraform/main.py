@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from opsconsole.redaction import Redaction
     from opsconsole.resources.lifecycles import ConfiguredProvider
     from opsconsole.terraform.serving import Service
-    from opsconsole.values import Attributes
+    from opsconsole.values import Values
 
 
 _STARTED = 19
 """The index of a process's start time, among the fields after the process's name."""
 
 
-async def connect(config: Attributes) -> ConfiguredProvider:
+async def connect(config: Values) -> ConfiguredProvider:
     """Return the provider for `config`, completed from the environment, without any request yet.
 
     Raises:

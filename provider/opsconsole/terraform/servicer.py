@@ -47,13 +47,13 @@ from opsconsole.terraform.schema import CAPABILITIES, provider_schema
 from opsconsole.terraform.transport import Activity, Method, unary_handlers
 from opsconsole.terraform_binary import engine_of
 from opsconsole.v1.settings import ENVIRONMENT, Settings
-from opsconsole.values import Attributes, holds_unknown, unknown_names
+from opsconsole.values import Values, holds_unknown, unknown_names
 
 if TYPE_CHECKING:
     from opsconsole.lifecycle.base import BaseLifecycle
     from opsconsole.resources.lifecycles import ConfiguredProvider
 
-Connect = Callable[[Attributes], Awaitable["ConfiguredProvider"]]
+Connect = Callable[[Values], Awaitable["ConfiguredProvider"]]
 """Makes a provider of its settings; raises OpsconsoleError for wrong settings."""
 
 SECRET_SETTINGS: Final = tuple(item.name for item in PROVIDER if item.sensitive)
@@ -87,14 +87,14 @@ class Servicer:
         self._codecs: dict[str, ObjectCodec] = {}
         self._schema: pb.GetProviderSchema.Response | None = None
 
-    def learn_secrets(self, config: Attributes) -> None:
+    def learn_secrets(self, config: Values) -> None:
         """Hide the secret settings of `config` from now on."""
         for name in SECRET_SETTINGS:
             value = config.get(name)
             if isinstance(value, str):
                 self.redaction.learn(value)
 
-    async def configure(self, config: Attributes) -> list[Diagnostic]:
+    async def configure(self, config: Values) -> list[Diagnostic]:
         """Take the provider's settings; unknown settings defer the configuration.
 
         Returns:
@@ -121,7 +121,7 @@ class Servicer:
             provider.stop()
         return []
 
-    def claim(self, doing: str, type_name: str, values: Attributes) -> None:
+    def claim(self, doing: str, type_name: str, values: Values) -> None:
         """Note that an object is read or changed; Terraform does so once in each process.
 
         Args:

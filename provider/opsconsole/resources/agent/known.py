@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources import AGENT, HOST
 from opsconsole.v1.console import Listing
-from opsconsole.values import Attributes
+from opsconsole.values import Values
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class KnownAgents:
         self.shown_plugins: dict[str, str] = {}
         self._session = session
 
-    def meet(self, state: Attributes, address: str = "") -> KnownAgent:
+    def meet(self, state: Values, address: str = "") -> KnownAgent:
         """Note an agent that exists, and return what is known of it."""
         agent = KnownAgent(
             state["id"], state.get("name"), state.get("host_id"), state.get("specialty_id"), address

@@ -68,7 +68,7 @@ from opsconsole.resources.missing import (
     not_permitted,
     refusal,
 )
-from opsconsole.values import UNKNOWN, Attributes, changed_fields
+from opsconsole.values import UNKNOWN, Values, changed_fields
 
 _CREATED_ARCHIVED = "created_archived"
 """Marks an agent that the answer to its creation showed archived; it stays in state."""
@@ -108,7 +108,7 @@ class AgentLifecycle(BaseLifecycle):
             diagnostics += judge_move(name, request, proposal)
         return diagnostics
 
-    def _note_plugin_set(self, agent_id: str, values: Attributes) -> None:
+    def _note_plugin_set(self, agent_id: str, values: Values) -> None:
         plugin_ids = values.get("plugin_ids")
         if isinstance(plugin_ids, list) and UNKNOWN not in plugin_ids:
             self._known.plugin_sets[agent_id] = frozenset(plugin_ids)
@@ -118,7 +118,7 @@ class AgentLifecycle(BaseLifecycle):
         name = self.name(prior, request.address)
         return judge_removal(name, prior, request.removal, deletable=self._deletable)
 
-    def note_existing(self, state: Attributes, address: str) -> None:
+    def note_existing(self, state: Values, address: str) -> None:
         """Let messages about a specialty name the agents in state that carry it."""
         self._known.meet(state, address)
 
@@ -251,7 +251,7 @@ class AgentLifecycle(BaseLifecycle):
         return outcome
 
     async def settle_creates(
-        self, creates: Sequence[UnsettledCreate], existing: Sequence[Attributes]
+        self, creates: Sequence[UnsettledCreate], existing: Sequence[Values]
     ) -> list[Outcome]:
         """Settle creates by a list of all agents, where there is one.
 
@@ -334,7 +334,7 @@ class AgentLifecycle(BaseLifecycle):
         return self._outcome_of_answer(request, answer).with_diagnostics(*diagnostics)
 
     async def _set_plugins(
-        self, prior: Attributes, planned: Attributes, answer: Mapping[str, Any] | None
+        self, prior: Values, planned: Values, answer: Mapping[str, Any] | None
     ) -> tuple[set[str], Mapping[str, Any] | None, tuple[Diagnostic, ...]]:
         """Attach missing plugins, detach surplus ones; a failure does not stop the others.
 

@@ -14,7 +14,7 @@ from typing import Any
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.lifecycle.session import ConsoleSession
 from opsconsole.resources.agent.known import KnownAgents
-from opsconsole.values import Attributes
+from opsconsole.values import Values
 
 _ALIKE = 0.8
 _MAX_NAMED = 20
@@ -24,7 +24,7 @@ Names = frozenset[tuple[str, tuple[str, ...]]]
 
 
 def doubts_of_agent(
-    session: ConsoleSession, config: Attributes, prior: Attributes | None = None
+    session: ConsoleSession, config: Values, prior: Values | None = None
 ) -> list[Diagnostic]:
     """Warn of the ids that an agent is about to take on and that no list of the run shows."""
     held = prior or {}

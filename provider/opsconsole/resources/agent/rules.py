@@ -9,13 +9,13 @@ from opsconsole.diagnostics import Diagnostic, error, warning
 from opsconsole.lifecycle.interface import PlanChange, Proposal, Removal
 from opsconsole.resources import AGENT
 from opsconsole.resources.missing import warn_abandoned
-from opsconsole.values import UNKNOWN, Attributes
+from opsconsole.values import UNKNOWN, Values
 
 _LIFT = "Where the console can delete agents, name that operation in extra_endpoints: agent_delete."
 _GOES_ON = "it continues to run"
 
 
-def judge_creation(name: str, config: Attributes, replacing: bool) -> list[Diagnostic]:
+def judge_creation(name: str, config: Values, replacing: bool) -> list[Diagnostic]:
     """Judge a creation; `replacing`: it is the second half of a replacement."""
     # An explicit replacement (`-replace`) shows nowhere else, and only an error of it is shown.
     if replacing and config.get("deletion_policy") == "prevent":
@@ -24,7 +24,7 @@ def judge_creation(name: str, config: Attributes, replacing: bool) -> list[Diagn
 
 
 def judge_removal(
-    name: str, prior: Attributes, why: Removal, *, deletable: bool
+    name: str, prior: Values, why: Removal, *, deletable: bool
 ) -> tuple[Diagnostic, ...]:
     """Report the consequence of an agent's removal, or refuse it (`deletion_policy`)."""
     policy = prior.get("deletion_policy")

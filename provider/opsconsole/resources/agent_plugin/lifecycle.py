@@ -49,7 +49,7 @@ from opsconsole.resources.missing import (
     unchecked_by_list,
 )
 from opsconsole.v1.console import Listing
-from opsconsole.values import UNKNOWN, Attributes
+from opsconsole.values import UNKNOWN, Values
 
 _NO_AGENT = "The console answers 404 for the list of its agent's plugins."
 _NOT_LISTED = "The list of its agent's plugins is whole and does not show it."
@@ -136,7 +136,7 @@ class AgentPluginLifecycle(BaseLifecycle):
     def _judge_change(self, request: PlanChange, proposal: Proposal) -> list[Diagnostic]:
         return self._beside_plugin_ids(request.config)
 
-    def _beside_plugin_ids(self, values: Attributes) -> list[Diagnostic]:
+    def _beside_plugin_ids(self, values: Values) -> list[Diagnostic]:
         """Report where the agent declares its full set of plugins as well."""
         agent_id, plugin_id = values["agent_id"], values["plugin_id"]
         full_set = None if agent_id is UNKNOWN else self._known.plugin_sets.get(agent_id)
@@ -220,7 +220,7 @@ class AgentPluginLifecycle(BaseLifecycle):
             await report([(request, await self._read_back(request, outcome))])
 
     async def settle_creates(
-        self, creates: Sequence[UnsettledCreate], existing: Sequence[Attributes]
+        self, creates: Sequence[UnsettledCreate], existing: Sequence[Values]
     ) -> list[Outcome]:
         """Settle attachments by the agents' lists."""
         requests = [
@@ -233,7 +233,7 @@ class AgentPluginLifecycle(BaseLifecycle):
             for outcome in await self.read(requests)
         ]
 
-    def _bare(self, planned: Attributes) -> Attributes:
+    def _bare(self, planned: Values) -> Values:
         """Return what state holds of an attachment that was made and not read yet."""
         ids = f"{planned['agent_id']}/{planned['plugin_id']}"
         return fill_unknown(self.definition, planned, {"id": ids})
@@ -325,7 +325,7 @@ class AgentPluginLifecycle(BaseLifecycle):
         """Return the id of the agent's host, if an answer or the agent in state names it."""
         return PrivateState.decode(request.private).host_id or self._known_host(request.prior)
 
-    def _known_host(self, values: Attributes) -> str | None:
+    def _known_host(self, values: Values) -> str | None:
         agent = self._known.by_id.get(values["agent_id"])
         return None if agent is None else agent.host_id
 
@@ -390,5 +390,5 @@ def _warn_archived(answer: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
     )
 
 
-def _ids(values: Attributes) -> tuple[str, str]:
+def _ids(values: Values) -> tuple[str, str]:
     return values["agent_id"], values["plugin_id"]

@@ -21,10 +21,10 @@ from opsconsole.definition import (
     timestamps,
 )
 from opsconsole.diagnostics import Diagnostic, error
-from opsconsole.values import UNKNOWN, Attributes
+from opsconsole.values import UNKNOWN, Values
 
 
-def _rules(config: Attributes) -> Iterator[Diagnostic]:
+def _rules(config: Values) -> Iterator[Diagnostic]:
     if config.get("tenant_wide") is True and config.get("org_id") not in (None, UNKNOWN):
         yield error(
             "Both org_id and tenant_wide = true are declared",

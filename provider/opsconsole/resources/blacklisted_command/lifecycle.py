@@ -32,7 +32,7 @@ from opsconsole.lifecycle.writes import create_once, delete_once, update_once
 from opsconsole.resources import BLACKLISTED_COMMAND
 from opsconsole.resources.missing import missing, plan_gone
 from opsconsole.v1.operations import naming_hint
-from opsconsole.values import UNKNOWN, Attributes, changed_fields
+from opsconsole.values import UNKNOWN, Values, changed_fields
 
 _OF_ACCESS = ("FORBIDDEN", "ORG_ACCESS_DENIED")
 """The documented codes of a 403 that are about access, not about a license."""
@@ -50,7 +50,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
         return self._plan_row(proposal.planned, request.config, request.prior)[1]
 
     def _plan_row(
-        self, planned: Attributes, config: Attributes, row: Attributes
+        self, planned: Values, config: Values, row: Values
     ) -> tuple[list[str], list[Diagnostic]]:
         """Plan the update of a known row; return the changed fields, and the problems."""
         _apply_no_description(planned, config)
@@ -63,7 +63,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
     def _judge_removal(self, request: PlanRemoval) -> tuple[Diagnostic, ...]:
         return self._leaving(request.prior)
 
-    def _leaving(self, prior: Attributes) -> tuple[Diagnostic, ...]:
+    def _leaving(self, prior: Values) -> tuple[Diagnostic, ...]:
         if self.session.console.has("blacklist_delete"):
             return ()
         return (
@@ -109,7 +109,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
         found.append(_adopting(row, planned, changed))
         return PlanOutcome(planned, diagnostics=tuple(found))
 
-    async def _row(self, row_id: str) -> Attributes:
+    async def _row(self, row_id: str) -> Values:
         answer = await self.fetch(row_id)
         return self.definition.empty() | values_shown(self.definition.answer_fields, answer)
 
@@ -142,7 +142,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
         return await self._write(request.prior["id"], request.prior, request)
 
     async def _write(
-        self, row_id: str, row: Attributes, request: CreateRequest | UpdateRequest
+        self, row_id: str, row: Values, request: CreateRequest | UpdateRequest
     ) -> Outcome:
         changes = self.changes_to(row, request, _WRITTEN)
         if not changes:
@@ -158,7 +158,7 @@ class BlacklistedCommandLifecycle(BaseLifecycle):
             return Outcome(request.prior, request.private, (found,))
         return self.outcome_of_write(request, answer, changes)
 
-    def values_of(self, answer: Mapping[str, Any]) -> Attributes:
+    def values_of(self, answer: Mapping[str, Any]) -> Values:
         """Return the values that an answer shows, the scope in both of its words."""
         values = super().values_of(answer)
         return values | {"tenant_wide": values["org_id"] is None} if "org_id" in values else values
@@ -198,14 +198,14 @@ _ID_NEEDED = error(
 )
 
 
-def _apply_no_description(planned: Attributes, config: Attributes) -> None:
+def _apply_no_description(planned: Values, config: Values) -> None:
     if config.get("no_description") is UNKNOWN and config.get("description") is None:
         planned["description"] = UNKNOWN
     elif config.get("no_description") is True:
         planned["description"] = None
 
 
-def _apply_scope(planned: Attributes, config: Attributes) -> list[Diagnostic]:
+def _apply_scope(planned: Values, config: Values) -> list[Diagnostic]:
     """Plan the scope: `org_id` names it, `tenant_wide = true` writes null, neither leaves it."""
     org_id, tenant_wide = config.get("org_id"), config.get("tenant_wide")
     if tenant_wide is UNKNOWN:
@@ -230,14 +230,14 @@ def _apply_scope(planned: Attributes, config: Attributes) -> list[Diagnostic]:
     return []
 
 
-def _scope(row: Attributes) -> str:
+def _scope(row: Values) -> str:
     org_id = row.get("org_id")
     if org_id is UNKNOWN:
         return "a scope known after apply"
     return "tenant-wide" if org_id is None else f"org {org_id}"
 
 
-def _adopting(row: Attributes, planned: Attributes, changed: Sequence[str]) -> Diagnostic:
+def _adopting(row: Values, planned: Values, changed: Sequence[str]) -> Diagnostic:
     lines = [
         f"pattern: {row.get('pattern')!r} → {planned['pattern']!r}",
         f"scope: {_scope(row)} → {_scope(planned)}",
@@ -257,9 +257,7 @@ def _adopting(row: Attributes, planned: Attributes, changed: Sequence[str]) -> D
     )
 
 
-def _scope_refused(
-    problem: ApiError, name: str, row: Attributes, planned: Attributes
-) -> Diagnostic:
+def _scope_refused(problem: ApiError, name: str, row: Values, planned: Values) -> Diagnostic:
     tenant = row.get("org_id") is None or planned.get("org_id") is None
     needs = " Writing a tenant-wide row takes tenant-level access." if tenant else ""
     field = problem.problem.field

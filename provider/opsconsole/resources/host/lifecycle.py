@@ -39,7 +39,7 @@ from opsconsole.resources.host.settling import settle_host_creates
 from opsconsole.resources.host.verdicts import GuardedImports
 from opsconsole.resources.missing import missing, refused_read, warn_abandoned
 from opsconsole.text import plural
-from opsconsole.values import UNKNOWN, Attributes, changed_fields
+from opsconsole.values import UNKNOWN, Values, changed_fields
 
 
 class PlannedHostNames:
@@ -53,7 +53,7 @@ class PlannedHostNames:
         self._coming: Counter[str] = Counter()
         self._leaving: dict[str, str] = {}
 
-    def add_creation(self, planned: Attributes) -> list[Diagnostic]:
+    def add_creation(self, planned: Values) -> list[Diagnostic]:
         """Note a host that is to be created; return warnings."""
         name = planned["name"]
         if name is UNKNOWN:
@@ -63,7 +63,7 @@ class PlannedHostNames:
             return [_warn_moved(name, self._leaving[name])]
         return [_declared_twice(name)] if self._coming[name] > 1 else []
 
-    def add_deletion(self, prior: Attributes) -> list[Diagnostic]:
+    def add_deletion(self, prior: Values) -> list[Diagnostic]:
         """Note a host that is to be deleted; return warnings."""
         name, host_id = prior.get("name"), prior["id"]
         if not isinstance(name, str):
@@ -113,7 +113,7 @@ class HostLifecycle(BaseLifecycle):
         return [outcomes.get(id(request), Outcome(None)) for request in requests]
 
     async def settle_creates(
-        self, creates: Sequence[UnsettledCreate], existing: Sequence[Attributes]
+        self, creates: Sequence[UnsettledCreate], existing: Sequence[Values]
     ) -> list[Outcome]:
         """Settle creates by dry runs of their rows.
 
@@ -196,7 +196,7 @@ class HostLifecycle(BaseLifecycle):
         private_state = before._replace(overtaken={**before.overtaken, **former})
         return outcome._replace(private=private_state.encode())
 
-    def note_existing(self, state: Attributes, address: str) -> None:
+    def note_existing(self, state: Values, address: str) -> None:
         """Let no creation take the id of a host in state."""
         super().note_existing(state, f"{address} in state")
 

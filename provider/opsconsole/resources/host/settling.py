@@ -28,13 +28,13 @@ from opsconsole.resources.host.verdicts import (
     RowVerdict,
     match_verdicts,
 )
-from opsconsole.values import Attributes
+from opsconsole.values import Values
 
 _FieldNames = frozenset[str]
 
 
 async def settle_host_creates(
-    lifecycle: BaseLifecycle, creates: Sequence[UnsettledCreate], existing: Sequence[Attributes]
+    lifecycle: BaseLifecycle, creates: Sequence[UnsettledCreate], existing: Sequence[Values]
 ) -> list[Outcome]:
     """Settle creates, in order; they fit into one dry run with as many control rows.
 
@@ -77,7 +77,7 @@ async def settle_host_creates(
 
 
 def _control_rows(
-    rows: Sequence[HostRow], existing: Sequence[Attributes]
+    rows: Sequence[HostRow], existing: Sequence[Values]
 ) -> Mapping[_FieldNames, tuple[str, dict[str, object]]]:
     """Return the id and the row of a host that exists, for each set of fields in `rows`."""
     control: dict[_FieldNames, tuple[str, dict[str, object]]] = {}
@@ -92,7 +92,7 @@ def _control_rows(
 def _find_created(
     rows: Sequence[HostRow],
     verdicts: Sequence[RowVerdict],
-    existing: Sequence[Attributes],
+    existing: Sequence[Values],
     *,
     imported: bool,
 ) -> dict[HostRow, str]:

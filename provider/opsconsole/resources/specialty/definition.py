@@ -19,12 +19,12 @@ from opsconsole.definition import (
     timestamps,
 )
 from opsconsole.diagnostics import Diagnostic, error
-from opsconsole.values import Attributes
+from opsconsole.values import Values
 
 _declared = partial(declarable, change=ChangeRule.REFUSE, lifted_by="specialty_update")
 
 
-def _rules(config: Attributes) -> Iterator[Diagnostic]:
+def _rules(config: Values) -> Iterator[Diagnostic]:
     if config.get("key") is None and config.get("id") is None:
         yield error(
             "Neither key nor id is declared",

@@ -41,7 +41,7 @@ from opsconsole.resources.missing import (
 from opsconsole.text import did_you_mean
 from opsconsole.v1.console import Listing
 from opsconsole.v1.operations import naming_hint
-from opsconsole.values import UNKNOWN, Attributes
+from opsconsole.values import UNKNOWN, Values
 
 _DEFAULT_DELETE_TIMEOUT = 120.0
 _CREATE_IT = (
@@ -89,7 +89,7 @@ class SpecialtyLifecycle(BaseLifecycle):
             )
         return PlanOutcome(proposal.planned, diagnostics=tuple(diagnostics), adopts=True)
 
-    def _creates(self, config: Attributes, found: Diagnostic) -> bool:
+    def _creates(self, config: Values, found: Diagnostic) -> bool:
         return (
             found.cause == Cause(ProblemKind.NOT_FOUND)
             and self.session.console.has("specialty_create")
@@ -151,7 +151,7 @@ class SpecialtyLifecycle(BaseLifecycle):
     async def _update(self, request: UpdateRequest) -> Outcome:
         return await self._write(request, request.prior)
 
-    async def _write(self, request: CreateRequest | UpdateRequest, row: Attributes) -> Outcome:
+    async def _write(self, request: CreateRequest | UpdateRequest, row: Values) -> Outcome:
         names = [attribute.name for attribute in self.definition.settable if not attribute.local]
         changes = self.changes_to(row, request, names)
         if not changes:
@@ -204,7 +204,7 @@ class SpecialtyLifecycle(BaseLifecycle):
             raise ConsoleError(explain_gap("specialties", listing)[0])
         return False
 
-    def _refuse_carried(self, prior: Attributes, problem: Conflict) -> Diagnostic:
+    def _refuse_carried(self, prior: Values, problem: Conflict) -> Diagnostic:
         summary = f"An agent still carries the {self.name(prior)}"
         known = self.session.get(KnownAgents)
         others = problem.problem.texts - {prior["id"]}
@@ -241,7 +241,7 @@ class SpecialtyLifecycle(BaseLifecycle):
         return Outcome(self.definition.empty() | {"id": found["id"]})
 
 
-def _delete_timeout(prior: Attributes) -> float:
+def _delete_timeout(prior: Values) -> float:
     declared = (prior.get("timeouts") or {}).get("delete")
     if not isinstance(declared, str):
         return _DEFAULT_DELETE_TIMEOUT
@@ -251,7 +251,7 @@ def _delete_timeout(prior: Attributes) -> float:
 
 async def find_specialty(
     session: ConsoleSession,
-    config: Attributes,
+    config: Values,
     names: Iterable[str] = ("id", "key"),
     advice: str = _CREATE_IT,
 ) -> dict[str, Any] | Diagnostic:
