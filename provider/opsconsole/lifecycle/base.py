@@ -169,7 +169,7 @@ class BaseLifecycle(ABC):
 
     def note_existing(self, state: Values, address: str) -> None:
         """Note a resource in state, so that messages can name it and no creation takes its id."""
-        self.session.holders[self.definition.type_name, state["id"]] = address
+        self.session.holders[self.definition.type_name][state["id"]] = address
 
     async def preflight(self, requests: Sequence[CreateRequest]) -> list[Outcome] | None:
         """Let the console judge creations without carrying them out.

@@ -71,8 +71,8 @@ class ConsoleSession:
     Attributes:
         gone: Type to the ids that were deleted or found gone.
         names: Id to the words by which messages name an object that no address holds.
-        holders: Type and id of objects in state, or of this run, to the address or name that holds
-            each; empty where the engine tells none.
+        holders: Type to the ids of objects in state, or of this run, each with the address or name
+            that holds it; empty where the engine tells none.
         stopped: Whether the run was told to stop.
         dry_runs: What is known of the console's dry runs.
         before_write: Is called before writes are sent, where the engine keeps a journal.
@@ -97,7 +97,7 @@ class ConsoleSession:
     answered_beside: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     adopted: set[tuple[str, str]] = field(default_factory=set)
     names: dict[str, str] = field(default_factory=dict)
-    holders: dict[tuple[str, str], str] = field(default_factory=dict)
+    holders: defaultdict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
     stopped: bool = False
     dry_runs: DryRuns = field(default_factory=DryRuns)
     before_write: BeforeWrite = _note_nothing
@@ -130,10 +130,10 @@ class ConsoleSession:
         Args:
             address: May be empty: then no other call for this object is taken for the same one.
         """
-        key = (type_name, object_id)
-        if key in self.holders and not (address and self.holders[key] == address):
-            return self.holders[key]
-        self.holders[key] = address
+        held = self.holders[type_name]
+        if object_id in held and not (address and held[object_id] == address):
+            return held[object_id]
+        held[object_id] = address
         return None
 
     async def list_once(self, operation: str, object_id: str = "") -> Listing:
@@ -179,8 +179,9 @@ class ConsoleSession:
         named = [self.names[object_id] for object_id in ids if object_id in self.names]
         held = [
             f"{address}: {object_id}"
-            for (_, object_id), address in self.holders.items()
-            if address and object_id in ids
+            for of_type in self.holders.values()
+            for object_id in ids
+            if (address := of_type.get(object_id))
         ]
         return sorted(named) + sorted(held)
 

@@ -241,7 +241,7 @@ class BulkCreate:
             except OtherHost as problem:
                 self._lifecycle.log(problem, f"take {created[row]} for {self._name(row)}")
                 # The id was claimed for this row, and belongs to another host.
-                self._session.holders.pop((HOST.type_name, created[row]), None)
+                self._session.holders[HOST.type_name].pop(created[row], None)
                 others.append(row)
             else:
                 await self._report_row(row, outcome)
@@ -281,15 +281,15 @@ class BulkCreate:
         return unsettled_outcome(self._lifecycle, row.request, problem, row.dry_run_status)
 
     def _not_created(self, row: HostRow, verdict: RowVerdict, *, rehearsed: bool) -> Diagnostic:
-        holder = self._session.holders.get((HOST.type_name, verdict.id or ""))
+        holders = self._session.holders[HOST.type_name]
         twins = (item for item in self._named[row.fields["name"]] if item != row.holder)
         diagnostic = explain_not_created(
             self._name(row),
             verdict,
-            holder,
+            holders.get(verdict.id or ""),
             rehearsed=rehearsed,
             twin=next(twins, ""),
-            replaces=f"{row.request.address} in state" in self._session.holders.values(),
+            replaces=f"{row.request.address} in state" in holders.values(),
         )
         if self._session.plans_whole or not self._session.deletes_begun:
             return diagnostic
@@ -304,10 +304,10 @@ class BulkCreate:
         Args:
             ids: How many rows of the answer have each id.
         """
-        key = (HOST.type_name, host_id)
-        if ids[host_id] == 1 and self._session.hold(*key, row.holder) is None:
+        session = self._session
+        if ids[host_id] == 1 and session.hold(HOST.type_name, host_id, row.holder) is None:
             return None
-        holder = self._session.holders.get(key)
+        holder = session.holders[HOST.type_name].get(host_id)
         other = f" {holder} holds it already." if holder else ""
         return error(
             f"The console gave the {self._name(row)} an id that another host holds",

@@ -230,7 +230,7 @@ class HostLifecycle(BaseLifecycle):
         prior, host_id = request.prior, request.prior["id"]
         deletions = self.session.get(HostDeletions)
         if HOST.is_abandoned(prior):
-            self.session.holders.pop((HOST.type_name, host_id), None)
+            self.session.holders[HOST.type_name].pop(host_id, None)
             # No deletion needs to wait for its agents.
             deletions.end(host_id)
             stays = self.unplanned_warnings(request, (warn_abandoned(self.name(prior)),))
@@ -247,7 +247,7 @@ class HostLifecycle(BaseLifecycle):
             outcome = await delete_once(self, request, "host_delete")
             if outcome.state is None:
                 self.session.gone[HOST.type_name].add(host_id)
-                self.session.holders.pop((HOST.type_name, host_id), None)
+                self.session.holders[HOST.type_name].pop(host_id, None)
         finally:
             # Also after an error: others wait for the end of this deletion.
             deletions.end(host_id)
