@@ -124,6 +124,7 @@ BASE = Base("run", "lineage", 1, "digest", False)
 
 def test_a_restart_keeps_open_intents_and_what_came_later(tmp_path, open_files):
     journal = Journal.create(tmp_path / "j")
+    assert (tmp_path / "j").stat().st_mode & 0o7777 == 0o600, "it may hold secrets"
     with pytest.raises(UserError, match="Another run of opsconsole is in progress"):
         Journal.resume(tmp_path / "j")
     for record in (BASE, intent("a"), intent("b"), changed("a", "a")):

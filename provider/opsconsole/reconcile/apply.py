@@ -50,11 +50,9 @@ class Applier:
         self._providers = workspace.providers(self._evaluator)
         self._outputs = [item.name for item in plan.outputs]
         self._executor: Executor | None = None
-        self._stopping = False
 
     def stop(self) -> None:
         """Begin nothing more; steps in flight are finished and kept."""
-        self._stopping = True
         self._providers.stop()
         if self._executor is not None:
             self._executor.stop()
@@ -76,10 +74,10 @@ class Applier:
             self._introduce_state()
             self._executor = self._make_executor(providers)
             # A stop may have come before there was an executor to pass it on to.
-            if self._stopping:
+            if self._providers.stopped:
                 self._executor.stop()
             applied = await self._executor.run()
-            if applied.rerouted and not self._stopping:
+            if applied.rerouted and not self._providers.stopped:
                 applied.diagnostics += await self._read_rerouted(applied.rerouted)
             # Before the outputs, which may refer to these values.
             self._take_answers()
