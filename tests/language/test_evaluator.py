@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from opsconsole.errors import UserError
+from opsconsole.language.conversion import from_wire, to_wire
 from opsconsole.language.instances import Trigger
+from opsconsole.language.numbers import parse_number
+from opsconsole.language.values import NUMBER
 from opsconsole.resources import HOST
 from opsconsole.state.address import Address
 from opsconsole.values import UNKNOWN
@@ -36,6 +39,13 @@ def hosts(**bodies: Any) -> dict[str, Any]:
 def outputs(**values: Any) -> dict[str, Any]:
     """Declare outputs by name."""
     return {"output": {name: {"value": value} for name, value in values.items()}}
+
+
+@pytest.mark.parametrize("text", ["7", "0.1", "12345678901234567890.25"])
+def test_a_number_comes_back_from_its_wire_value(text: str) -> None:
+    number = parse_number(text)
+    assert number is not None
+    assert from_wire(to_wire(number), NUMBER) == number
 
 
 def test_every_attribute_is_there_and_converted(start: Start) -> None:
