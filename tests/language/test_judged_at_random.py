@@ -15,23 +15,8 @@ from typing import Any
 import pytest
 
 LOCALS = {"n": 2, "s": "text", "l": ["x", "y"], "m": {"a": 1, "b": "z"}, "t": True}
-TEXTS = (
-    "",
-    "a",
-    "b",
-    "true",
-    "12",
-    "x y",
-    "é",
-    "a,b",
-    '"',
-    "\\",
-    "\n",
-    "${",
-    "%{",
-    "e\u0301",
-    "-1",
-)
+TEXTS = ("", "a", "b", "true", "12", "x y", "é", "a,b", '"', "\\", "\n", "${", "%{", "e\u0301",
+         "-1")  # fmt: skip
 SEEDS = (1, 2, 3)
 KINDS = ("number", "text", "flag", "texts", "numbers", "mapping", "mixed", "set")
 
