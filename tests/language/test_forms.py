@@ -18,17 +18,10 @@ from opsconsole.language.evaluator import Evaluator
 from opsconsole.language.graph import build_graph
 from opsconsole.language.reading import load_directory
 from opsconsole.language.variables import resolve_variables
-from program_forms import ACCEPTED, HOST, REFUSED, Program, program
+from program_forms import ACCEPTED, HOST, REFUSED, SAID, Program, program
 from sampling import EVERYTHING
-from text_groups import read_groups
 
 SAMPLE = 6
-SAID = {
-    name: said
-    for said, names in read_groups(Path(__file__).with_name("form_refusals.txt")).items()
-    for name in names
-}
-"""What is said of each refused program."""
 
 
 def without_names(text: str) -> str:

@@ -30,7 +30,7 @@ FORMS: Final[Mapping[str, str]] = {
     "settings": '{"terraform":{…}}',
     "required_provider": f"{{{REQUIRED[:-3]},…}}}}}}}}",
 }
-"""What stands around the texts of program_forms.txt, each in the place of `…`."""
+"""What stands around the texts of a program, each in the place of `…`."""
 
 
 def program(form: str, text: str) -> Program:
@@ -38,17 +38,15 @@ def program(form: str, text: str) -> Program:
     return {"main.tf.json": FORMS[form].replace("…", text)}
 
 
-def _programs(kind: str) -> dict[str, Program]:
-    groups = read_groups(Path(__file__).with_suffix(".txt"))
-    forms = {name.partition(" ")[2]: groups[name] for name in groups if name.startswith(kind)}
-    return {f"{form} {text}": program(form, text) for form in forms for text in forms[form]}
+def _groups(name: str) -> dict[str, list[str]]:
+    return read_groups(Path(__file__).with_name(name))
 
 
 def _two_files(text: str, other: str) -> Program:
     return {**program("within", text), "other.tf.json": other}
 
 
-REFUSED: Final[Mapping[str, Program]] = {
+_FILES: Final[Mapping[str, Program]] = {
     "two files dup resource": _two_files(HOST, f"{{{HOST}}}"),
     "two files dup output": _two_files(
         '"output":{"a":{"value":1}}', '{"output":{"a":{"value":1}}}'
@@ -63,10 +61,19 @@ REFUSED: Final[Mapping[str, Program]] = {
         "a.tf.json": '{"terraform":{"backend":{"local":{}}}}',
         "b.tf.json": '{"terraform":{"backend":{"local":{}}}}',
     },
-    **{
-        f"one {text!r}": program("one", text) for text in ("", "  ", f"\ufeff{{{REQUIRED},{HOST}}}")
-    },
-    **_programs("refused"),
+    "an empty file": {"main.tf.json": ""},
+    "a blank file": {"main.tf.json": "  "},
+    "a byte order mark": {"main.tf.json": f"\ufeff{{{REQUIRED},{HOST}}}"},
+}
+"""The programs of program_refusals.txt that no form and text can write."""
+
+SAID: Final[Mapping[str, str]] = {
+    name: said for said, names in _groups("program_refusals.txt").items() for name in names
+}
+"""What the native engine says of each program that it refuses."""
+
+REFUSED: Final[Mapping[str, Program]] = {
+    name: _FILES.get(name) or program(*name.split(" ", 1)) for name in SAID
 }
 """Terraform and the native engine refuse each of these."""
 
@@ -75,6 +82,10 @@ ACCEPTED: Final[Mapping[str, Program]] = {
         "a.tf.json": '{"terraform":{"required_version":">= 1.0"}}',
         "b.tf.json": '{"terraform":{"required_version":">= 1.1"}}',
     },
-    **_programs("accepted"),
+    **{
+        f"{form} {text}": program(form, text)
+        for form, texts in _groups("program_forms.txt").items()
+        for text in texts
+    },
 }
 """Terraform and the native engine accept each of these."""
