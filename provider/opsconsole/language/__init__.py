@@ -12,6 +12,7 @@ packages import the names of this package, not its modules.
 
 from __future__ import annotations
 
+from opsconsole.language.access import Quoted, Step
 from opsconsole.language.evaluator import Evaluated, Evaluator, OutputValue
 from opsconsole.language.graph import Graph, build_graph, named_resources
 from opsconsole.language.instances import Instance
@@ -33,9 +34,9 @@ from opsconsole.language.model import (
     Schemas,
     Variable,
 )
+from opsconsole.language.nodes import Reference
 from opsconsole.language.reading import load_directory, read_program, readable_part
 from opsconsole.language.support import check_support
-from opsconsole.language.syntax import Quoted, Reference, Step
 from opsconsole.language.synthesis import (
     find_node,
     find_output,

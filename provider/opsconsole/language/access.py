@@ -1,14 +1,13 @@
-"""Attributes, indexes and splats, which take parts out of values (hcl's `GetAttr`, `Index`)."""
+"""Attributes and indexes, which take parts out of values (hcl's `GetAttr` and `Index`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any
 
 from opsconsole.language.conversion import convert, to_text
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.syntax import Node, Quoted, Reference, Scope, Step
 from opsconsole.language.values import (
     DYNAMIC,
     NUMBER,
@@ -16,13 +15,19 @@ from opsconsole.language.values import (
     Marks,
     Value,
     is_sequence,
-    items_of,
-    list_value,
-    tuple_of,
     unknown,
     unpack,
 )
 from opsconsole.values import UNKNOWN
+
+Step = str | int
+"""An attribute's name, or a literal index: a whole number or a Quoted."""
+
+
+class Quoted(str):
+    """A string index, `["a"]`. It leads to the same value as the attribute `a`."""
+
+    __slots__ = ()
 
 
 def attribute(value: Value, name: str) -> Value:
@@ -102,65 +107,3 @@ def get_path(value: Value, steps: Sequence[Step]) -> Value:
         else:
             value = attribute(value, step)
     return value
-
-
-class GetAttribute(Node):
-    """`source.name`, where the source is not a plain reference."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, source: Node, name: str) -> None:
-        super().__init__(source)
-        self.name = name
-
-    def evaluate(self, scope: Scope) -> Value:
-        return attribute(self.operands[0].evaluate(scope), self.name)
-
-
-class Index(Node):
-    """`source[key]`, if the key is not a literal or the source is not a plain reference."""
-
-    def evaluate(self, scope: Scope) -> Value:
-        source, key_node = self.operands
-        key = key_node.evaluate(scope)
-        # The scope looks up one instance of a block without evaluating the others.
-        if isinstance(source, Reference):
-            return scope.resolve_index(source, key)
-        return element(source.evaluate(scope), key)
-
-
-ITEM: Final = "*"
-"""The name under which the expression after a splat refers to the current element."""
-
-
-class Splat(Node):
-    """`source[*]…`: the second operand is evaluated for each element.
-
-    A single value counts as one element, and null as no element.
-    """
-
-    def evaluate(self, scope: Scope) -> Value:
-        source, each = self.operands
-        value = source.evaluate(scope)
-        # In HCL, a null list, set or tuple is an error, and any other null counts as no element.
-        if value.is_null and is_sequence(value):
-            raise EvaluationError("a splat cannot go over null")
-        if value.is_null:
-            return tuple_of(()).mark(value.marks)
-        if not value.is_known:
-            return unknown(marks=value.marks)
-        items = items_of(value) if is_sequence(value) else [value.unmark()]
-        scope.work.count(len(items))
-        results = [each.evaluate(scope.within({ITEM: item})) for item in items]
-        types = {item.type for item in results}
-        if value.kind in ("list", "set"):
-            if not results:
-                # An empty list keeps its type, which is found by evaluating an unknown element.
-                example = {ITEM: unknown(value.type.element)}
-                types = {each.evaluate(scope.within(example)).type}
-            if len(types) == 1:
-                return list_value(results, types.pop()).mark(value.marks)
-        return tuple_of(results).mark(value.marks)
-
-    def references(self, bound: frozenset[str] = frozenset()) -> Iterator[Reference]:
-        return super().references(bound | {ITEM})

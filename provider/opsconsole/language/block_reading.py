@@ -13,6 +13,7 @@ from typing import Any, Final
 from opsconsole.definition import Kind
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.errors import UserError
+from opsconsole.language.access import Quoted
 from opsconsole.language.json_values import (
     COMMENT,
     DuplicateKeys,
@@ -21,9 +22,9 @@ from opsconsole.language.json_values import (
     unknown_name_error,
 )
 from opsconsole.language.model import Block, BlockDefinition, Json, LifecycleBlock, Origin, Schemas
+from opsconsole.language.nodes import is_name
 from opsconsole.language.parser import plain_reference
 from opsconsole.language.support import foreign_name_error, is_foreign
-from opsconsole.language.syntax import Quoted, is_name
 from opsconsole.language.values import to_nfc
 from opsconsole.text import did_you_mean
 

@@ -9,9 +9,8 @@ from typing import Final
 from opsconsole.language.access import element, get_path
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.nodes import Call, Object, Tuple
+from opsconsole.language.nodes import Call, Literal, Node, Object, Reference, Scope, Tuple, Work
 from opsconsole.language.parser import parse_expression
-from opsconsole.language.syntax import Literal, Node, Reference, Scope, Work
 from opsconsole.language.values import (
     BOOL,
     COLLECTIONS,

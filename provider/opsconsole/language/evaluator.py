@@ -35,8 +35,8 @@ from opsconsole.language.name_resolver import (
     ProgramScope,
     TemplateScope,
 )
+from opsconsole.language.nodes import Reference, Work
 from opsconsole.language.parser import parse_template
-from opsconsole.language.syntax import Reference, Work
 from opsconsole.language.values import (
     EPHEMERAL,
     SENSITIVE,

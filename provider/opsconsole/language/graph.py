@@ -27,9 +27,9 @@ from opsconsole.language.json_values import (
     references_in,
 )
 from opsconsole.language.model import Block, Json, Program
+from opsconsole.language.nodes import Reference
 from opsconsole.language.parser import parse_expression
 from opsconsole.language.support import ROOTS, foreign_name_error, is_foreign
-from opsconsole.language.syntax import Reference
 from opsconsole.text import did_you_mean
 
 _NEVER_BLOCKS: Final = ROOTS - {"data"}

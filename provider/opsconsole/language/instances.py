@@ -10,12 +10,12 @@ from fractions import Fraction
 from typing import Any
 
 from opsconsole.diagnostics import Path
-from opsconsole.language.access import GetAttribute, Index
+from opsconsole.language.access import Quoted
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import MAX_INSTANCES, BeyondBounds, EvaluationError, NotKnownYet
 from opsconsole.language.model import Block
+from opsconsole.language.nodes import GetAttribute, Index, Node, Reference, Scope
 from opsconsole.language.parser import parse_expression
-from opsconsole.language.syntax import Node, Quoted, Reference, Scope
 from opsconsole.language.values import NULL, NUMBER, STRING, Value, elements
 from opsconsole.state import Address, InstanceKey
 from opsconsole.values import UNKNOWN

@@ -25,10 +25,9 @@ from opsconsole.language.failures import (
     NotKnownYet,
 )
 from opsconsole.language.model import Origin, Program
-from opsconsole.language.nodes import make_object
+from opsconsole.language.nodes import Reference, Scope, make_object
 from opsconsole.language.numbers import parse_number
 from opsconsole.language.parser import parse_template
-from opsconsole.language.syntax import Reference, Scope
 from opsconsole.language.values import (
     STRING,
     Value,

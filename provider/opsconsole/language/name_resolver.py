@@ -16,15 +16,15 @@ from typing import Any, cast
 from opsconsole.definition import Attribute
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.language import remote_states
-from opsconsole.language.access import element, get_path
+from opsconsole.language.access import Quoted, Step, element, get_path
 from opsconsole.language.block_reading import block_address
 from opsconsole.language.conversion import attribute_type, attribute_value
 from opsconsole.language.failures import EvaluationError, ExpressionFailure
 from opsconsole.language.instances import Instance
 from opsconsole.language.json_values import LocalCycle, evaluate_json, order_locals
 from opsconsole.language.model import Block, Program
+from opsconsole.language.nodes import Reference, Scope, Work
 from opsconsole.language.numbers import int64
-from opsconsole.language.syntax import Quoted, Reference, Scope, Step, Work
 from opsconsole.language.values import (
     IS_SENSITIVE,
     NULL,

@@ -1,30 +1,377 @@
-"""The nodes of the tree that make values: calls, constructors, templates, `for` expressions."""
+"""The tree of a parsed expression. Each node evaluates itself in a scope.
+
+`parser` builds the tree, and the scope resolves names. Every result keeps the marks of its
+operands. An unknown operand makes the result unknown.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, Protocol
 
-from opsconsole.language.conversion import convert
-from opsconsole.language.failures import EvaluationError
-from opsconsole.language.syntax import Node, Reference, Scope
+from opsconsole.language.access import Quoted, Step, attribute, element
+from opsconsole.language.conversion import all_of, any_of, convert, equal, unify
+from opsconsole.language.failures import DependsOnRelease, EvaluationError, UnsupportedExpression
+from opsconsole.language.numbers import calculate, negate, remainder
 from opsconsole.language.values import (
     BOOL,
     CHARACTERS_PER_PART,
+    DYNAMIC,
     NO_MARKS,
+    NUMBER,
     PRIMITIVES,
     STRING,
+    Type,
     Value,
     check_length,
+    check_size,
     elements,
     is_sequence,
     items_of,
+    list_value,
     object_of,
     to_nfc,
     tuple_of,
     unknown,
 )
 from opsconsole.values import UNKNOWN
+
+
+def is_name(text: str) -> bool:
+    """Return whether a text can be the name of a block, a variable or a local value."""
+    # A name is a Python identifier that may also contain dashes, but not at the start.
+    return text[:1] != "-" and text.replace("-", "_").isidentifier()
+
+
+class Work:
+    """The bound on the values made while one value is evaluated, including discarded values."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self) -> None:
+        self.parts = 0
+
+    def start(self) -> None:
+        """Reset the count."""
+        self.parts = 0
+
+    def count(self, parts: int) -> None:
+        """Add values to the count.
+
+        Raises:
+            BeyondBounds: The count exceeds the bound.
+        """
+        self.parts = check_size(self.parts + parts)
+
+
+class Scope(Protocol):
+    """The context of an expression."""
+
+    @property
+    def work(self) -> Work:
+        """The count of values made in this scope, with its bound."""
+
+    def within(self, names: dict[str, Value]) -> Scope:
+        """Return this scope with additional names."""
+
+    def resolve(self, reference: Reference) -> Value:
+        """Return the value of a reference."""
+
+    def resolve_index(self, reference: Reference, key: Value) -> Value:
+        """Return the element `key` of a reference's value, without evaluating the others."""
+
+    def call(self, name: str, arguments: Sequence[Value]) -> Value:
+        """Return the result of a function."""
+
+
+class Node:
+    """One node of the tree; `operands` are its child nodes."""
+
+    __slots__ = ("operands",)
+
+    def __init__(self, *operands: Node) -> None:
+        self.operands = operands
+
+    def evaluate(self, scope: Scope) -> Value:
+        """Return the value in `scope`.
+
+        Raises:
+            EvaluationError: The expression fails for these values.
+            UnsupportedExpression: The expression uses something that only Terraform has.
+        """
+        raise NotImplementedError
+
+    def children(self) -> Sequence[Node]:
+        """Return the child nodes."""
+        return self.operands
+
+    def references(self, bound: frozenset[str] = frozenset()) -> Iterator[Reference]:
+        """Yield every reference in the tree, except references to names in `bound`."""
+        for child in self.children():
+            yield from child.references(bound)
+
+
+class Literal(Node):
+    """A literal value."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        super().__init__()
+        self.value = value
+
+    def evaluate(self, scope: Scope) -> Value:
+        return self.value
+
+
+class Reference(Node):
+    """A name and the literal steps that follow it."""
+
+    __slots__ = ("steps",)
+
+    def __init__(self, steps: tuple[Step, ...]) -> None:
+        super().__init__()
+        self.steps = steps
+
+    def __repr__(self) -> str:
+        return f"Reference({self.steps!r})"
+
+    def evaluate(self, scope: Scope) -> Value:
+        return scope.resolve(self)
+
+    def references(self, bound: frozenset[str] = frozenset()) -> Iterator[Reference]:
+        if self.steps[0] not in bound:
+            yield self
+
+    def source_text(self) -> str:
+        """Return the reference as the user writes it."""
+        text = str(self.steps[0])
+        for step in self.steps[1:]:
+            if isinstance(step, int):
+                text += f"[{step}]"
+            else:
+                text += f'["{step}"]' if isinstance(step, Quoted) else f".{step}"
+        return text
+
+
+class GetAttribute(Node):
+    """`source.name`, where the source is not a plain reference."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, source: Node, name: str) -> None:
+        super().__init__(source)
+        self.name = name
+
+    def evaluate(self, scope: Scope) -> Value:
+        return attribute(self.operands[0].evaluate(scope), self.name)
+
+
+class Index(Node):
+    """`source[key]`, if the key is not a literal or the source is not a plain reference."""
+
+    def evaluate(self, scope: Scope) -> Value:
+        source, key_node = self.operands
+        key = key_node.evaluate(scope)
+        # The scope looks up one instance of a block without evaluating the others.
+        if isinstance(source, Reference):
+            return scope.resolve_index(source, key)
+        return element(source.evaluate(scope), key)
+
+
+ITEM: Final = "*"
+"""The name under which the expression after a splat refers to the current element."""
+
+
+class Splat(Node):
+    """`source[*]…`: the second operand is evaluated for each element.
+
+    A single value counts as one element, and null as no element.
+    """
+
+    def evaluate(self, scope: Scope) -> Value:
+        source, each = self.operands
+        value = source.evaluate(scope)
+        # In HCL, a null list, set or tuple is an error, and any other null counts as no element.
+        if value.is_null and is_sequence(value):
+            raise EvaluationError("a splat cannot go over null")
+        if value.is_null:
+            return tuple_of(()).mark(value.marks)
+        if not value.is_known:
+            return unknown(marks=value.marks)
+        items = items_of(value) if is_sequence(value) else [value.unmark()]
+        scope.work.count(len(items))
+        results = [each.evaluate(scope.within({ITEM: item})) for item in items]
+        types = {item.type for item in results}
+        if value.kind in ("list", "set"):
+            if not results:
+                # An empty list keeps its type, which is found by evaluating an unknown element.
+                example = {ITEM: unknown(value.type.element)}
+                types = {each.evaluate(scope.within(example)).type}
+            if len(types) == 1:
+                return list_value(results, types.pop()).mark(value.marks)
+        return tuple_of(results).mark(value.marks)
+
+    def references(self, bound: frozenset[str] = frozenset()) -> Iterator[Reference]:
+        return super().references(bound | {ITEM})
+
+
+class Binary(Node):
+    """`left operator right`."""
+
+    __slots__ = ("operator",)
+
+    def __init__(self, operator: str, left: Node, right: Node) -> None:
+        super().__init__(left, right)
+        self.operator = operator
+
+    def evaluate(self, scope: Scope) -> Value:
+        left, right = self.operands
+        if self.operator in ("&&", "||"):
+            return self._logic(scope)
+        return _binary(self.operator, left.evaluate(scope), right.evaluate(scope))
+
+    def _logic(self, scope: Scope) -> Value:
+        """Evaluate both operands, as Terraform 1.11 does."""
+        left, right = (_attempt(operand, scope) for operand in self.operands)
+        try:
+            for item in (left, right):
+                if isinstance(item, EvaluationError):
+                    raise item
+            return _binary(self.operator, left, right)
+        except EvaluationError as error:
+            # Terraform 1.12 and OpenTofu ignore a failure if the other operand decides: `false &&
+            # X` is false.
+            if _passes_over(self.operator, left, right):
+                raise DependsOnRelease(str(error)) from error
+            raise
+
+
+def _attempt(node: Node, scope: Scope) -> Any:
+    """Return the value of a node, or its failure."""
+    try:
+        return node.evaluate(scope)
+    except EvaluationError as error:
+        return error
+
+
+def _binary(operator: str, left: Value, right: Value) -> Value:
+    (left_data, left_marks), (right_data, right_marks) = left.unmark_deep(), right.unmark_deep()
+    left, right = Value(left.type, left_data), Value(right.type, right_data)
+    marks = left_marks | right_marks
+    if operator in ("==", "!="):
+        verdict = equal(left, right)
+        negates = operator == "!=" and verdict is not UNKNOWN
+        return Value(BOOL, not verdict if negates else verdict, marks)
+    if operator in ("&&", "||"):
+        decide = any_of if operator == "||" else all_of
+        return Value(BOOL, decide([_operand(left, BOOL), _operand(right, BOOL)]), marks)
+    result = _numeric(operator, _operand(left, NUMBER), _operand(right, NUMBER))
+    return Value(NUMBER if operator in "+-*/%" else BOOL, result, marks)
+
+
+class Unary(Node):
+    """`-operand` or `!operand`."""
+
+    __slots__ = ("operator",)
+
+    def __init__(self, operator: str, operand: Node) -> None:
+        super().__init__(operand)
+        self.operator = operator
+
+    def evaluate(self, scope: Scope) -> Value:
+        value = self.operands[0].evaluate(scope)
+        type = NUMBER if self.operator == "-" else BOOL
+        data = _operand(value, type)
+        if data is not UNKNOWN:
+            data = negate(data) if type is NUMBER else not data
+        return Value(type, data, value.marks)
+
+
+def _operand(value: Value, type: Type) -> Any:
+    if value.is_null:
+        raise EvaluationError("an operand is null")
+    try:
+        return convert(value, type).data
+    except EvaluationError as error:
+        raise EvaluationError(f"unsuitable operand: {error}") from error
+
+
+def _passes_over(operator: str, left: Value | EvaluationError, right: Any) -> bool:
+    """Return whether Terraform 1.12 and OpenTofu ignore the failure of `left operator right`.
+
+    Args:
+        left, right: The operands, or the EvaluationError of an operand that failed.
+    """
+    if isinstance(left, EvaluationError):
+        return _decides(operator, right)
+    if isinstance(right, EvaluationError):
+        return left.data is UNKNOWN or _decides(operator, left)
+    return right.is_null and _decides(operator, left)
+
+
+def _decides(operator: str, operand: Any) -> bool:
+    """Return whether an operand of `&&` or `||` decides the result alone."""
+    deciding = operator == "||"
+    return isinstance(operand, Value) and (
+        operand.data is deciding or operand.data == ("true" if deciding else "false")
+    )
+
+
+def _numeric(operator: str, left: Any, right: Any) -> Any:
+    if left is UNKNOWN or right is UNKNOWN:
+        return UNKNOWN
+    if operator in "/%" and right == 0:
+        raise UnsupportedExpression("a division by zero")
+    return _NUMERIC[operator](left, right)
+
+
+_NUMERIC: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    **{operator: partial(calculate, operator) for operator in "+-*/"},
+    "%": remainder,
+    "<": lambda left, right: left < right,
+    "<=": lambda left, right: left <= right,
+    ">": lambda left, right: left > right,
+    ">=": lambda left, right: left >= right,
+}
+
+
+class Conditional(Node):
+    """`condition ? when_true : when_false`, or `%{ if condition }…%{ else }…%{ endif }`.
+
+    A failure of the result that is not taken is ignored.
+    """
+
+    def evaluate(self, scope: Scope) -> Value:
+        condition = self.operands[0].evaluate(scope)
+        # The result that is not taken is evaluated too, because both results need a common type.
+        results = [_attempt(operand, scope) for operand in self.operands[1:]]
+        chosen = None
+        if condition.data is not None and condition.data is not UNKNOWN:
+            chosen = results[0 if convert(condition, BOOL).data else 1]
+            if isinstance(chosen, EvaluationError):
+                raise chosen
+        values = [unknown() if isinstance(item, EvaluationError) else item for item in results]
+        type = _common_type(values)
+        if condition.is_null:
+            raise EvaluationError("the condition is null")
+        marks = condition.marks.union(*(item.marks for item in values))
+        if chosen is None:
+            data = None if all(item.is_null for item in values) else UNKNOWN
+            return Value(type, data, marks)
+        return convert(chosen, type).mark(marks)
+
+
+def _common_type(results: Sequence[Value]) -> Type:
+    """Return the common type of both results of a conditional; a null without a type fits any."""
+    types = [item.type for item in results if item.type is not DYNAMIC or not item.is_null]
+    type = DYNAMIC if DYNAMIC in types else unify(types)
+    if type is None:
+        one, other = map(str, types)
+        found = f"{one} and {other}" if one != other else f"two different {one}s"
+        raise EvaluationError(f"the results of a conditional must have one type, not {found}")
+    return type
 
 
 class Call(Node):

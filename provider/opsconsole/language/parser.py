@@ -12,21 +12,29 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, TypeVar
 
-from opsconsole.language.access import ITEM, GetAttribute, Index, Splat
+from opsconsole.language.access import Quoted
 from opsconsole.language.failures import MAX_NESTING, BeyondBounds, EvaluationError
 from opsconsole.language.nodes import (
+    ITEM,
+    Binary,
     Call,
+    Conditional,
     ForGroups,
     ForObject,
     ForTemplate,
     ForTuple,
+    GetAttribute,
+    Index,
+    Literal,
+    Node,
     Object,
+    Reference,
+    Splat,
     Template,
     Tuple,
+    Unary,
 )
 from opsconsole.language.numbers import parse_number
-from opsconsole.language.operators import Binary, Conditional, Unary
-from opsconsole.language.syntax import Literal, Node, Quoted, Reference
 from opsconsole.language.values import BOOL, NULL, NUMBER, STRING, Value, to_nfc
 
 T = TypeVar("T")

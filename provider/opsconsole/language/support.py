@@ -17,9 +17,8 @@ from opsconsole.language.json_values import (
     templates_in,
 )
 from opsconsole.language.model import Json, Program
-from opsconsole.language.nodes import Call
+from opsconsole.language.nodes import Call, Node, Reference
 from opsconsole.language.parser import parse_template
-from opsconsole.language.syntax import Node, Reference
 
 SETTINGS: Final = {"path": ("module", "root", "cwd"), "terraform": ("workspace",)}
 """The properties of the running engine that expressions may use, by the root of their names."""

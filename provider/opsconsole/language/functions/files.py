@@ -12,7 +12,7 @@ from opsconsole.language.failures import MAX_FILE, BeyondBounds, EvaluationError
 from opsconsole.language.functions.encoding import DIGESTS, base64_text
 from opsconsole.language.functions.registry import Signature
 from opsconsole.language.name_resolver import FunctionContext
-from opsconsole.language.syntax import is_name
+from opsconsole.language.nodes import is_name
 from opsconsole.language.values import DYNAMIC, STRING, elements
 
 
