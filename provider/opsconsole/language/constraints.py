@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from opsconsole.language.access import element, get_path
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.nodes import Call, Literal, Node, Object, Reference, Scope, Tuple, Work
@@ -140,24 +139,14 @@ def _object(node: Object, text: str) -> Constraint:
     return Constraint(kind, attributes=ordered, optional=tuple(optional.items()))
 
 
-class LiteralScope:
+class LiteralScope(Scope):
     """A scope without functions, and without names but those that an expression itself binds."""
-
-    def __init__(self, names: dict[str, Value], work: Work) -> None:
-        self.names = names
-        self.work = work
 
     def within(self, names: dict[str, Value]) -> Scope:
         return LiteralScope({**self.names, **names}, self.work)
 
-    def resolve(self, reference: Reference) -> Value:
-        root = str(reference.steps[0])
-        if root not in self.names:
-            raise EvaluationError(f"a value cannot refer to {reference.source_text()} here")
-        return get_path(self.names[root], reference.steps[1:])
-
-    def resolve_index(self, reference: Reference, key: Value) -> Value:
-        return element(self.resolve(reference), key)
+    def resolve_free(self, reference: Reference) -> Value:
+        raise EvaluationError(f"a value cannot refer to {reference.source_text()} here")
 
     def call(self, name: str, arguments: Sequence[Value]) -> Value:
         raise EvaluationError(f"a value cannot call {name} here")

@@ -23,6 +23,7 @@ from opsconsole.language.instances import (
     Trigger,
     count_entries,
     each_entries,
+    each_properties,
     instance_address,
     trigger,
 )
@@ -33,10 +34,8 @@ from opsconsole.language.name_resolver import (
     Lookup,
     NameResolver,
     ProgramScope,
-    TemplateScope,
 )
 from opsconsole.language.nodes import Reference, Work
-from opsconsole.language.parser import parse_template
 from opsconsole.language.values import (
     EPHEMERAL,
     SENSITIVE,
@@ -129,10 +128,6 @@ class Evaluator:
             root=program.root,
             applying=applying,
             planned_at=planned_at or utc_now(),
-            # A separate function, because the resolver needs this context and is made later.
-            render=lambda text, names: parse_template(text).evaluate(
-                TemplateScope(names, self._resolver.context)
-            ),
             work=Work(),
         )
         workspace = workspace_of(program.root) if workspace is None else workspace
@@ -153,7 +148,7 @@ class Evaluator:
 
     def scope(self) -> ProgramScope:
         """Return the scope of expressions outside of all resources."""
-        return ProgramScope(self._resolver)
+        return ProgramScope(self._resolver, {})
 
     def instances(self, block: Block) -> Mapping[InstanceKey, Instance]:
         """Return the instances of a block by key, in order.
@@ -197,7 +192,7 @@ class Evaluator:
         An argument with a problem is unknown in the configuration.
         """
         block = instance.block
-        scope = ProgramScope(self._resolver, instance)
+        scope = ProgramScope(self._resolver, instance.properties)
         configured = self._evaluate_arguments(
             block.title, block.arguments, block.definition, scope, problems
         )
@@ -230,9 +225,8 @@ class Evaluator:
         settings, scope = self.program.settings, self.scope()
         if bracket:
             entries = evaluate_argument(title, "for_each", block.for_each, scope, each_entries)
-            several = Block("managed", "", "", {}, block.origin, "", repeated=True)
             entry = index.removesuffix('"]')
-            each = Instance(several, key, entry, entries.get(entry, unknown()))
+            each = each_properties(entry, entries.get(entry, unknown()))
             scope = ProgramScope(self._resolver, each)
         problems: list[UserError] = []
         found = self._evaluate_arguments(
@@ -290,9 +284,11 @@ class Evaluator:
         if not block.repeated:
             return [self._import(title, block, self.scope())]
         entries = evaluate_argument(title, "for_each", block.for_each, self.scope(), each_entries)
-        repeated = Block("managed", "", "", {}, block.origin, "", repeated=True)
-        each = (Instance(repeated, "", key, value) for key, value in entries.items())
-        return [self._import(title, block, ProgramScope(self._resolver, item)) for item in each]
+        scopes = (
+            ProgramScope(self._resolver, each_properties(key, value))
+            for key, value in entries.items()
+        )
+        return [self._import(title, block, scope) for scope in scopes]
 
     def _import(self, title: str, block: Import, scope: ProgramScope) -> ImportTarget:
         target = try_step(title, "to", instance_address, block.to, scope)
@@ -315,7 +311,7 @@ class Evaluator:
         Raises:
             UserError: A reference cannot be evaluated, or names no resource.
         """
-        scope = ProgramScope(self._resolver, instance)
+        scope = ProgramScope(self._resolver, instance.properties)
         return tuple(
             try_step(instance.block.title, "replace_triggered_by", trigger, text, scope)
             for text in instance.block.lifecycle.replace_triggered_by

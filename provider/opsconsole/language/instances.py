@@ -15,6 +15,7 @@ from opsconsole.language.conversion import convert
 from opsconsole.language.failures import MAX_INSTANCES, BeyondBounds, EvaluationError, NotKnownYet
 from opsconsole.language.model import Block
 from opsconsole.language.nodes import GetAttribute, Index, Node, Reference, Scope
+from opsconsole.language.numbers import int64
 from opsconsole.language.parser import parse_expression
 from opsconsole.language.values import NULL, NUMBER, STRING, Value, elements
 from opsconsole.state import Address, InstanceKey
@@ -35,6 +36,18 @@ class Instance:
     address: str
     key: InstanceKey = None
     each: Value = NULL
+
+    @property
+    def properties(self) -> dict[str, Value]:
+        """The values of `each` and `count` in the block, by name."""
+        if isinstance(self.key, str):
+            return each_properties(self.key, self.each)
+        return {} if self.key is None else {"count.index": Value(NUMBER, int64(self.key))}
+
+
+def each_properties(key: str, value: Value) -> dict[str, Value]:
+    """Return the values of `each` for one entry of a `for_each`, by name."""
+    return {"each.key": Value(STRING, key), "each.value": value}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final
 
 from opsconsole.definition import Attribute
 from opsconsole.diagnostics import Path as AttributePath
@@ -24,11 +24,9 @@ from opsconsole.language.instances import Instance
 from opsconsole.language.json_values import LocalCycle, evaluate_json, order_locals
 from opsconsole.language.model import Block, Program
 from opsconsole.language.nodes import Reference, Scope, Work
-from opsconsole.language.numbers import int64
 from opsconsole.language.values import (
     IS_SENSITIVE,
     NULL,
-    NUMBER,
     STRING,
     Marked,
     Value,
@@ -51,41 +49,30 @@ class FunctionContext:
         root: The directory of the program, which is the base of relative file paths.
         applying: Whether this is an apply. Values that only an apply knows are unknown before.
         planned_at: The time of the plan.
-        render: Evaluates a template's text with the given names.
         work: The count of values made in this evaluation, with its bound.
     """
 
     root: Path
     applying: bool
     planned_at: datetime
-    render: Callable[[str, dict[str, Value]], Value]
     work: Work
 
 
-class TemplateScope:
+class TemplateScope(Scope):
     """The scope of a template file: the names that the call passes, and functions."""
 
-    __slots__ = ("_context", "names")
+    __slots__ = ("_context",)
 
     def __init__(self, names: dict[str, Value], context: FunctionContext) -> None:
-        self.names = names
+        super().__init__(names, context.work)
         self._context = context
-
-    @property
-    def work(self) -> Work:
-        return self._context.work
 
     def within(self, names: dict[str, Value]) -> Scope:
         return TemplateScope({**self.names, **names}, self._context)
 
-    def resolve(self, reference: Reference) -> Value:
-        root = str(reference.steps[0])
-        if root not in self.names:
-            raise EvaluationError(f"the template names {root}, which the call does not give")
-        return get_path(self.names[root], reference.steps[1:])
-
-    def resolve_index(self, reference: Reference, key: Value) -> Value:
-        return element(self.resolve(reference), key)
+    def resolve_free(self, reference: Reference) -> Value:
+        root = reference.steps[0]
+        raise EvaluationError(f"the template names {root}, which the call does not give")
 
     def call(self, name: str, arguments: Sequence[Value]) -> Value:
         if name in ("templatefile", "templatestring"):
@@ -237,7 +224,7 @@ class NameResolver:
 
     def _evaluate_local(self, name: str) -> Value | ExpressionFailure:
         try:
-            return evaluate_json(self._program.locals[name], ProgramScope(self))
+            return evaluate_json(self._program.locals[name], ProgramScope(self, {}))
         except ExpressionFailure as failure:
             return failure
 
@@ -259,7 +246,7 @@ class NameResolver:
         block = instance.block
         value = self._remote_states.get(instance.address, unknown())
         if value.data is UNKNOWN:
-            scope = ProgramScope(self, instance)
+            scope = ProgramScope(self, instance.properties)
             # Evaluated during the search for mistakes too, because the arguments may contain some.
             arguments = {key: evaluate_json(raw, scope) for key, raw in block.arguments.items()}
             if not self._checking:
@@ -349,57 +336,48 @@ class NameResolver:
         return result
 
 
-class ProgramScope:
+class ProgramScope(Scope):
     """The scope of one instance, or of an expression outside of all resources."""
 
-    __slots__ = ("_instance", "_program", "names")
+    __slots__ = ("_program", "_properties")
 
     def __init__(
         self,
         program: NameResolver,
-        instance: Instance | None = None,
+        properties: Mapping[str, Value],
         names: dict[str, Value] | None = None,
     ) -> None:
+        """Make a scope; `properties` are those of an instance, such as `each.key`."""
+        super().__init__(names or {}, program.context.work)
         self._program = program
-        self._instance = instance
-        self.names = names or {}
-
-    @property
-    def work(self) -> Work:
-        return self._program.context.work
+        self._properties = properties
 
     def within(self, names: dict[str, Value]) -> Scope:
-        return ProgramScope(self._program, self._instance, {**self.names, **names})
+        return ProgramScope(self._program, self._properties, {**self.names, **names})
 
-    def resolve(self, reference: Reference) -> Value:
-        root = reference.steps[0]
-        if root in self.names:
-            return get_path(self.names[str(root)], reference.steps[1:])
-        if root in ("each", "count", "self"):
-            return self._of_instance(reference)
-        return self._program.value_of(reference)
+    def resolve_free(self, reference: Reference) -> Value:
+        root = str(reference.steps[0])
+        if root not in _NEEDS:
+            return self._program.value_of(reference)
+        name = ".".join(map(str, reference.steps[:2]))
+        if name not in self._properties:
+            written = reference.source_text()
+            raise EvaluationError(f"{written} has a meaning only with {_NEEDS[root]}")
+        return get_path(self._properties[name], reference.steps[2:])
 
     def resolve_index(self, reference: Reference, key: Value) -> Value:
         root = reference.steps[0]
-        if root in self.names or root in ("each", "count", "self"):
-            return element(self.resolve(reference), key)
+        if root in self.names or root in _NEEDS:
+            return super().resolve_index(reference, key)
+        # One instance of a block is looked up without the others.
         return self._program.instance_value(reference, key)
 
     def call(self, name: str, arguments: Sequence[Value]) -> Value:
         return call(name, arguments, self._program.context)
 
-    def _of_instance(self, reference: Reference) -> Value:
-        instance = self._instance
-        root, *rest = reference.steps
-        if instance is not None and root == "each" and instance.block.repeated and rest:
-            if rest[0] == "key":
-                return get_path(Value(STRING, instance.key), tuple(rest[1:]))
-            if rest[0] == "value":
-                return get_path(instance.each, tuple(rest[1:]))
-        if instance is not None and rest == ["index"] and instance.block.counted:
-            return Value(NUMBER, int64(cast("int", instance.key)))
-        needs = {"each": "for_each", "count": "count"}.get(str(root), "a provisioner")
-        raise EvaluationError(f"{reference.source_text()} has a meaning only with {needs}")
+
+_NEEDS: Final = {"each": "for_each", "count": "count", "self": "a provisioner"}
+"""What a block needs so that its expressions may use a name."""
 
 
 def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instance]) -> Instance:

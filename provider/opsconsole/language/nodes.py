@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from opsconsole.language.access import Quoted, Step, attribute, element
+from opsconsole.language.access import Quoted, Step, attribute, element, get_path
 from opsconsole.language.conversion import all_of, any_of, convert, equal, unify
 from opsconsole.language.failures import DependsOnRelease, EvaluationError, UnsupportedExpression
 from opsconsole.language.numbers import calculate, negate, remainder
@@ -65,24 +65,42 @@ class Work:
         self.parts = check_size(self.parts + parts)
 
 
-class Scope(Protocol):
-    """The context of an expression."""
+class Scope:
+    """The context of an expression.
 
-    @property
-    def work(self) -> Work:
-        """The count of values made in this scope, with its bound."""
+    Attributes:
+        names: The values of the names that were bound in the text, such as by a `for` expression.
+        work: The count of values made in this scope, with its bound.
+    """
+
+    __slots__ = ("names", "work")
+
+    def __init__(self, names: dict[str, Value], work: Work) -> None:
+        self.names = names
+        self.work = work
 
     def within(self, names: dict[str, Value]) -> Scope:
         """Return this scope with additional names."""
+        raise NotImplementedError
 
     def resolve(self, reference: Reference) -> Value:
         """Return the value of a reference."""
+        root = reference.steps[0]
+        if root in self.names:
+            return get_path(self.names[str(root)], reference.steps[1:])
+        return self.resolve_free(reference)
+
+    def resolve_free(self, reference: Reference) -> Value:
+        """Return the value of a reference whose name is not among `names`."""
+        raise NotImplementedError
 
     def resolve_index(self, reference: Reference, key: Value) -> Value:
-        """Return the element `key` of a reference's value, without evaluating the others."""
+        """Return the element `key` of a reference's value."""
+        return element(self.resolve(reference), key)
 
     def call(self, name: str, arguments: Sequence[Value]) -> Value:
         """Return the result of a function."""
+        raise NotImplementedError
 
 
 class Node:

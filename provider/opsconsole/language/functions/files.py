@@ -11,8 +11,9 @@ from typing import Any
 from opsconsole.language.failures import MAX_FILE, BeyondBounds, EvaluationError
 from opsconsole.language.functions.encoding import DIGESTS, base64_text
 from opsconsole.language.functions.registry import Signature
-from opsconsole.language.name_resolver import FunctionContext
+from opsconsole.language.name_resolver import FunctionContext, TemplateScope
 from opsconsole.language.nodes import is_name
+from opsconsole.language.parser import parse_template
 from opsconsole.language.values import DYNAMIC, STRING, elements
 
 
@@ -70,7 +71,7 @@ def _templatefile(context: FunctionContext, name: str, names: Any) -> Any:
     pairs = {key.data: item for key, item in elements(names)}
     if wrong := [key for key in pairs if not is_name(key)]:
         raise EvaluationError(f"{wrong[0]!r} is not a valid name")
-    return context.render(_text(context, name), pairs)
+    return parse_template(_text(context, name)).evaluate(TemplateScope(pairs, context))
 
 
 @Signature("basename", (STRING,))
