@@ -109,58 +109,36 @@ def _guarded(template: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def ours() -> Callable[..., list[tuple[Any, Any]]]:
-    """Evaluate templates natively; return type and value of each, as Terraform writes them."""
-
-    def evaluate(directory: Path) -> list[tuple[Any, Any]]:
-        program = load_directory(directory, resources)
-        evaluator = Evaluator(program, {}, dict.get.__get__({}), applying=True)
-        values = evaluator.outputs()
-        return [
-            (type_to_json(values[name].type), _as_text(values[name].value))
-            for name in sorted(values, key=lambda name: int(name[1:]))
-        ]
-
-    return evaluate
-
-
-@pytest.fixture
-def judged(
-    write_program: Callable[..., Path],
-    ours: Callable[[Path], list[tuple[Any, Any]]],
+def assert_judged_alike(
+    write_program: Callable[[Any], Path],
     terraform: Callable[..., subprocess.CompletedProcess[str]],
-) -> Callable[[Sequence[str]], list[tuple[str, Any, Any]]]:
-    """Evaluate templates by both engines; return those on which they differ."""
+) -> Callable[..., None]:
+    """Evaluate templates by both engines, and compare types, and values to the last digit."""
 
     def judge(
-        templates: Sequence[str], local_values: Mapping[str, Any] | None = None
-    ) -> list[tuple[str, Any, Any]]:
-        document = {
-            "locals": dict(local_values or {}),
-            "output": {f"o{place}": _guarded(text) for place, text in enumerate(templates)},
-        }
-        directory = write_program(document)
-        mine = ours(directory)
+        templates: Sequence[str],
+        local_values: Mapping[str, Any] | None = None,
+        *,
+        apart_from: tuple[Any, Any] | None = None,
+    ) -> None:
+        names = [f"o{place}" for place in range(len(templates))]
+        outputs = dict(zip(names, map(_guarded, templates), strict=True))
+        directory = write_program({"locals": dict(local_values or {}), "output": outputs})
+        program = load_directory(directory, resources)
+        mine = Evaluator(program, {}, lambda address: None, applying=True).outputs()
         terraform(directory, "apply", "-auto-approve", "-no-color")
-        found: Mapping[str, Any] = json.loads(
+        theirs: Mapping[str, Any] = json.loads(
             terraform(directory, "output", "-json").stdout, parse_float=str
         )
-        theirs = [
-            (found[f"o{place}"]["type"], found[f"o{place}"]["value"])
-            for place in range(len(templates))
-        ]
-        return [
-            (text, one, other)
-            for text, one, other in zip(templates, mine, theirs, strict=True)
-            if not _agree(one, other)
-        ]
+        differing = []
+        for name, template in zip(names, templates, strict=True):
+            one = type_to_json(mine[name].type), _as_text(mine[name].value)
+            other = theirs[name]["type"], theirs[name]["value"]
+            if _written(one) != _written(other) and other != apart_from:
+                differing.append(f"{template}\n  native    {one}\n  terraform {other}")
+        assert not differing, "\n".join((f"{len(differing)} differ", *differing))
 
     return judge
-
-
-def _agree(mine: tuple[Any, Any], theirs: tuple[Any, Any]) -> bool:
-    """Compare types, those of nulls included, and values to the last digit."""
-    return _written(mine) == _written(theirs)
 
 
 def _written(value: Any) -> str:
