@@ -106,8 +106,7 @@ def named_resources(block: Block) -> frozenset[str]:
 
     As in core, resources reached through a local value are left out.
     """
-    values = (dict(block.arguments), block.count, block.for_each)
-    found = {block_address(item.steps) for value in values for item in references_in(value)}
+    found = {block_address(item.steps) for item in references_in(block.expressions)}
     return frozenset(
         address
         for address in (*found, *block.depends_on)
@@ -133,10 +132,8 @@ class _Finder:
         """Return the dependencies of a block."""
         title = block.title
         found: dict[str, None] = {}
-        for name, value in block.arguments.items():
+        for name, value in block.expressions.items():
             self._collect(value, title, name, found)
-        self._collect(block.count, title, "count", found)
-        self._collect(block.for_each, title, "for_each", found)
         for text in block.lifecycle.replace_triggered_by:
             self._collect(text, title, "replace_triggered_by", found, _references_of)
         named = (item for item in block.depends_on if item != block.address)
@@ -250,32 +247,27 @@ class _Finder:
                 )
         if root in _NEVER_BLOCKS:
             return ()
+        written = reference.source_text()
+        address = named or written
         if reference.steps[:2] == ("data", remote_states.TYPE):
-            return self._of_remote_state(named, reference.source_text(), where)
-        return (self._block(named, reference.source_text(), where),)
+            return self._of_remote_state(address, written, where)
+        if address not in self._program.blocks:
+            raise _missing_error(where, written, address, address, self._program.blocks)
+        return (address,)
 
-    def _of_remote_state(self, address: str | None, written: str, where: str) -> tuple[str, ...]:
+    def _of_remote_state(self, address: str, written: str, where: str) -> tuple[str, ...]:
         """Return the dependencies of a `terraform_remote_state`, found in its arguments."""
-        name = (address or "").removeprefix(remote_states.PREFIX)
+        name = address.removeprefix(remote_states.PREFIX)
         block = self._program.remote_states.get(name)
         if block is None:
-            raise _missing_error(
-                where, written, address or written, name, self._program.remote_states
-            )
+            raise _missing_error(where, written, address, name, self._program.remote_states)
         if block.name in self._reading:
             raise UserError(f"{where}: {written} refers to itself.", "Take the reference out.")
         self._reading.append(block.name)
         try:
-            value = {**block.arguments, "count": block.count, "for_each": block.for_each}
-            return self.of(block.address, value)
+            return self.of(block.address, block.expressions)
         finally:
             self._reading.pop()
-
-    def _block(self, address: str | None, written: str, where: str) -> str:
-        if address is None or address not in self._program.blocks:
-            named = address or written
-            raise _missing_error(where, written, named, named, self._program.blocks)
-        return address
 
     def _declared_among(self, addresses: Iterable[str], title: str) -> Iterator[str]:
         for address in addresses:

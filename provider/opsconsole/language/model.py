@@ -135,6 +135,11 @@ class Block:
         return f"{prefix}{self.type_name}.{self.name}"
 
     @property
+    def expressions(self) -> dict[str, Json]:
+        """The arguments, and the values of `count` and `for_each`, by name."""
+        return {**self.arguments, "count": self.count, "for_each": self.for_each}
+
+    @property
     def title(self) -> str:
         """The name of the block in messages."""
         return self.origin.title(self.address)

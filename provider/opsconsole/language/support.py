@@ -75,9 +75,8 @@ def check_support(program: Program) -> None:
 
 def _values(program: Program) -> Iterator[tuple[str, str, Json]]:
     for block in program.blocks.values():
-        yield block.title, "", dict(block.arguments)
-        yield block.title, "count", block.count
-        yield block.title, "for_each", block.for_each
+        for name, value in block.expressions.items():
+            yield block.title, name, value
     for name, value in program.locals.items():
         yield f"local.{name}", "", value
     for provider in program.providers.values():
