@@ -74,7 +74,7 @@ def read_block(
             raise only_terraform_error(f"{kind} blocks", origin, address)
     if "count" in body and "for_each" in body:
         raise UserError(f"{where}: count and for_each exclude each other.")
-    found = Block(
+    return Block(
         mode=mode,
         type_name=type_name,
         name=name,
@@ -83,15 +83,12 @@ def read_block(
         provider=provider_key(body, where) or type_name.partition("_")[0],
         definition=definition,
         depends_on=read_depends_on(body.get("depends_on", []), where),
-        lifecycle=_lifecycle(body.get("lifecycle"), origin, address, mode),
+        lifecycle=_read_lifecycle(body.get("lifecycle"), origin, address, mode, definition),
         count=body.get("count"),
         for_each=body.get("for_each"),
         counted="count" in body,
         repeated="for_each" in body,
     )
-    for path in found.lifecycle.ignore_changes:
-        _check_ignored(path, definition, where)
-    return found
 
 
 def _definition(
@@ -113,7 +110,9 @@ def _definition(
     )
 
 
-def _lifecycle(value: Json, origin: Origin, address: str, mode: str) -> LifecycleBlock:
+def _read_lifecycle(
+    value: Json, origin: Origin, address: str, mode: str, definition: BlockDefinition
+) -> LifecycleBlock:
     if value is None:
         return _DEFAULT
     where = f"{origin.title(address)}: lifecycle"
@@ -125,7 +124,7 @@ def _lifecycle(value: Json, origin: Origin, address: str, mode: str) -> Lifecycl
     declared = [name for name in body if name != COMMENT]
     if declared and mode == "data":
         raise UserError(f"{where}: {declared[0]} has no meaning for a data source.", "Remove it.")
-    ignored, ignore_all = _read_ignore_changes(body.get("ignore_changes", []), where)
+    ignored = body.get("ignore_changes", [])
     triggers = body.get("replace_triggered_by", [])
     return LifecycleBlock(
         prevent_destroy=read_bool(body.get("prevent_destroy", False), f"{where}.prevent_destroy"),
@@ -134,33 +133,32 @@ def _lifecycle(value: Json, origin: Origin, address: str, mode: str) -> Lifecycl
         )
         if "create_before_destroy" in body
         else None,
-        ignore_changes=ignored,
-        ignore_all=ignore_all,
+        ignore_changes=() if ignored == "all" else _ignored_paths(ignored, definition, where),
+        ignore_all=ignored == "all",
         replace_triggered_by=tuple(bare_texts(triggers, f"{where}: replace_triggered_by")),
     )
 
 
-def _read_ignore_changes(value: Json, where: str) -> tuple[tuple[AttributePath, ...], bool]:
-    if value == "all":
-        return (), True
+def _ignored_paths(
+    value: Json, definition: BlockDefinition, where: str
+) -> tuple[AttributePath, ...]:
+    """Return the paths of attributes in `ignore_changes`."""
+    where = f"{where}: ignore_changes"
     paths: list[AttributePath] = []
-    for text in bare_texts(value, f"{where}: ignore_changes"):
+    for text in bare_texts(value, where):
         reference = plain_reference(text)
         if reference is None:
-            raise UserError(f"{where}: ignore_changes: {text!r} names no attribute.")
+            raise UserError(f"{where}: {text!r} names no attribute.")
+        name, *rest = reference.steps
+        attribute = definition.by_name.get(str(name))
+        if attribute is None:
+            raise UserError(f'{where}: there is no attribute "{name}".')
+        if attribute.kind is Kind.STRING_SET and rest:
+            raise UserError(
+                f"{where}: {name} is a set, whose elements have no index.", f"Ignore all of {name}."
+            )
         paths.append(reference.steps)
-    return tuple(paths), False
-
-
-def _check_ignored(path: AttributePath, definition: BlockDefinition, where: str) -> None:
-    attribute = next((item for item in definition if item.name == path[0]), None)
-    if attribute is None:
-        raise UserError(f'{where}: ignore_changes: there is no attribute "{path[0]}".')
-    if attribute.kind is Kind.STRING_SET and len(path) > 1:
-        raise UserError(
-            f"{where}: ignore_changes: {path[0]} is a set, whose elements have no index.",
-            f"Ignore all of {path[0]}.",
-        )
+    return tuple(paths)
 
 
 def check_name(name: str, where: str) -> None:

@@ -205,7 +205,11 @@ class Evaluator:
             # Report a misspelt argument only once.
             misnamed = [name for name in block.arguments if name not in block.definition.by_name]
             misspelt = {nearest(name, block.definition.names) for name in misnamed}
-            problems += (_missing_error(block, name) for name in lacking if name not in misspelt)
+            problems += (
+                UserError(f"{block.title}: {name} is required.", "Declare it, and not as null.")
+                for name in lacking
+                if name not in misspelt
+            )
         return configured
 
     def provider_config(self, key: str) -> Evaluated:
@@ -364,10 +368,6 @@ class Evaluator:
         if known is None:
             known = self._sensitive[address] = tuple(self._sensitive_in_state(address))
         return known
-
-
-def _missing_error(block: Block, name: str) -> UserError:
-    return UserError(f"{block.title}: {name} is required.", "Declare it, and not as null.")
 
 
 def _argument_error(

@@ -50,8 +50,7 @@ def find_mistakes(
     )
     search = _Search(evaluator, present, Path.cwd())
     try:
-        search.check_references()
-        search.check_values()
+        search.run()
     except OnlyTerraform as refusal:
         refusal.program = program
         raise
@@ -70,18 +69,15 @@ class _Search:
     ) -> None:
         self.found: dict[object, Diagnostic] = {}
         self._evaluator = evaluator
-        self._program = evaluator.program
         self._present = present
         self._folder = folder
         self._imported: set[str] = set()
 
-    def check_references(self) -> None:
-        """Find references that lead nowhere, and cycles."""
-        self._attempt(build_graph, self._program)
-
-    def check_values(self) -> None:
-        """Find the mistakes in local values, blocks, providers, imports and outputs."""
-        program, evaluator = self._program, self._evaluator
+    def run(self) -> None:
+        """Find the mistakes in references, local values, blocks, providers, imports and outputs."""
+        evaluator = self._evaluator
+        program = evaluator.program
+        self._attempt(build_graph, program)
         for name in program.locals:
             self._attempt(evaluator.check_local, name)
         # Before the blocks, because an imported resource may lack arguments that a creation needs.

@@ -234,12 +234,11 @@ class NameResolver:
         if block is None:
             return self._absent_value(f"there is no {reference.source_text()}")
         instances = self._expand(block)
-        several = block.counted or block.repeated
-        if several and not rest:
+        if not (block.counted or block.repeated):
+            return self._outputs_of(instances[None], rest)
+        if not rest:
             values = {key: self._outputs_of(item, ()) for key, item in instances.items()}
             return _of_instances(block, values)
-        if not several:
-            return self._outputs_of(instances[None], rest)
         return self._outputs_of(_instance_at(block, rest[0], instances), rest[1:])
 
     def _outputs_of(self, instance: Instance, rest: tuple[Step, ...]) -> Value:
@@ -295,7 +294,7 @@ class NameResolver:
         value = attribute_value(values.get(attribute.name), attribute)
         for path in self._sensitive(address):
             if path and path[0] == attribute.name:
-                value = _mark_below(value, path[1:])
+                value = unpack(value.type, _mark_below(value.data, path[1:]), value.marks)
         return value
 
     def _lookup_instance(self, address: str) -> Values | None:
@@ -406,17 +405,13 @@ def _of_instances(block: Block, values: Mapping[InstanceKey, Value]) -> Value:
     return object_of({str(key): item for key, item in values.items()})
 
 
-def _mark_below(value: Value, path: AttributePath) -> Value:
-    return unpack(value.type, _mark_data_below(value.data, path), value.marks)
-
-
-def _mark_data_below(data: Any, path: AttributePath) -> Any:
+def _mark_below(data: Any, path: AttributePath) -> Any:
     if isinstance(data, Marked):
         return data
     if not path or type(data) not in (list, dict):
         return Marked(data, IS_SENSITIVE)
     try:
-        inner = _mark_data_below(data[path[0]], path[1:])
+        inner = _mark_below(data[path[0]], path[1:])
     except (LookupError, TypeError):
         # The path leads nowhere in this value. Hide all of the value rather than nothing.
         return Marked(data, IS_SENSITIVE)

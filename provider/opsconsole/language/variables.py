@@ -161,13 +161,12 @@ def read_backend_options(options: Iterable[str]) -> dict[str, Any]:
                 f"-backend-config={option} is neither NAME=VALUE nor a file of settings.",
                 "Check the path.",
             )
-        settings |= {name.strip(): value} if sign else _plain_values(read_values(Path(option)))
+        if sign:
+            settings[name.strip()] = value
+        else:
+            for key, item in read_values(Path(option)).items():
+                settings[key] = to_wire(of_python(item).unmark_deep()[0])
     return settings
-
-
-def _plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values in a file as plain data."""
-    return {name: to_wire(of_python(value).unmark_deep()[0]) for name, value in values.items()}
 
 
 def _read_tfvars(path: Path) -> dict[str, Any]:
