@@ -14,11 +14,8 @@ import pytest
 
 from opsconsole import resources
 from opsconsole.errors import UserError
-from opsconsole.language.evaluator import Evaluator
-from opsconsole.language.graph import build_graph
 from opsconsole.language.reading import load_directory
-from opsconsole.language.variables import resolve_variables
-from program_forms import ACCEPTED, HOST, REFUSED, SAID, Program, program
+from program_forms import ACCEPTED, HOST, REFUSED, SAID, Program, evaluate_all, program
 from sampling import EVERYTHING
 
 SAMPLE = 6
@@ -39,20 +36,7 @@ def write(program: Program, directory: Path) -> Path:
 
 def check(directory: Path) -> None:
     """Do what a plan does with a program before it asks the console."""
-    program = load_directory(directory, resources)
-    build_graph(program)
-    environment = {
-        f"TF_VAR_{name}": "1" for name, item in program.variables.items() if not item.optional
-    }
-    variables = resolve_variables(program, directory=directory, environment=environment)
-    evaluator = Evaluator(program, variables, lambda address: None)
-    for block in program.blocks.values():
-        for instance in evaluator.instances(block).values():
-            evaluator.config(instance)
-    for key in program.providers:
-        evaluator.provider_config(key)
-    evaluator.imports()
-    evaluator.outputs()
+    evaluate_all(load_directory(directory, resources), directory)
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -8,6 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from opsconsole.language.evaluator import Evaluator
+from opsconsole.language.graph import build_graph
+from opsconsole.language.model import Program as Loaded
+from opsconsole.language.variables import resolve_variables
 from text_groups import read_groups
 
 Program = Mapping[str, str]
@@ -89,3 +93,21 @@ ACCEPTED: Final[Mapping[str, Program]] = {
     },
 }
 """Terraform and the native engine accept each of these."""
+
+
+def evaluate_all(loaded: Loaded, directory: Path) -> None:
+    """Evaluate a program, as a plan does before it asks the console."""
+    build_graph(loaded)
+    environment = {
+        f"TF_VAR_{name}": "1" for name, item in loaded.variables.items() if not item.optional
+    }
+    variables = resolve_variables(loaded, directory=directory, environment=environment)
+    evaluator = Evaluator(loaded, variables, lambda address: None)
+    for block in loaded.blocks.values():
+        for instance in evaluator.instances(block).values():
+            evaluator.config(instance)
+            evaluator.triggers(instance)
+    for key in loaded.providers:
+        evaluator.provider_config(key)
+    evaluator.imports()
+    evaluator.outputs()

@@ -5,12 +5,9 @@ from pathlib import Path
 
 from opsconsole import resources
 from opsconsole.errors import OpsconsoleError
-from opsconsole.language.evaluator import Evaluator
-from opsconsole.language.graph import build_graph
 from opsconsole.language.reading import load_directory
 from opsconsole.language.support import check_support
-from opsconsole.language.variables import resolve_variables
-from program_forms import ACCEPTED, REFUSED
+from program_forms import ACCEPTED, REFUSED, evaluate_all
 
 SEEDS = [
     text.encode("utf-8", "replace")
@@ -27,19 +24,6 @@ def check(data: bytes) -> None:
     try:
         program = load_directory(_FOLDER, resources)
         check_support(program)
-        build_graph(program)
-        given = {
-            f"TF_VAR_{name}": "1" for name, item in program.variables.items() if not item.optional
-        }
-        variables = resolve_variables(program, directory=_FOLDER, environment=given)
-        evaluator = Evaluator(program, variables, lambda address: None)
-        for block in program.blocks.values():
-            for instance in evaluator.instances(block).values():
-                evaluator.config(instance)
-                evaluator.triggers(instance)
-        for key in program.providers:
-            evaluator.provider_config(key)
-        evaluator.imports()
-        evaluator.outputs()
+        evaluate_all(program, _FOLDER)
     except OpsconsoleError as error:
         str(error)
