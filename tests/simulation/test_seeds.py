@@ -30,6 +30,8 @@ SEEDS = [
     (202012269, ["step 1.2", "options", "step 1.1", "agent-8"]),
     # As 73003421, for an attachment that is replaced: its deletion lost what state knew of it.
     (212003054, ["step 1.2"]),
+    # A write of a longer serial was torn within the lineage: the journal was taken for another's.
+    (502001835, ["host-9 creates first", "host-2 creates first"]),
 ]
 
 

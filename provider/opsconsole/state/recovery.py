@@ -149,7 +149,9 @@ def _choose_state(
             f"The state {source} was damaged, and there is no copy of it: {error.message}",
             "Restore the state as it was before that run; the journal will then complete it.",
         ) from error
-    if data.strip():
+    # A torn write of a longer serial may have lost characters of the lineage behind it.
+    was_torn = copied is not None and _is_torn(state.lineage, copied.lineage)
+    if data.strip() and not was_torn:
         _check_lineage(state, base, source)
     elif not base.empty and copied is None:
         raise UserError(
@@ -166,6 +168,14 @@ def _choose_state(
         copied.changed = True
         return copied, True, True
     return state, False, False
+
+
+def _is_torn(text: str, whole: str) -> bool:
+    """Return whether a text is the beginning of another and an end of it of another length."""
+    cuts = range(len(whole) + 1)
+    return text != whole and any(
+        text.startswith(whole[:cut]) and whole.endswith(text[cut:]) for cut in cuts
+    )
 
 
 def _check_lineage(state: State, base: Base, source: str) -> None:
