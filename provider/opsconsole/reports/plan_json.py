@@ -239,9 +239,9 @@ def _prior_state(
                 )
             resources.append(resource)
     prior_outputs = {
-        output.name: _output(output.before, output.sensitive)
+        output.name: _output(value, output.sensitive)
         for output in outputs
-        if output.action is not Action.CREATE
+        if (value := _refreshed(output)) is not None
     }
     if not resources and not prior_outputs:
         return {}
@@ -250,3 +250,10 @@ def _prior_state(
         "terraform_version": TERRAFORM_VERSION,
         "values": _values(prior_outputs, resources),
     }
+
+
+def _refreshed(output: OutputChange) -> Any:
+    """Return the value in the refreshed state: as in Terraform, the planned one if it is known."""
+    if output.action is Action.DELETE or holds_unknown(output.after):
+        return output.before
+    return output.after
