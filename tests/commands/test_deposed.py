@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from declarations import host_with_agent
 from engines import Terraform
 from opsconsole.emulator import serve
 from opsconsole.reports import plan_json, plan_text
@@ -89,6 +90,21 @@ def test_removed_block_forgets_a_deposed_object(world):
     world.native_apply()
     assert len(world.console.rows("hosts")) == 2
     assert world.normalised_state() == {}
+
+
+def test_removing_an_unsettled_create_keeps_the_deposed_object(native):
+    fields = {"deletion_policy": "abandon", "lifecycle": {"create_before_destroy": True}}
+    native.write(host_with_agent(**fields))
+    native.run("apply", "-auto-approve")
+    native.console.fault(kind="request_timeout", operation="agent_create")
+    native.write(host_with_agent(**fields | {"name": "newer"}))
+    native.run("apply", "-auto-approve", expect=1)
+    for options, verb in (["-dry-run"], "Would remove"), ([], "Removed"):
+        said = native.run("state", "rm", *options, "opsconsole_agent.a").out
+        assert f"{verb} opsconsole_agent.a\nKept opsconsole_agent.a (deposed " in said
+    applied = native.run("apply", "-auto-approve").out
+    assert "1 added, 0 changed, 1 destroyed" in applied
+    assert native.run("plan", "-detailed-exitcode").code == 0
 
 
 @pytest.mark.parametrize(("text", "parts"), ROWS["test_names_of_deposed_objects"])

@@ -32,6 +32,8 @@ SEEDS = [
     (212003054, ["step 1.2"]),
     # A write of a longer serial was torn within the lineage: the journal was taken for another's.
     (502001835, ["host-9 creates first", "host-2 creates first"]),
+    # `state rm` of an unsettled create forgot the deposed host too: it stayed in the console.
+    (601000485, ["step 1.2", "step 1.1", "agent-8", "agent-7"]),
 ]
 
 

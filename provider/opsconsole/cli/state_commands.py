@@ -17,12 +17,14 @@ from opsconsole.cli import opening
 from opsconsole.cli.standard_streams import pen_for
 from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.errors import OpsconsoleError, Stopped, UserError
+from opsconsole.lifecycle.answers import is_sentinel
 from opsconsole.named_files import read_named
 from opsconsole.state import (
     Address,
     SnapshotMeta,
     State,
     StateSession,
+    deposed_name,
     open_state,
     read_state,
 )
@@ -50,25 +52,36 @@ def show(args: argparse.Namespace) -> int:
 
 
 def remove(args: argparse.Namespace) -> int:
+    verb = "Would remove" if args.dry_run else "Removed"
     with open_state(opening.state_backend(args, "state rm")) as session:
         opening.report_folded(session)
         addresses = match_addresses(session.state, args.addresses)
         for address in addresses:
+            sys.stdout.write(f"{verb} {address}\n")
+            deposed = session.state.deposed_keys(address)
+            if _is_unsettled(session.state, address):
+                # The create did not take effect, but the deposed objects exist. If they left the
+                # state too, nothing would ever delete them.
+                sys.stdout.writelines(f"Kept {deposed_name(str(address), k)}\n" for k in deposed)
+                deposed = ()
             if args.dry_run:
-                sys.stdout.write(f"Would remove {address}\n")
                 continue
-            for deposed in (*session.state.deposed_keys(address), ""):
-                session.state.remove(address, deposed)
+            for key in (*deposed, ""):
+                session.state.remove(address, key)
             session.record()
-            sys.stdout.write(f"Removed {address}\n")
         if not args.dry_run:
             done = {str(address) for address in addresses}
             asyncio.run(session.checkpoint())
             session.mark_settled(call.id for call in session.open_intents if call.address in done)
-    verb = "Would remove" if args.dry_run else "Removed"
     count = plural(len(addresses), "resource instance")
     sys.stdout.write(f"{verb} {count}. The console was not touched.\n")
     return 0
+
+
+def _is_unsettled(state: State, address: Address) -> bool:
+    """Return whether the current object of an instance is a create with an unknown outcome."""
+    current = state.get(address)
+    return current is not None and is_sentinel(current.attributes.get("id"))
 
 
 def move(args: argparse.Namespace) -> int:
