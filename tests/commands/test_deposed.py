@@ -92,13 +92,17 @@ def test_removed_block_forgets_a_deposed_object(world):
     assert world.normalised_state() == {}
 
 
-def test_removing_an_unsettled_create_keeps_the_deposed_object(native):
+def test_unsettled_replacement_keeps_the_deposed_object(native):
     fields = {"deletion_policy": "abandon", "lifecycle": {"create_before_destroy": True}}
     native.write(host_with_agent(**fields))
     native.run("apply", "-auto-approve")
+    old = native.attributes("opsconsole_agent.a")["id"]
     native.console.fault(kind="request_timeout", operation="agent_create")
     native.write(host_with_agent(**fields | {"name": "newer"}))
     native.run("apply", "-auto-approve", expect=1)
+    refused = native.run("import", "opsconsole_agent.a", old, expect=1).text
+    assert f") holds the agent {old} already" in refused
+    assert "Import the object that was created in its place." in refused
     for options, verb in (["-dry-run"], "Would remove"), ([], "Removed"):
         said = native.run("state", "rm", *options, "opsconsole_agent.a").out
         assert f"{verb} opsconsole_agent.a\nKept opsconsole_agent.a (deposed " in said

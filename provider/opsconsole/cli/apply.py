@@ -190,7 +190,7 @@ def _show_end(
             events.emit(messages.outputs(outputs))
     else:
         text = terminal.apply_summary(applied.counts, operation, complete=False)
-        for line in (text, *left.splitlines()):
+        for line in (text, *left.strip().splitlines()):
             events.emit(messages.log(line.strip()))
 
 
