@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import TopologicalSorter
 
-from opsconsole.diagnostics import Diagnostic, warning
+from opsconsole.diagnostics import Diagnostic, has_error, warning
 from opsconsole.language import Block, Evaluator, Graph, Instance, named_resources
 from opsconsole.reconcile.cascade import Cascade, Targets, deletes_owner, moves_away
 from opsconsole.reconcile.decisions import (
@@ -78,6 +78,8 @@ class Walk:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     _of_block: dict[str, list[Change]] = field(default_factory=dict)
     _create_first: frozenset[str] = frozenset()
+    _failed: set[str] = field(default_factory=set)
+    """Configuration addresses of the blocks that could not be planned or read."""
 
     async def run(self) -> None:
         """Walk the whole program.
@@ -99,6 +101,9 @@ class Walk:
                     known = self._known_of_block.get(address, ())
                     self.declared.update(item.address for item in known)
                     continue
+                if not self._failed.isdisjoint(self.graph.direct[address]):
+                    self._skip(address)
+                    continue
                 for instance in self.evaluator.instances(block).values():
                     self.declared.add(instance.address)
                     if instance.address not in self.targets:
@@ -111,6 +116,13 @@ class Walk:
                             groups.setdefault((block.provider, block.type_name), []).append(wanted)
             for (provider, type_name), inputs in groups.items():
                 await self._decide(provider, type_name, inputs)
+
+    def _skip(self, address: str) -> None:
+        """Plan nothing for a block that depends on one without a plan, as core does."""
+        self._failed.add(address)
+        for item in self._known_of_block.get(address, ()):
+            self.declared.add(item.address)
+            self._leave(item.address)
 
     def _leave(self, address: str) -> None:
         item = self.known.get(address)
@@ -275,6 +287,8 @@ class Walk:
         self._of_block.setdefault(change.address.partition("[")[0], []).append(change)
         if change.after is not None:
             self.values[change.address] = change.after
+        if has_error(decision.diagnostics):
+            self._failed.add(config_address(change.address))
         self.diagnostics += (item.about(change.address) for item in decision.diagnostics)
 
     async def _read(self, instance: Instance) -> None:
@@ -294,7 +308,9 @@ class Walk:
             outcome = await self.providers.of(block.provider).read_data(block.type_name, values)
             self.diagnostics += (item.about(address) for item in outcome.diagnostics)
             value = outcome.state
-        if value is not None:
+        if value is None:
+            self._failed.add(block.address)
+        else:
             self.values[address] = value
             self.data.append(DataRead(address, block.type_name, block.provider, value))
 
