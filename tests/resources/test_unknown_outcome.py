@@ -302,6 +302,7 @@ def test_no_run_is_complete_while_an_outcome_is_unknown(native):
         assert "Apply incomplete" in again.out
         assert "opsconsole state rm 'opsconsole_agent.x'" in again.out
         assert "terraform state rm" not in again.out
+    assert "Enter a value" not in native.run("apply", expect=1).out
     [made] = native.console.rows("agents")
     native.run("state", "rm", "opsconsole_agent.x")
     native.run("import", "opsconsole_agent.x", made["id"])

@@ -134,7 +134,7 @@ def _ask_for_approval(args: argparse.Namespace, plan: Plan) -> bool:
     Raises:
         UserError: The user cannot be asked.
     """
-    if plan.empty or args.auto_approve:
+    if plan.changes_nothing or args.auto_approve:
         return True
     if not args.input:
         raise UserError(
