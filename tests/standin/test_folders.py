@@ -138,5 +138,5 @@ def test_a_command_means_one_program(
             told = {name for name in ("app", "files") if f"opsconsole_host.{name}" in ended.out}
             assert told == {wanted} - {"", "x"}, folder.reproduction(ended)
         if both and words[0] == "opsconsole" and words[1] in ("plan", "validate", "drift"):
-            said = "the app is meant" in ended.err
+            said = "the app is used" in ended.err
             assert said == ("-dir=." not in words), folder.reproduction(ended)

@@ -115,7 +115,7 @@ def warn_of_files(directory: Path) -> None:
     # In such a directory, `terraform` and the stand-in use the files.
     if files and (directory / "cdktf.json").exists():
         sys.stderr.write(
-            f"Warning: {directory} holds {files} beside cdktf.json: the app is meant. Give --dir=. "
+            f"Warning: {directory} holds {files} beside cdktf.json: the app is used. Give --dir=. "
             "for the files.\n"
         )
 
