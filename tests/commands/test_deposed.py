@@ -94,12 +94,10 @@ def test_removed_block_forgets_a_deposed_object(world):
 
 def test_unsettled_replacement_keeps_the_deposed_object(native):
     fields = {"deletion_policy": "abandon", "lifecycle": {"create_before_destroy": True}}
-    native.write(host_with_agent(**fields))
-    native.run("apply", "-auto-approve")
+    native.apply(host_with_agent(**fields))
     old = native.attributes("opsconsole_agent.a")["id"]
     native.console.fault(kind="request_timeout", operation="agent_create")
-    native.write(host_with_agent(**fields | {"name": "newer"}))
-    native.run("apply", "-auto-approve", expect=1)
+    native.apply(host_with_agent(**fields | {"name": "newer"}), expect=1)
     refused = native.run("import", "opsconsole_agent.a", old, expect=1).text
     assert f") holds the agent {old} already" in refused
     assert "Import the object that was created in its place." in refused

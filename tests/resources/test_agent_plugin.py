@@ -378,8 +378,7 @@ def test_the_agent_that_an_attach_is_answered_with_is_kept(native):
     # One of the same second is taken.
     answer = {**held, "status": "archived", "plugin_ids": None}
     native.console.fault(operation="plugin_detach", text=json.dumps(answer), times=None)
-    native.write(resources)
-    assert "is archived" in native.run("apply", "-auto-approve", "-force").text
+    assert "is archived" in native.apply(resources, "-force").text
     assert native.attributes("opsconsole_agent.a")["status"] == "archived"
     assert native.actions() == {"opsconsole_agent.a": ["create"]}
 

@@ -128,8 +128,7 @@ def all_late(variant: int) -> dict[str, Any]:
 def test_values_that_are_known_only_after_apply(project, console):
     engine = project(all_late(0), console)
     for variant in (0, 1):
-        engine.write(all_late(variant))
-        engine.apply()
+        engine.apply(program=all_late(variant))
         engine.plan_run(expect={0})
         state = held(engine)
         host = state["opsconsole_host.late"]

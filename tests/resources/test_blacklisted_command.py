@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from declarations import attribute_at, foresee, held, program
+from declarations import attribute_at, held, program
 from engines import Native
 from opsconsole.diagnostics import Severity
 from opsconsole.resources import BLACKLISTED_COMMAND
@@ -27,7 +27,7 @@ def test_scopes_are_written_only_where_they_are_declared(project, console):
         console,
         {"org_id": "org_main"},
     )
-    plan = foresee(engine)
+    plan = engine.plan()
     told = {
         item["address"]: item["detail"]
         for item in plan.run.warnings
@@ -55,8 +55,8 @@ def test_scopes_are_written_only_where_they_are_declared(project, console):
     assert wide == {"format": True, "wipe": False, "shutdown": False}
 
     # Omitted: left as it is.
-    engine.write(entries(**{name: {"id": f"blk_{name}"} for name in ("format", "wipe")}))
-    plan = foresee(engine)
+    left = {name: {"id": f"blk_{name}"} for name in ("format", "wipe")}
+    plan = engine.plan(program=entries(**left))
     assert plan.actions == {"opsconsole_blacklisted_command.shutdown": ["delete"]}
     assert any("leaves management; the row stays" in item["summary"] for item in plan.run.warnings)
     run = engine.apply(plan.saved)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from consoles import call_api
-from declarations import agent_on, foresee, held, program
+from declarations import agent_on, held, program
 from engines import ON_TERRAFORM, Terraform
 from left_calls import PROVIDER, calls_left, leave_calls
 from opsconsole.clock import timestamp, utc_now
@@ -70,8 +70,7 @@ def agents(console: Emulator) -> list[str]:
 def test_replacement_of_a_lost_agent_is_refused_alone(lost, console):
     program = declared()
     program["resource"]["opsconsole_host"]["more"] = {"name": "more"}
-    lost.write(program)
-    plan = foresee(lost)
+    plan = lost.plan(program=program)
     assert plan.actions == {ADDRESS: ["delete", "create"], "opsconsole_host.more": ["create"]}
     assert any("It is not known whether the agent" in item["summary"] for item in plan.run.warnings)
     [error] = lost.apply(expect={1}).errors

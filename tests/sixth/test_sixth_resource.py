@@ -117,8 +117,7 @@ def test_terraform(
     engine.apply()
     [(schedule_id, row)] = schedules.rows.items()
     assert engine.plan().code == 0
-    engine.write({"resource": program(cron="0 2 * * *")})
-    engine.apply()
+    engine.apply(program={"resource": program(cron="0 2 * * *")})
     assert row["cron"] == "0 2 * * *"
     row["cron"] = "0 3 * * *"
     assert engine.plan().code == 2

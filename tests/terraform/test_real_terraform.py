@@ -115,8 +115,6 @@ def test_what_a_removal_leaves_behind_is_told_once_a_command(installed_terraform
     engine = installed_terraform({"resource": {"opsconsole_host": hosts}}, console)
     engine.apply()
     del hosts["a"]
-    engine.write({"resource": {"opsconsole_host": hosts}})
-    assert told(engine.apply()) == 1
-    engine.write({})
-    plan = engine.plan()
-    assert (told(plan.run), told(engine.apply(str(engine.folder / "saved.tfplan")))) == (1, 1)
+    assert told(engine.apply(program={"resource": {"opsconsole_host": hosts}})) == 1
+    plan = engine.plan(program={})
+    assert (told(plan.run), told(engine.apply(plan.saved))) == (1, 1)
