@@ -54,7 +54,7 @@ def main(tmp_path: Path) -> Path:
     return tmp_path / "main.py"
 
 
-def test_the_innermost_caller_in_the_project_is_the_place(main: Path) -> None:
+def test_the_innermost_caller_in_the_project_is_the_place(main):
     notes = synthesised(main.parent, main)
     assert {name: note["stackTrace"] for name, note in notes.items()} == {
         "library": ["stacks/parts.py:6"],
@@ -64,7 +64,7 @@ def test_the_innermost_caller_in_the_project_is_the_place(main: Path) -> None:
     assert notes["own"]["metadata"]["path"] == "fleet/own"
 
 
-def test_a_program_from_elsewhere_has_no_places(main: Path, tmp_path: Path) -> None:
+def test_a_program_from_elsewhere_has_no_places(main, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     for note in synthesised(elsewhere, main).values():

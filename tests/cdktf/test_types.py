@@ -12,13 +12,13 @@ PROGRAM = Path(__file__).with_name("typed_program.py")
 
 
 @pytest.mark.real_client
-def test_a_strict_type_checker_accepts_and_refuses(monkeypatch) -> None:
+def test_a_strict_type_checker_accepts_and_refuses(monkeypatch):
     monkeypatch.chdir(ROOT)
     assert_refused_lines(PROGRAM.relative_to(ROOT))
 
 
 @pytest.mark.real_client
-def test_pyright_refuses_the_same_lines() -> None:
+def test_pyright_refuses_the_same_lines():
     lines = PROGRAM.read_text("utf-8").splitlines()
     expected = {number for number, line in enumerate(lines) if REFUSED.search(line)}
     report = strict_pyright(PROGRAM)
@@ -27,7 +27,7 @@ def test_pyright_refuses_the_same_lines() -> None:
 
 
 @pytest.mark.real_client
-def test_the_examples_are_strictly_typed(monkeypatch) -> None:
+def test_the_examples_are_strictly_typed(monkeypatch):
     monkeypatch.chdir(ROOT)
     programs = sorted((ROOT / "examples" / "reference").rglob("main.py"))
     programs.append(ROOT / "examples" / "fleet" / "main.py")

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.real_client
-def test_the_suite_of_the_constructs_passes_on_cdktn() -> None:
+def test_the_suite_of_the_constructs_passes_on_cdktn():
     """With the names exchanged; types and what is compared with `cdktf get` are left out."""
     command = [
         *(sys.executable, "-m", "pytest", "-q", "-p", "other_fork", "-p", "no:cacheprovider"),
@@ -39,12 +39,12 @@ def test_the_suite_of_the_constructs_passes_on_cdktn() -> None:
     assert re.search(r"[1-9]\d\d passed", done.stdout), done.stdout[-1000:]
 
 
-def test_both_packages_have_the_same_names() -> None:
+def test_both_packages_have_the_same_names():
     assert opsconsole_cdktn.__all__ == opsconsole_cdktf.__all__
 
 
 @pytest.mark.real_client
-def test_they_are_typed_against_their_own_framework(monkeypatch, tmp_path) -> None:
+def test_they_are_typed_against_their_own_framework(monkeypatch, tmp_path):
     monkeypatch.chdir(ROOT)
     source = (ROOT / "tests" / "cdktf" / "typed_program.py").read_text("utf-8")
     program = tmp_path / "typed_program.py"
@@ -52,7 +52,7 @@ def test_they_are_typed_against_their_own_framework(monkeypatch, tmp_path) -> No
     assert_refused_lines(program)
 
 
-def test_the_fleet_synthesises_to_the_same_program(tmp_path, monkeypatch) -> None:
+def test_the_fleet_synthesises_to_the_same_program(tmp_path, monkeypatch):
     source = (ROOT / "examples" / "fleet" / "main.py").read_text("utf-8")
     programs = {}
     for name, text in (("cdktf", source), ("cdktn", rename(source))):

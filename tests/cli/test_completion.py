@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -69,16 +68,14 @@ def script(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_script_knows_commands_verbs_and_options(
-    shell: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_script_knows_commands_verbs_and_options(shell, capsys):
     text = script(shell, capsys)
     for word in ("force-unlock", "refresh-only", "install", "dry-run", "mermaid"):
         assert word in text
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_shell_completes(shell: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_shell_completes(shell, tmp_path, capsys):
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not on PATH (Debian: the package {shell})")
     program, command = SHELLS[shell]

@@ -44,7 +44,7 @@ def files(folder: Path) -> dict[str, tuple[int, int]]:
     }
 
 
-def test_the_layout_is_that_of_a_filesystem_mirror(tmp_path: Path) -> None:
+def test_the_layout_is_that_of_a_filesystem_mirror(tmp_path):
     launchers = provider_install.install(tmp_path)
 
     assert launchers == [
@@ -61,14 +61,14 @@ def test_the_layout_is_that_of_a_filesystem_mirror(tmp_path: Path) -> None:
     assert all([*launcher.parent.iterdir()] == [launcher] for launcher in launchers)
 
 
-def test_installing_again_touches_nothing(tmp_path: Path) -> None:
+def test_installing_again_touches_nothing(tmp_path):
     provider_install.install(tmp_path)
     before = files(tmp_path)
     provider_install.install(tmp_path)
     assert files(tmp_path) == before
 
 
-def test_a_damaged_launcher_is_mended(tmp_path: Path) -> None:
+def test_a_damaged_launcher_is_mended(tmp_path):
     launcher = provider_install.install(tmp_path)[0]
     text = launcher.read_text()
     launcher.write_text("damaged")
@@ -78,7 +78,7 @@ def test_a_damaged_launcher_is_mended(tmp_path: Path) -> None:
     assert os.access(launcher, os.X_OK)
 
 
-def test_versions_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_versions_stand_side_by_side(tmp_path, monkeypatch):
     old = provider_install.install(tmp_path)[0]
     monkeypatch.setattr(provider_install, "__version__", "9.9.9")
     new = provider_install.install(tmp_path)[0]
@@ -87,7 +87,7 @@ def test_versions_stand_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert new.parent.parent.name == "9.9.9"
 
 
-def test_the_launcher_says_nothing_of_this_machine(tmp_path: Path) -> None:
+def test_the_launcher_says_nothing_of_this_machine(tmp_path):
     launcher = provider_install.install(tmp_path)[0]
     (tmp_path / "venv").symlink_to(sys.prefix)
     elsewhere = provider_install.install(tmp_path / "2", str(tmp_path / "venv/bin/python"))[0]
@@ -95,7 +95,7 @@ def test_the_launcher_says_nothing_of_this_machine(tmp_path: Path) -> None:
     assert sys.prefix not in launcher.read_text()
 
 
-def test_the_launcher_starts_the_provider_through_a_link(tmp_path: Path) -> None:
+def test_the_launcher_starts_the_provider_through_a_link(tmp_path):
     launcher = provider_install.install(tmp_path / "mirror")[0]
     linked = tmp_path / "linked"
     linked.symlink_to(launcher.parent)
@@ -104,7 +104,7 @@ def test_the_launcher_starts_the_provider_through_a_link(tmp_path: Path) -> None
     assert PLUGIN in seen.stderr
 
 
-def test_a_copied_package_takes_the_command_on_path(tmp_path: Path) -> None:
+def test_a_copied_package_takes_the_command_on_path(tmp_path):
     launcher = provider_install.install(tmp_path / "mirror")[0]
     copied = shutil.copytree(launcher.parent, tmp_path / "copied") / launcher.name
     scripts = Path(sys.executable).parent
@@ -114,7 +114,7 @@ def test_a_copied_package_takes_the_command_on_path(tmp_path: Path) -> None:
     assert "opsconsole provider install" in lost.stderr
 
 
-def test_a_python_that_is_gone_is_reported(tmp_path: Path) -> None:
+def test_a_python_that_is_gone_is_reported(tmp_path):
     (tmp_path / "venv").symlink_to(sys.prefix)
     launcher = provider_install.install(tmp_path / "mirror", str(tmp_path / "venv/bin/python"))[0]
     (tmp_path / "venv").unlink()
@@ -124,15 +124,13 @@ def test_a_python_that_is_gone_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("python", ["/nowhere/python", shutil.which("false") or "/bin/false"])
-def test_a_python_without_the_provider_is_refused(python: str, tmp_path: Path) -> None:
+def test_a_python_without_the_provider_is_refused(python, tmp_path):
     with pytest.raises(UserError, match="cannot start the provider"):
         provider_install.install(tmp_path, python)
     assert not [*tmp_path.iterdir()]
 
 
-def test_a_folder_that_cannot_be_written_is_reported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert command.main(["provider", "install", "--plugin-dir", str(tmp_path / "file/x")]) == 1
     assert "cannot be written" in capsys.readouterr().err
@@ -149,26 +147,22 @@ def test_a_folder_that_cannot_be_written_is_reported(
         ("FreeBSD", "amd64", ["freebsd_amd64"]),
     ],
 )
-def test_platforms_have_terraforms_names(system: str, machine: str, expected: list[str]) -> None:
+def test_platforms_have_terraforms_names(system, machine, expected):
     assert provider_install.platforms(system, machine) == expected
 
 
-def test_windows_is_refused_with_a_remedy() -> None:
+def test_windows_is_refused_with_a_remedy():
     with pytest.raises(UserError, match="WSL"):
         provider_install.platforms("Windows", "AMD64")
 
 
-def test_by_default_terraform_needs_no_setting(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_by_default_terraform_needs_no_setting(home, capsys):
     assert command.main(["provider", "install"]) == 0
     assert (home / ".terraform.d/plugins" / DEFAULT_HOSTS[0] / SOURCE / __version__).is_dir()
     assert "look there by default" in capsys.readouterr().out
 
 
-def test_another_folder_needs_a_setting(
-    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_folder_needs_a_setting(home, tmp_path, capsys):
     folder = tmp_path / "my plugins"
     assert command.main(["provider", "install", "--plugin-dir", str(folder)]) == 0
     shown = capsys.readouterr().out
@@ -178,9 +172,7 @@ def test_another_folder_needs_a_setting(
 
 
 @pytest.mark.parametrize("name", [".terraformrc", ".tofurc", "named"])
-def test_the_users_own_settings_are_noticed(
-    name: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_users_own_settings_are_noticed(name, home, monkeypatch, capsys):
     home.mkdir()
     settings = home / name
     settings.write_text("provider_installation {\n  direct {}\n}\n")
@@ -190,7 +182,7 @@ def test_the_users_own_settings_are_noticed(
     assert f"{settings} has a provider_installation block" in capsys.readouterr().out
 
 
-def test_every_implied_mirror_is_known(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_implied_mirror_is_known(home, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", "/data")
     monkeypatch.setenv("XDG_DATA_DIRS", "/a:/b")
     assert provider_install.implied_folders() == [

@@ -1,13 +1,10 @@
 """Programs that Terraform refuses for their form are refused here, and no others."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -40,27 +37,25 @@ def check(directory: Path) -> None:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_terraform_refuses_for_its_form_is_refused(name: str, tmp_path: Path) -> None:
+def test_what_terraform_refuses_for_its_form_is_refused(name, tmp_path):
     with pytest.raises(UserError) as caught:
         check(write(REFUSED[name], tmp_path))
     assert without_names(str(caught.value).replace(f"{tmp_path}/", "")) == SAID[name]
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
-def test_odd_forms_that_terraform_accepts_are_accepted(name: str, tmp_path: Path) -> None:
+def test_odd_forms_that_terraform_accepts_are_accepted(name, tmp_path):
     check(write(ACCEPTED[name], tmp_path))
 
 
-def test_an_unused_local_value_is_evaluated_as_well(tmp_path: Path) -> None:
+def test_an_unused_local_value_is_evaluated_as_well(tmp_path):
     with pytest.raises(UserError, match="the function nope"):
         check(write({"main.tf.json": '{"locals": {"a": "${nope(1)}"}}'}, tmp_path))
 
 
 @pytest.mark.terraform
 @pytest.mark.parity
-def test_terraform_says_the_same_of_each(
-    terraform_binary: Path, cli_environment: Callable[..., dict[str, str]], tmp_path: Path
-) -> None:
+def test_terraform_says_the_same_of_each(terraform_binary, cli_environment, tmp_path):
     environment = cli_environment(None, OPSCONSOLE_BASE_URL="http://127.0.0.1:1")
     prepared = write(program("within", HOST), tmp_path / "prepared")
 

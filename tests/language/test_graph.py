@@ -1,7 +1,5 @@
 """Dependencies, order, cycles and references to nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,7 +26,7 @@ def host(**arguments: Any) -> dict[str, Any]:
     return {"name": "n", **arguments}
 
 
-def test_dependencies_come_from_everywhere(graph: Callable[[Any], Graph]) -> None:
+def test_dependencies_come_from_everywhere(graph):
     made = graph(
         {
             "provider": {"opsconsole": [{"alias": "x", "org_id": "${opsconsole_host.org.id}"}]},
@@ -76,7 +74,7 @@ def test_dependencies_come_from_everywhere(graph: Callable[[Any], Graph]) -> Non
     assert made.outputs["o"] == ("opsconsole_host.user",)
 
 
-def test_ancestors_are_transitive(graph: Callable[[Any], Graph]) -> None:
+def test_ancestors_are_transitive(graph):
     made = graph(
         {
             "resource": {
@@ -92,7 +90,7 @@ def test_ancestors_are_transitive(graph: Callable[[Any], Graph]) -> None:
     assert made.order == tuple(f"opsconsole_host.{name}" for name in "abc")
 
 
-def test_a_long_chain_needs_no_deep_stack() -> None:
+def test_a_long_chain_needs_no_deep_stack():
     size = 3000
     blocks = {
         block.address: block
@@ -114,7 +112,7 @@ def test_a_long_chain_needs_no_deep_stack() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=30))
-def test_order_puts_every_block_after_what_it_depends_on(edges: list[tuple[int, int]]) -> None:
+def test_order_puts_every_block_after_what_it_depends_on(edges):
     acyclic = {(max(pair), min(pair)) for pair in edges if pair[0] != pair[1]}
     blocks = {}
     for place in (7, 3, 0, 12, 1, 5, 2, 11, 4, 10, 6, 9, 8):
@@ -176,9 +174,7 @@ def test_order_puts_every_block_after_what_it_depends_on(edges: list[tuple[int, 
         ),
     ],
 )  # fmt: skip
-def test_what_cannot_be_ordered_is_one_clear_error(
-    graph: Callable[[Any], Graph], document: Any, parts: tuple[str, ...]
-) -> None:
+def test_what_cannot_be_ordered_is_one_clear_error(graph, document, parts):
     with pytest.raises(UserError) as caught:
         graph(document)
     for part in parts:

@@ -67,7 +67,7 @@ def expressions(panel: Any) -> Iterator[str]:
             yield from expressions(part)
 
 
-def test_every_metric_that_they_name_is_exported() -> None:
+def test_every_metric_that_they_name_is_exported():
     board = json.loads(DASHBOARD.read_text())
     rules = re.findall(r"^\s+expr: (.*)$", RULES.read_text(), re.MULTILINE)
     named = {name for text in [*rules, *expressions(board)] for name in METRIC.findall(text)}
@@ -75,7 +75,7 @@ def test_every_metric_that_they_name_is_exported() -> None:
     assert named - exported() == set()
 
 
-def test_the_panels_stand_beside_each_other() -> None:
+def test_the_panels_stand_beside_each_other():
     taken: set[tuple[int, int]] = set()
     for panel in json.loads(DASHBOARD.read_text())["panels"]:
         place = panel["gridPos"]

@@ -53,8 +53,7 @@ def test_the_validator_accepts_it(validator, tmp_path):
 @pytest.fixture
 def cron_job() -> dict[str, Any]:
     """The CronJob."""
-    read: dict[str, Any] = yaml.safe_load(CRON_JOB.read_text())
-    return read
+    return yaml.safe_load(CRON_JOB.read_text())
 
 
 def test_kubernetes_accepts_the_cron_job(cron_job):
@@ -118,7 +117,7 @@ def test_systemd_accepts_the_units(units):
     assert "MemoryMaximum" in seen.stderr
 
 
-def test_the_examples_name_this_version() -> None:
+def test_the_examples_name_this_version():
     version = opsconsole.__version__
     for file in PIPELINES.glob("*/requirements.txt"):
         assert re.findall(r"^opsconsole.*==(.*)", file.read_text(), re.M) == [version], file
@@ -128,7 +127,7 @@ def test_the_examples_name_this_version() -> None:
     assert [repository["rev"] for repository in config["repos"]] == [f"v{version}"]
 
 
-def test_nothing_is_installed_but_what_a_lock_names() -> None:
+def test_nothing_is_installed_but_what_a_lock_names():
     """A name that nobody holds on a public index must not be asked for there."""
     texts = {file: file.read_text() for file in PIPELINES.rglob("*") if file.is_file()}
     texts[PIPELINES] = (ROOT / "docs" / "guides" / "pipelines.md").read_text()
@@ -138,7 +137,7 @@ def test_nothing_is_installed_but_what_a_lock_names() -> None:
     assert not re.search(r"npm (install|i) (?!--package-lock-only)|npx --yes", "".join(commands))
 
 
-def test_secrets_reach_only_the_steps_that_need_them() -> None:
+def test_secrets_reach_only_the_steps_that_need_them():
     for name in NAMES:
         workflow = yaml.safe_load((PIPELINES / "github" / f"{name}.yml").read_text())
         jobs = workflow["jobs"].values()
@@ -153,14 +152,14 @@ def test_secrets_reach_only_the_steps_that_need_them() -> None:
         assert workflow["permissions"] == {"contents": "read"}
 
 
-def test_the_code_of_a_fork_is_not_run() -> None:
+def test_the_code_of_a_fork_is_not_run():
     own = "github.event.pull_request.head.repo.full_name == github.repository"
     for name, job in (("cdktf", "cdktf"), ("native", "plan")):
         workflow = yaml.safe_load((PIPELINES / "github" / f"{name}.yml").read_text())
         assert workflow["jobs"][job]["if"] == f"github.event_name == 'push' || {own}"
 
 
-def test_every_variable_is_explained() -> None:
+def test_every_variable_is_explained():
     explained = set(re.findall(r"`([A-Z_]+)`", (PIPELINES / "README.md").read_text()))
     for name in NAMES:
         text = (PIPELINES / "github" / f"{name}.yml").read_text()

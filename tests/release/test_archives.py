@@ -133,17 +133,8 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheel):
 def test_the_sdist_gives_the_same_wheel(packages, wheel, tmp_path):
     (archive,) = packages.glob("*.tar.gz")
     subprocess.run(("tar", "-xf", archive, "-C", tmp_path), check=True)
-    build = (
-        sys.executable,
-        "-m",
-        "hatchling",
-        "build",
-        "--target",
-        "wheel",
-        "--directory",
-        tmp_path,
-    )
-    run(*build, cwd=tmp_path / f"opsconsole-{opsconsole.__version__}")
+    build = ("hatchling", "build", "--target", "wheel", "--directory", tmp_path)
+    run(sys.executable, "-m", *build, cwd=tmp_path / f"opsconsole-{opsconsole.__version__}")
     assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
 
 

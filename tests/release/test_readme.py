@@ -196,6 +196,6 @@ def test_the_exit_to_hcl_keeps_the_state(cdktf_cli, installed_terraform):
         assert engine.plan().code == 0
 
 
-def test_every_command_of_make_is_there() -> None:
+def test_every_command_of_make_is_there():
     targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert set(re.findall(r"make (\w+)", README)) <= set(targets)

@@ -224,7 +224,6 @@ async def test_an_agent_that_is_shown_stays_though_the_list_of_its_plugins_is_no
 async def test_prevent_refuses_a_replacement_that_no_plan_showed(agent_values, steps_of, one_run):
     agents = steps_of("agent")
     prior = await agents.create(**agent_values, deletion_policy="prevent")
-    assert prior.state is not None
     lifecycle = one_run().resources[AGENT.type_name]
     assert lifecycle.name(None, ADDRESS) == f"agent {ADDRESS}"
     config = agents.config(**agent_values, deletion_policy="prevent")

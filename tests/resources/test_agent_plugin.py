@@ -31,8 +31,7 @@ async def attachment(steps_of: Callable[..., Any]) -> Outcome:
         host_id=host.state["id"], specialty_id="spc_linux", name="web"
     )
     ids = {"agent_id": agent.state["id"], "plugin_id": "plg_disk"}
-    made: Outcome = await steps_of("agent_plugin").create(**ids)
-    return made
+    return await steps_of("agent_plugin").create(**ids)
 
 
 def delete_host(console: Emulator) -> str:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from creations import created
 from declarations import agent_on, attribute_at, held, program
 from engines import ON_TERRAFORM
+from lifecycle_steps import created
 from opsconsole.emulator import Emulator
 from opsconsole.lifecycle.interface import CreateRequest, DeleteRequest, Seen
 from opsconsole.resources.agent.known import KnownAgents

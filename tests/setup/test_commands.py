@@ -19,7 +19,7 @@ def run(*command: str | Path, **variables: str) -> subprocess.CompletedProcess[s
     )
 
 
-def test_make_alone_lists_every_target() -> None:
+def test_make_alone_lists_every_target():
     shown = run("make", "--no-print-directory").stdout
     (phony,) = re.findall(r"^\.PHONY: (.*)", MAKEFILE, re.MULTILINE)
     assert sorted(re.findall(r"^  make (\w+)", shown, re.MULTILINE)) == sorted(phony.split())

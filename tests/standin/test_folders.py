@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from forked_runs import ForkedRun, Forks
+from engines import Run
+from forked_runs import Forks
 from sampling import EVERYTHING
 
 APP = """
@@ -79,7 +80,7 @@ class Folder:
             else:
                 path.unlink(missing_ok=True)
 
-    def run(self, *words: str) -> ForkedRun:
+    def run(self, *words: str) -> Run:
         """Run a command; what it leaves behind must be named."""
         self.done.append(" ".join(words))
         before = self.program()
@@ -106,7 +107,7 @@ class Folder:
             return "app" if left.exists() and words == COMMANDS[0] else ""
         return "" if any(name.endswith(".tf") for name in files) else "files"
 
-    def reproduction(self, ended: ForkedRun) -> str:
+    def reproduction(self, ended: Run) -> str:
         """What to type to see it again."""
         return "\n".join([*self.done, f"→ {ended.code}", ended.out, ended.err])
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from forked_runs import ForkedRun, Forks, forks_of
+from engines import Run
+from forked_runs import Forks, forks_of
 from opsconsole.emulator import Emulator
 from opsconsole.errors import TRY_LATER
 from opsconsole.state.backend import LocalBackend
@@ -110,7 +111,7 @@ class Places:
         folder, path = WAYS[way]
         return self.root / (f"{folder}/{path}" if path.startswith("..") else path)
 
-    def run(self, way: str, *words: str, point: int = 0) -> ForkedRun:
+    def run(self, way: str, *words: str, point: int = 0) -> Run:
         """Run a command by a way; it is killed at `point`, unless that is 0."""
         folder, path = self.root / WAYS[way][0], self.path(way)
         words = (words[0], f"--state={path}", *words[1:])

@@ -54,7 +54,7 @@ def value_of_kind(attribute: Attribute, variant: int) -> Any:
         return attribute.bounds.allowed[variant]
     match attribute.kind:
         case Kind.INTEGER | Kind.NUMBER:
-            return 40 + variant
+            return max(attribute.bounds.minimum or 0, 40) + variant
         case Kind.BOOLEAN:
             return variant == 0
         case Kind.STRING_SET | Kind.STRING_LIST:

@@ -298,15 +298,14 @@ class Cdktf(Engine):
         return self.run("destroy", *options, *words, expect=expect)
 
 
-def quiet_environment(
-    folder: Path, configuration: Path, python: Path, **variables: str
-) -> dict[str, str]:
+def quiet_environment(folder: Path, configuration: Path, **variables: str) -> dict[str, str]:
     """Return an environment in which the programs ask nobody and look nothing up.
+
+    This Python's commands come first on PATH.
 
     Args:
         folder: A home for them; the reader's own settings stay out of the tests.
         configuration: Terraform's CLI configuration.
-        python: The interpreter whose commands come first on PATH.
         variables: Additions, such as those of a console.
     """
     kept = {
@@ -316,7 +315,7 @@ def quiet_environment(
     }
     return kept | {
         "HOME": str(folder),
-        "PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         "TF_CLI_CONFIG_FILE": str(configuration),
         "TF_IN_AUTOMATION": "1",
         "TF_INPUT": "0",

@@ -17,7 +17,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 from zipfile import ZipFile
 
 from sampling import EVERYTHING
@@ -45,34 +44,6 @@ class Ran:
     files: Path
     summary: str = ""
     outputs: Mapping[str, str] = field(default_factory=dict)
-
-
-class Service(Protocol):
-    """What runs the jobs of the examples, each in a fresh checkout.
-
-    Attributes:
-        settings: The variables that a project sets for its pipelines, secrets among them.
-    """
-
-    settings: dict[str, str]
-
-    def diff(self) -> Ran:
-        """Run cdktf's diff of a change."""
-
-    def deploy(self) -> Ran:
-        """Deploy by cdktf after the merge."""
-
-    def review(self) -> Ran:
-        """Plan a change."""
-
-    def plan(self) -> Ran:
-        """Plan what was merged."""
-
-    def apply(self, planned: Ran) -> Ran | None:
-        """Apply that plan; None: the service does not begin a job that has nothing to do."""
-
-    def drift(self) -> Ran:
-        """Check for drift, on schedule."""
 
 
 @dataclass(frozen=True)

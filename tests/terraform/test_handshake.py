@@ -222,7 +222,7 @@ def test_a_socket_that_cannot_be_made_leaves_no_folder(tmp_path, monkeypatch):
     assert not list(deep.iterdir())
 
 
-def test_a_listener_says_when_no_folder_serves() -> None:
+def test_a_listener_says_when_no_folder_serves():
     with pytest.raises(FileNotFoundError, match="/missing/"):
         SocketListener([Path("/missing")])
     with pytest.raises(OSError, match="no folder"):

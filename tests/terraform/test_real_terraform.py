@@ -37,14 +37,6 @@ def hosts(count: int) -> dict[str, Any]:
     return {"resource": {"opsconsole_host": declared}}
 
 
-def test_validate_needs_no_settings_and_points_at_the_attribute(terraform):
-    program = hosts(1)
-    program["resource"]["opsconsole_host"]["h0"]["target_port"] = 70000
-    [problem] = terraform(program).validate(expect={1})["diagnostics"]
-    assert problem["summary"] == "target_port cannot be 70000"
-    assert '"target_port": 70000' in problem["snippet"]["code"]
-
-
 def test_no_key_of_the_program_in_trace_log_errors_or_state(installed_terraform, console):
     """Keys and cookies that come in other ways: `settings/test_credentials.py`."""
     secret = "svc_ak_Zq9xWv7"

@@ -114,7 +114,6 @@ class ScriptedServer:
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
-        assert self._server is not None
         self._server.close()
         tasks = list(self._tasks)
         for task in tasks:
@@ -124,7 +123,6 @@ class ScriptedServer:
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
-        assert task is not None
         self._tasks.add(task)
         self.connections += 1
         try:

@@ -8,16 +8,12 @@ import logging
 import socket
 import ssl
 import traceback
-from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from opsconsole.errors import ConsoleError, NotSent, UnexpectedAnswer
+from opsconsole.terraform.certificate import make_certificate
 from opsconsole.v1.client import Client
 from opsconsole.v1.console import Console
 from opsconsole.v1.settings import Settings
@@ -26,30 +22,8 @@ from opsconsole.v1.settings import Settings
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory):
     """A PEM file with a certificate of `localhost` and its key, trusted by nobody."""
-    private = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    signed = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(private.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(private, hashes.SHA256())
-    )
     file = tmp_path_factory.mktemp("tls") / "localhost.pem"
-    file.write_bytes(
-        signed.public_bytes(serialization.Encoding.PEM)
-        + private.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    )
+    file.write_bytes(make_certificate().pem)
     return str(file)
 
 
