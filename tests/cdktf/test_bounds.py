@@ -127,13 +127,15 @@ def test_an_attribute_that_does_not_exist_is_no_assignment(stack):
         OpsconsoleProvider(stack, "other", alias="other").url = "x"  # type: ignore[attr-defined]
 
 
-def test_a_class_of_ones_own_keeps_what_it_likes(stack):
+def test_a_class_of_ones_own_keeps_what_it_likes(stack, synth):
     class Web(Host):
-        def __init__(self, scope, id_) -> None:
-            super().__init__(scope, id_, name=id_)
+        def __init__(self, scope, id_, **values) -> None:
+            super().__init__(scope, id_, name=id_, **values)
             self.owner = "somebody"
 
-    assert Web(stack, "web").owner == "somebody"
+    assert Web(stack, "web", tags=["role:web"]).owner == "somebody"
+    declared = synth(stack)["resource"]["opsconsole_host"]["web"]
+    assert declared == {"name": "web", "tags": ["role:web"]}
 
 
 def test_one_end_of_a_range_is_enough():

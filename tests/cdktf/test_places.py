@@ -1,12 +1,13 @@
 """Synthesis says where each resource is declared, the same on every machine."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from engines import run_program
 
 LIBRARY = """
 from opsconsole_cdktf import Host
@@ -37,7 +38,7 @@ app.synth()
 
 def synthesised(folder: Path, main: Path) -> dict[str, Any]:
     """Run the app of `main` in `folder`; return what its resources hold under `//`."""
-    subprocess.run([sys.executable, main], cwd=folder, check=True, timeout=300)
+    run_program(sys.executable, main, folder=folder)
     program = json.loads((folder / "cdktf.out" / "stacks" / "fleet" / "cdk.tf.json").read_text())
     return {
         name: resource["//"]

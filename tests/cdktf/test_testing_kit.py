@@ -1,10 +1,10 @@
 """The testing kit: assertions that fail with what is there, snapshots, native deployment."""
 
-import subprocess
 import sys
 
 import pytest
 
+from engines import run_program
 from opsconsole.testing.deployment import DeploymentError
 from opsconsole_cdktf import AgentPlugin, DataSpecialty, Host, ManagedHost
 from opsconsole_cdktf.testing import assert_host, deploy, snapshot
@@ -99,10 +99,7 @@ def test_markers_that_name_no_profile_are_reported(tmp_path):
         "def test_b(opsconsole_emulator): ...\n"
     )
     words = ("-q", "-p", "no:cacheprovider", "-p", "no:asyncio")
-    command = [sys.executable, "-m", "pytest", *words]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
-    )
-    assert "there is no profile 'strikt'. Did you mean \"strict\"?" in done.stdout
-    assert 'opsconsole_profile takes one name: opsconsole_profile("strict")' in done.stdout
-    assert "2 errors" in done.stdout and "warning" not in done.stdout
+    done = run_program(sys.executable, "-m", "pytest", *words, folder=tmp_path, expect=None)
+    assert "there is no profile 'strikt'. Did you mean \"strict\"?" in done.out
+    assert 'opsconsole_profile takes one name: opsconsole_profile("strict")' in done.out
+    assert "2 errors" in done.out and "warning" not in done.out

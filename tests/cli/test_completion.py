@@ -1,10 +1,10 @@
 """The completion scripts, and what bash, zsh and fish make of them."""
 
 import shutil
-import subprocess
 
 import pytest
 
+from engines import run_program
 from opsconsole.cli.main import main
 
 WANTED = {
@@ -83,13 +83,11 @@ def test_a_shell_completes(shell, tmp_path, capsys):
     (tmp_path / f"opsconsole.{shell}").write_text(script(shell, capsys))
     (tmp_path / "folder").mkdir()
     (tmp_path / "page.html").touch()
-    told = subprocess.run(
-        [*command, *WANTED], cwd=tmp_path, text=True, capture_output=True, timeout=120
-    )
+    told = run_program(*command, *WANTED, folder=tmp_path, expect=None)
     found: dict[str, set[str]] = {}
-    for line in told.stdout.splitlines():
+    for line in told.out.splitlines():
         if line.startswith("= "):
             words = found.setdefault(line[2:], set())
         elif line.strip():
             words.add(line.strip().rstrip("/"))
-    assert found == WANTED, told.stderr
+    assert found == WANTED, told.err

@@ -2,14 +2,14 @@
 
 import argparse
 import errno
-import os
-import subprocess
 import sys
 import types
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
+from engines import run_program
 from opsconsole import __version__
 from opsconsole.cli import main as command
 from opsconsole.cli.table import COMMANDS, Command
@@ -38,22 +38,15 @@ def ending(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException | int], i
     return run
 
 
-def python(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *words],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **variables},
-        timeout=300,
-    )
+python = partial(run_program, sys.executable)
 
 
 def test_output_is_utf_8_whatever_the_locale_says():
     words = ("-m", "opsconsole.cli.main", "--help")
     told = python(*words, PYTHONIOENCODING="ascii")
-    assert (told.returncode, told.stderr) == (0, "")
-    assert told.stdout == python(*words, PYTHONIOENCODING="utf-8").stdout
-    assert not told.stdout.isascii()
+    assert told.err == ""
+    assert told.out == python(*words, PYTHONIOENCODING="utf-8").out
+    assert not told.out.isascii()
 
 
 @pytest.mark.parametrize("code", [0, 1, 2])
@@ -141,7 +134,7 @@ def test_version(capsys):
         command.main(["--version"])
     assert ended.value.code == 0
     assert capsys.readouterr().out == f"opsconsole {__version__}\n"
-    assert python("-m", "opsconsole", "--version").stdout == f"opsconsole {__version__}\n"
+    assert python("-m", "opsconsole", "--version").out == f"opsconsole {__version__}\n"
 
 
 @pytest.mark.parametrize(
@@ -153,7 +146,7 @@ def test_help_and_completion_import_no_command(words):
         "atexit.register(lambda: print(*sys.modules, sep='\\n', file=sys.stderr)); "
         f"main({words})"
     )
-    modules = set(python("-c", script).stderr.splitlines())
+    modules = set(python("-c", script).err.splitlines())
     loaded = {name for name in modules if name.startswith("opsconsole.cli.")}
     shared = {"main", "option_groups", "options", "parser", "standard_streams", "table"}
     own = shared | ({*words} & {"completion"})
@@ -169,14 +162,11 @@ def test_an_apply_loads_only_what_it_needs(tmp_path):
         "code = main(['apply', '--auto-approve']); "
         "print(*sys.modules, sep='\\n', file=sys.stderr); sys.exit(code)"
     )
-    done = python("-c", script)
-    modules = done.stderr.splitlines()
-    assert done.returncode == 0, done.stderr
+    modules = python("-c", script).err.splitlines()
     assert "opsconsole.reconcile.apply" in modules
     assert not {"rich", "opsconsole.language.functions", "pydantic"}.intersection(modules)
 
 
 def test_a_reader_that_leaves_is_no_error():
     shell = f'"{sys.executable}" -m opsconsole.cli.main emulator --profiles | true'
-    seen = subprocess.run(["/bin/sh", "-c", shell], capture_output=True, text=True, timeout=300)
-    assert seen.stderr == ""
+    assert run_program("/bin/sh", "-c", shell).err == ""

@@ -2,12 +2,12 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from engines import Run, run_program
 from opsconsole import __version__
 from opsconsole.address import DEFAULT_HOSTS, SOURCE
 from opsconsole.cli import main as command
@@ -26,13 +26,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-def started(launcher: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+def started(launcher: Path, **variables: str) -> Run:
     """Start a launcher as a reader of its README would: by hand, from anywhere."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith("TF_PLUGIN")}
-    environment = {**kept, **variables}
-    return subprocess.run(
-        [launcher], capture_output=True, text=True, env=environment, cwd="/", timeout=300
-    )
+    return run_program(launcher, folder=Path("/"), environment=kept, expect={1}, **variables)
 
 
 def files(folder: Path) -> dict[str, tuple[int, int]]:
@@ -100,18 +97,17 @@ def test_the_launcher_starts_the_provider_through_a_link(tmp_path):
     linked = tmp_path / "linked"
     linked.symlink_to(launcher.parent)
     seen = started(linked / launcher.name, PYTHONPATH="/nowhere", PYTHONHASHSEED="wrong")
-    assert (seen.returncode, seen.stdout) == (1, "")
-    assert PLUGIN in seen.stderr
+    assert seen.out == ""
+    assert PLUGIN in seen.err
 
 
 def test_a_copied_package_takes_the_command_on_path(tmp_path):
     launcher = provider_install.install(tmp_path / "mirror")[0]
     copied = shutil.copytree(launcher.parent, tmp_path / "copied") / launcher.name
     scripts = Path(sys.executable).parent
-    assert PLUGIN in started(copied, PATH=f"{scripts}:/usr/bin:/bin").stderr
+    assert PLUGIN in started(copied, PATH=f"{scripts}:/usr/bin:/bin").err
     lost = started(copied, PATH="/usr/bin:/bin")
-    assert lost.returncode == 1
-    assert "opsconsole provider install" in lost.stderr
+    assert "opsconsole provider install" in lost.err
 
 
 def test_a_python_that_is_gone_is_reported(tmp_path):
@@ -119,8 +115,7 @@ def test_a_python_that_is_gone_is_reported(tmp_path):
     launcher = provider_install.install(tmp_path / "mirror", str(tmp_path / "venv/bin/python"))[0]
     (tmp_path / "venv").unlink()
     lost = started(launcher, PATH="/usr/bin:/bin")
-    assert lost.returncode == 1
-    assert "is gone" in lost.stderr
+    assert "is gone" in lost.err
 
 
 @pytest.mark.parametrize("python", ["/nowhere/python", shutil.which("false") or "/bin/false"])

@@ -1,12 +1,11 @@
 """Validation blocks of variables; Terraform is the judge of what passes."""
 
-import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from engines import run_program
 from opsconsole import resources
 from opsconsole.errors import UserError
 from opsconsole.language.reading import load_directory
@@ -56,14 +55,11 @@ def test_rules_pass_and_break_as_in_terraform(write_program, terraform_binary, s
     except UserError as error:
         told = error.message
     words = ("-input=false", f"-var=site={site}", f"-var=least={least}", "-json")
-    judge = subprocess.run(
-        [terraform_binary, "plan", *words], cwd=directory, capture_output=True, text=True
-    )
-    messages = [json.loads(line) for line in judge.stdout.splitlines()]
-    theirs = [m["diagnostic"]["detail"] for m in messages if "diagnostic" in m]
+    judge = run_program(terraform_binary, "plan", *words, folder=directory, expect=None)
+    theirs = [item["detail"] for item in judge.diagnostics()]
 
     assert [sentence for sentence in broken if sentence not in told] == []
-    assert bool(told) == bool(broken) == bool(judge.returncode)
+    assert bool(told) == bool(broken) == bool(judge.code)
     assert len(theirs) == len(broken)
     assert all(any(sentence in detail for detail in theirs) for sentence in broken)
 

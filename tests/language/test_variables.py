@@ -1,7 +1,6 @@
 """Variables: sources and their order, types, what is missing; Terraform is the judge of values."""
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -60,12 +59,12 @@ def _native(
 
 def _judged(
     directory: Path,
-    terraform: Callable[..., subprocess.CompletedProcess[str]],
+    terraform: Callable[..., str],
     arguments: list[tuple[str, str]],
 ) -> dict[str, Any]:
     flags = [f"-{kind}={text}" for kind, text in arguments]
     terraform(directory, "apply", "-auto-approve", "-no-color", *flags)
-    found = json.loads(terraform(directory, "output", "-json").stdout)
+    found = json.loads(terraform(directory, "output", "-json"))
     return {name: [item["type"], item["value"]] for name, item in found.items()}
 
 

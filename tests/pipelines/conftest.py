@@ -125,8 +125,7 @@ def service(
 
     def make(name: str, framework: str = "", engine: str = "opsconsole-terraform") -> Any:
         settings = {
-            "OPSCONSOLE_BASE_URL": console.base_url,
-            "OPSCONSOLE_API_KEY": console.api_key,
+            **console.environment,
             "TERRAFORM_BINARY_NAME": engine,
             "LOCK_TIMEOUT": "1s",
             "PIP_INDEX_URL": f"{machine.index}/simple",

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 import yaml
 
 import opsconsole
+from engines import run_program
 
 ROOT = Path(__file__).resolve().parents[2]
 PIPELINES = ROOT / "examples" / "pipelines"
@@ -31,23 +31,14 @@ CHECKED = {
 """Validator: the places of the files that it judges."""
 
 
-def verdict(command: tuple[str, ...], files: list[Path]) -> subprocess.CompletedProcess[str]:
-    """Run a validator of this environment on files."""
-    return subprocess.run(
-        [BIN / command[0], *command[1:], *files], capture_output=True, text=True, timeout=300
-    )
-
-
 @pytest.mark.parametrize("validator", CHECKED, ids=lambda words: words[-1])
 def test_the_validator_accepts_it(validator, tmp_path):
     files = [PIPELINES / place for place in CHECKED[validator]]
     text = files[0].read_text()
     spoilt = tmp_path / files[0].name
     spoilt.write_text(re.sub(r"^( *(?:- )?)(run|stage|id): .*$", r"\1\2: {}", text, flags=re.M))
-    seen = verdict(validator, [*files, spoilt])
-    said = seen.stdout + seen.stderr
+    said = run_program(BIN / validator[0], *validator[1:], *files, spoilt, expect={1}).text
     assert [file for file in (*files, spoilt) if str(file) in said] == [spoilt], said
-    assert seen.returncode == 1
 
 
 @pytest.fixture
@@ -106,15 +97,9 @@ def units(tmp_path: Path) -> list[Path]:
 
 
 def test_systemd_accepts_the_units(units):
-    seen = subprocess.run(
-        ["systemd-analyze", "verify", *units], capture_output=True, text=True, timeout=300
-    )
-    assert (seen.returncode, seen.stdout + seen.stderr) == (0, "")
+    assert run_program("systemd-analyze", "verify", *units).text == ""
     units[0].write_text(units[0].read_text().replace("MemoryMax", "MemoryMaximum"))
-    seen = subprocess.run(
-        ["systemd-analyze", "verify", *units], capture_output=True, text=True, timeout=300
-    )
-    assert "MemoryMaximum" in seen.stderr
+    assert "MemoryMaximum" in run_program("systemd-analyze", "verify", *units, expect=None).err
 
 
 def test_the_examples_name_this_version():

@@ -183,7 +183,7 @@ def gcs_places() -> Iterator[Make]:
     words = [str(program), "-scheme", "http", "-host", "127.0.0.1", "-port", str(port)]
     words += ["-backend", "memory", "-public-host", f"127.0.0.1:{port}"]
     with _server(words, port):
-        _post(f"{address}/storage/v1/b?project=p", b'{"name": "states"}')
+        post(f"{address}/storage/v1/b?project=p", b'{"name": "states"}')
 
         def make() -> Place:
             prefix = f"n{next(_NUMBERS)}"
@@ -276,7 +276,8 @@ def _server(
         process.wait(30)
 
 
-def _post(address: str, body: bytes) -> None:
+def post(address: str, body: bytes) -> None:
+    """Post JSON to a server of the tests."""
     headers = {"Content-Type": "application/json"}
     request = urllib.request.Request(address, data=body, headers=headers, method="POST")
     urllib.request.urlopen(request).close()

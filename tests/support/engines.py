@@ -174,6 +174,18 @@ class Engine:
         return process.returncode, out, err
 
 
+def run_program(
+    *words: str | Path,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    **options: Any,
+) -> Run:
+    """Run any program, by default here and in this environment; `options` are those of `run`."""
+    program, *rest = map(str, words)
+    surroundings = os.environ if environment is None else environment
+    return Engine(Path(program), folder or Path(), surroundings).run(*rest, **options)
+
+
 class Terraform(Engine):
     """Terraform in a folder of its own; `settings` are the provider's, where none are written."""
 

@@ -16,10 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import forked_command
-from engines import Run
-
-SECONDS = 600
-"""A bound for what hangs, on however busy a machine."""
+from engines import SECONDS, Run
 
 COMMANDS = """
 import importlib, pkgutil, sys

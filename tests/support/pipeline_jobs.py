@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from zipfile import ZipFile
 
+from engines import SECONDS, run_program
 from sampling import EVERYTHING
 
 ROOT = Path(__file__).resolve().parents[2]
 PIPELINES = ROOT / "examples" / "pipelines"
 LOCK = "requirements.lock"
-SECONDS = 600
 
 
 @dataclass(frozen=True)
@@ -184,17 +184,9 @@ def run_shell(
         pipefail: Whether a pipe fails where one of its commands does. GitHub demands to be asked.
     """
     flags = ["-eo", "pipefail"] if pipefail else ["-e"]
-    done = subprocess.run(
-        ["bash", "--noprofile", "--norc", *flags, "-c", script],
-        cwd=folder,
-        env=dict(environment),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=SECONDS,
-    )
-    return done.returncode, done.stdout
+    words = ("bash", "--noprofile", "--norc", *flags, "-c", script)
+    done = run_program(*words, folder=folder, environment=environment, expect=None)
+    return done.code, done.text
 
 
 def assert_ends(ran: Ran, codes: int | tuple[int, ...], problem: str, remedy: str) -> None:

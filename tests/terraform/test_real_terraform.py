@@ -7,22 +7,21 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from opsconsole.emulator import Emulator, serve
+from opsconsole.emulator import Emulator
 from patience import PATIENCE, until
 
 pytestmark = pytest.mark.terraform
 
 
 @pytest.fixture
-def console() -> Iterator[Emulator]:
-    with serve("default") as emulator:
-        yield emulator
+def console(console_of: Callable[[str], Emulator]) -> Emulator:
+    return console_of("default")
 
 
 @pytest.fixture

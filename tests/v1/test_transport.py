@@ -268,26 +268,12 @@ async def test_redirects_in_a_circle_end(server, connect, answer):
     assert client.calls.total() == len(server.received) == 5 and caught.value.safe_to_repeat
 
 
-@pytest.fixture
-def proxied(server):
-    """A console, off loopback, that is reached through `server` as a proxy."""
-    clients = []
-
-    def make(base_url, environ):
-        values = {"base_url": base_url, "api_key": "svc_ak_k", "allow_http": True, "max_retries": 0}
-        settings = Settings.from_values(values, environ)
-        clients.append(Client(settings))
-        return clients[-1], Console(clients[-1], settings)
-
-    return make
-
-
-async def test_http_through_a_proxy_with_credentials(server, proxied, answer):
-    proxy = f"http://user:p%40ss@localhost:{server.port}"
-    client, console = proxied("http://console.example.com/x", {"HTTP_PROXY": proxy})
-    async with contextlib.aclosing(client):
-        server.will(answer(body={"id": "agt_1"}))
-        assert await console.call("agent_create", body={}) == {"id": "agt_1"}
+async def test_http_through_a_proxy_with_credentials(server, connect, answer):
+    environ = {"HTTP_PROXY": f"http://user:p%40ss@localhost:{server.port}"}
+    base_url = "http://console.example.com/x"
+    _, console = connect(base_url=base_url, allow_http=True, environ=environ)
+    server.will(answer(body={"id": "agt_1"}))
+    assert await console.call("agent_create", body={}) == {"id": "agt_1"}
     (request,) = server.received
     assert request.target == "http://console.example.com/x/api/v1/agents"
     assert request.headers["proxy-authorization"] == "Basic dXNlcjpwQHNz"
@@ -328,12 +314,11 @@ async def test_https_through_a_proxy(tls_server, answer, certificate, key, loop_
     assert key not in head
 
 
-async def test_https_through_a_proxy_that_refuses(server, proxied, answer):
-    proxy = f"http://user:hunter2@localhost:{server.port}"
-    client, console = proxied("https://console.example.com", {"HTTPS_PROXY": proxy})
-    async with contextlib.aclosing(client):
-        server.will(answer(407, headers={"Proxy-Authenticate": "Basic"}))
-        problem = await failure(console)
+async def test_https_through_a_proxy_that_refuses(server, connect, answer):
+    environ = {"HTTPS_PROXY": f"http://user:hunter2@localhost:{server.port}"}
+    _, console = connect(base_url="https://console.example.com", environ=environ, max_retries=0)
+    server.will(answer(407, headers={"Proxy-Authenticate": "Basic"}))
+    problem = await failure(console)
     assert isinstance(problem, NotSent)
     assert "status 407" in str(problem)
     assert "hunter2" not in str(problem)
@@ -341,12 +326,11 @@ async def test_https_through_a_proxy_that_refuses(server, proxied, answer):
     assert "authorization" not in server.received[0].headers, "the key is not the proxy's"
 
 
-async def test_a_proxy_that_cannot_be_reached(server, proxied):
+async def test_a_proxy_that_cannot_be_reached(server, connect):
     await server.stop()
-    proxy = f"http://user:hunter2@localhost:{server.port}"
-    client, console = proxied("https://console.example.com", {"ALL_PROXY": proxy})
-    async with contextlib.aclosing(client):
-        problem = await failure(console)
+    environ = {"ALL_PROXY": f"http://user:hunter2@localhost:{server.port}"}
+    _, console = connect(base_url="https://console.example.com", environ=environ, max_retries=0)
+    problem = await failure(console)
     assert isinstance(problem, NotSent)
     assert f"The proxy localhost:{server.port} cannot be reached" in str(problem)
     assert "hunter2" not in str(problem)
@@ -422,7 +406,7 @@ async def test_no_error_and_no_log_shows_the_secret(
     calling = asyncio.create_task(console.call("blacklist_get", "one"))
     for count in (1, 2) if echo == "slow" else ():
         await server.has_received(count)
-        loop_time.move(5.1)
+        loop_time.advance(5.1)
     with pytest.raises(ConsoleError) as caught:
         await calling
     for text in (everything_about(caught.value), caplog.text):
