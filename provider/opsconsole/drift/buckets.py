@@ -9,7 +9,7 @@ seen for the first time is not drift, even if state has null and the console has
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from opsconsole.definition import ChangeRule, ResourceDefinition
@@ -20,6 +20,7 @@ from opsconsole.errors import Cause, ProblemKind
 from opsconsole.lifecycle.answers import PrivateState
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.resources import RESOURCES, owner_of
+from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.text import join_words, plural
 from opsconsole.v1.operations import operation_to_name, reads_whole
 from opsconsole.values import Values, same
@@ -32,12 +33,17 @@ class ObjectRead:
     """One object of a state, and the outcome of its read.
 
     Attributes:
-        provider_key: The key of the provider that read it; empty if no provider could.
+        provider: The provider that read it, if one could.
     """
 
     item: StateObject
-    provider_key: str
+    provider: ConfiguredProvider | None
     outcome: Outcome
+
+    @property
+    def base_url(self) -> str:
+        """The address of its console; empty if not known."""
+        return self.provider.session.settings.base_url if self.provider else ""
 
     @property
     def is_unread(self) -> bool:
@@ -51,30 +57,21 @@ def not_read(why: str) -> Outcome:
     return Outcome(None, diagnostics=(error(reason),), seen=Seen.UNCHECKED, reason=reason)
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
-    """Facts about other resources that the verdict on one resource needs.
-
-    Attributes:
-        addresses: The address of each resource in state, by type and id.
-        gone: Each type with the ids that this check found gone.
-    """
-
-    addresses: Mapping[tuple[str, str], str]
-    gone: Mapping[str, Container[str]]
+Addresses = Mapping[tuple[ConfiguredProvider | None, str, str], str]
+"""The address of each object in state, by provider, type and id."""
 
 
-def classify(read: ObjectRead, neighbours: Neighbours) -> Finding:
+def classify(read: ObjectRead, addresses: Addresses) -> Finding:
     """Return the verdict on one resource in state."""
     item, outcome = read.item, read.outcome
     if outcome.seen is Seen.UNCHECKED:
         reason = outcome.why_unchecked or _NEVER_READ
         return _finding(item, Bucket.UNCHECKED, reason=reason, cause=outcome.cause)
     if outcome.seen is Seen.ARCHIVED:
-        reason = _with_owner(item, neighbours) or "the console says that it is archived"
+        reason = _with_owner(read, addresses) or "the console says that it is archived"
         return _finding(item, Bucket.ARCHIVED, reason=reason)
     if outcome.state is None:
-        reason = _with_owner(item, neighbours) or RESOURCES[item.instance.type_name].gone
+        reason = _with_owner(read, addresses) or RESOURCES[item.instance.type_name].gone
         return _finding(item, Bucket.MISSING, reason=reason)
     return _classify_present(item, outcome, outcome.state)
 
@@ -145,13 +142,16 @@ def _unseen_reason(definition: ResourceDefinition, before: Values, unseen: tuple
     return f"the console did not show {', '.join(held)}, which state holds"
 
 
-def _with_owner(item: StateObject, neighbours: Neighbours) -> str:
-    definition = RESOURCES[item.instance.type_name]
+def _with_owner(read: ObjectRead, addresses: Addresses) -> str:
+    instance, provider = read.item.instance, read.provider
+    definition = RESOURCES[instance.type_name]
     owner = owner_of(definition)
-    owner_id = item.instance.before.get(definition.owner) or ""
-    if owner is None or owner_id not in neighbours.gone.get(owner.type_name, ()):
+    owner_id = instance.before.get(definition.owner) or ""
+    if owner is None or provider is None:
         return ""
-    address = neighbours.addresses.get((owner.type_name, owner_id), owner_id)
+    if owner_id not in provider.session.gone.get(owner.type_name, ()):
+        return ""
+    address = addresses.get((provider, owner.type_name, owner_id), owner_id)
     return f"its {owner.title} {address} is gone: {definition.plural} go with their {owner.title}"
 
 

@@ -6,8 +6,9 @@ lists that an operator has named.
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -16,7 +17,7 @@ from opsconsole.clock import timestamp, utc_now
 from opsconsole.diagnostics import Diagnostic
 from opsconsole.drift import COUNTED, unmanaged_kinds
 from opsconsole.drift.baseline import Baseline
-from opsconsole.drift.buckets import Neighbours, ObjectRead, classify, explain_unread, not_read
+from opsconsole.drift.buckets import ObjectRead, classify, explain_unread, not_read
 from opsconsole.drift.consoles import Consoles
 from opsconsole.drift.report import (
     BaselineProblem,
@@ -48,6 +49,7 @@ from opsconsole.reconcile.prior import PriorInstance, warn_unsettled
 from opsconsole.reconcile.workspace import OnStop, refresh
 from opsconsole.resources import HOST, RESOURCES
 from opsconsole.resources.host.reading import HostReader
+from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.operations import documented_for, reads_whole
 
 
@@ -101,14 +103,17 @@ async def _check(read: StatesRead, options: CheckOptions, consoles: Consoles) ->
     states = read.states
     counted = sorted(unmanaged_kinds()[kind] for kind in options.counted)
     objects = await _read_objects(states, consoles)
-    inventories, unlisted = await _read_inventories(objects, consoles, counted)
+    inventories, unlisted = await _read_inventories(objects, counted)
     # Otherwise the report would call everything unchecked that was not read before the stop.
     if consoles.stopped:
         raise Stopped("The check was stopped.")
-    unmanaged, cut = _find_unmanaged(
-        objects, inventories, consoles, counted, sharded=options.shard is not None
-    )
-    findings = [*_classify(objects, consoles), *unmanaged]
+    sharded = options.shard is not None
+    unmanaged, cut = _find_unmanaged(objects, inventories, counted, sharded=sharded)
+    addresses = {
+        (read.provider, read.item.instance.type_name, read.item.id): read.item.address
+        for read in objects
+    }
+    findings = [*(classify(read, addresses) for read in objects), *unmanaged]
     findings, undetermined = _add_declarations(findings, states, options.root)
     listed = not unlisted and not cut and _lists_were_read(objects)
     now = utc_now()
@@ -122,7 +127,7 @@ async def _check(read: StatesRead, options: CheckOptions, consoles: Consoles) ->
         findings=tuple(sorted(findings, key=lambda finding: finding.stack)),
         checked_at=timestamp(now),
         read_only=options.read_only,
-        method=_describe_host_reads(objects, consoles),
+        method=_describe_host_reads(objects, read_only=options.read_only),
         diagnostics=(
             *read.diagnostics,
             *unlisted,
@@ -140,7 +145,7 @@ async def _check(read: StatesRead, options: CheckOptions, consoles: Consoles) ->
         # Documented operations read these types.
         required=tuple(name for name, definition in RESOURCES.items() if reads_whole(definition)),
         min_coverage=options.min_coverage,
-        share=_share(options.shard, objects, consoles, unused, read.stacks, states),
+        share=_share(options.shard, objects, unused, read.stacks, states),
         scope=Scope(
             tuple(state.stack.name for state in states if not state.absent),
             tuple(counted) if listed else (),
@@ -152,21 +157,17 @@ async def _read_objects(states: Iterable[StackState], consoles: Consoles) -> lis
     """Read all objects concurrently, starting with the hosts of all stacks."""
     objects: list[tuple[StateObject, PriorInstance, str]] = []
     for state in states:
-        keys, unopened = consoles.open_stack(
-            state.stack,
-            {item.address: item.instance.before for item in state.objects},
-            {item.provider for item in state.objects},
-        )
+        opened = consoles.open_stack(state)
         for item in state.objects:
-            why = item.unreadable or unopened.get(item.provider, "")
+            key, why = ("", item.unreadable) if item.unreadable else opened[item.provider]
             # `refresh` finds the provider by this key, and leaves an object without one unread.
-            slim = item.instance.stored._replace(provider="" if why else keys[item.provider])
+            slim = item.instance.stored._replace(provider=key)
             objects.append((item, replace(item.instance, stored=slim), why))
     done = await refresh([instance for _, instance, _ in objects], consoles.providers)
     return [
         ObjectRead(
             item,
-            instance.stored.provider,
+            consoles.providers.get(instance.stored.provider),
             _explain(done[instance.address], item.address, consoles) or not_read(why),
         )
         for item, instance, why in objects
@@ -191,37 +192,20 @@ def _explain(item: PriorInstance, address: str, consoles: Consoles) -> Outcome |
 
 
 async def _read_inventories(
-    objects: Iterable[ObjectRead], consoles: Consoles, counted: Collection[str]
-) -> tuple[dict[str, Inventory], list[Diagnostic]]:
+    objects: Iterable[ObjectRead], counted: Collection[str]
+) -> tuple[dict[ConfiguredProvider, Inventory], list[Diagnostic]]:
     """Read the lists of the counted types, of each console that has at least one object."""
-    inventories: dict[str, Inventory] = {}
+    inventories: dict[ConfiguredProvider, Inventory] = {}
     diagnostics: list[Diagnostic] = []
-    for key in dict.fromkeys(read.provider_key for read in objects):
-        if key in consoles.providers:
-            session = consoles.providers[key].session
-            inventories[key], problems = await read_inventory(session, counted)
-            diagnostics += problems
+    for provider in filter(None, dict.fromkeys(read.provider for read in objects)):
+        inventories[provider], problems = await read_inventory(provider.session, counted)
+        diagnostics += problems
     return inventories, diagnostics
-
-
-def _classify(objects: Sequence[ObjectRead], consoles: Consoles) -> Iterator[Finding]:
-    addresses: dict[str, dict[tuple[str, str], str]] = {}
-    for read in objects:
-        of_console = addresses.setdefault(read.provider_key, {})
-        of_console[read.item.instance.type_name, read.item.id] = read.item.address
-    neighbours = {
-        key: Neighbours(
-            known, consoles.providers[key].session.gone if key in consoles.providers else {}
-        )
-        for key, known in addresses.items()
-    }
-    return (classify(read, neighbours[read.provider_key]) for read in objects)
 
 
 def _find_unmanaged(
     objects: Sequence[ObjectRead],
-    inventories: Mapping[str, Inventory],
-    consoles: Consoles,
+    inventories: Mapping[ConfiguredProvider, Inventory],
     counted: Collection[str],
     *,
     sharded: bool,
@@ -229,17 +213,16 @@ def _find_unmanaged(
     """Return the objects that no state manages, and a diagnostic for each incomplete list."""
     findings: dict[tuple[str, str, str], Finding] = {}
     cut: list[Diagnostic] = []
-    for key, listed in inventories.items():
-        session = consoles.providers[key].session
+    for provider, listed in inventories.items():
+        session, base_url = provider.session, provider.session.settings.base_url
         # An object whose console is not known may belong to this one.
-        there = {*consoles.sharing(key), ""}
-        managed = [read.item for read in objects if read.provider_key in there]
-        on_console = [read.item for read in objects if read.provider_key == key]
+        managed = [read.item for read in objects if read.base_url in (base_url, "")]
+        on_console = [read.item for read in objects if read.provider is provider]
         cut += report_incomplete_lists(session, counted, listed)
-        where = consoles.digest_of(key) if sharded else ""
+        where = _digest_of(base_url) if sharded else ""
         for finding in find_unmanaged(on_console, managed, session, counted, listed):
             # The object may have been found already, under other settings of the same console.
-            what = (session.settings.base_url, finding.type_name, finding.id)
+            what = (base_url, finding.type_name, finding.id)
             findings.setdefault(what, replace(finding, undecided=sharded, console=where))
     return list(findings.values()), cut
 
@@ -258,8 +241,7 @@ def _add_declarations(
     pending: list[Finding] = []
     diagnostics: list[Diagnostic] = []
     for state in states:
-        values = {item.address: item.instance.before for item in state.objects}
-        more, undetermined = declared[state.stack.name].pending(values)
+        more, undetermined = declared[state.stack.name].pending(state.values)
         pending += more
         diagnostics += undetermined
     located = [declared[finding.stack].locate(finding) for finding in (*findings, *pending)]
@@ -282,7 +264,6 @@ def _accept(
 def _share(
     shard: Shard | None,
     objects: Iterable[ObjectRead],
-    consoles: Consoles,
     unused: tuple[str, ...],
     stacks: Sequence[Stack],
     states: Iterable[StackState],
@@ -291,18 +272,24 @@ def _share(
     if shard is None:
         return None
     managed = tuple(
-        Managed(consoles.digest_of(read.provider_key), read.item.instance.type_name, read.item.id)
+        Managed(_digest_of(read.base_url), read.item.instance.type_name, read.item.id)
         for read in objects
     )
     return Share(shard, managed, unused, len(stacks), sum(map(has_no_state, states)))
 
 
-def _describe_host_reads(objects: Iterable[ObjectRead], consoles: Consoles) -> str:
+def _digest_of(base_url: str) -> str:
+    """Return a digest of a console's address, which no report has; empty if not known."""
+    return hashlib.sha256(base_url.encode()).hexdigest()[:16] if base_url else ""
+
+
+def _describe_host_reads(objects: Iterable[ObjectRead], *, read_only: bool) -> str:
     """Describe how hosts were read, with one sentence for each method."""
-    keys = (read.provider_key for read in objects if read.item.instance.type_name == HOST.type_name)
+    providers = dict.fromkeys(
+        read.provider for read in objects if read.item.instance.type_name == HOST.type_name
+    )
     methods = (
-        consoles.providers[key].session.get(HostReader).describe(read_only=consoles.read_only)
-        for key in dict.fromkeys(keys)
-        if key in consoles.providers
+        provider.session.get(HostReader).describe(read_only=read_only)
+        for provider in filter(None, providers)
     )
     return " ".join(dict.fromkeys(methods))

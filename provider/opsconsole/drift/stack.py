@@ -7,7 +7,7 @@ reads without a lock and writes nothing. It waits for a write in progress, or re
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -60,6 +60,10 @@ class Stack:
     variables: Mapping[str, Any] = field(default_factory=dict)
     workspace: str = "default"
     pending: bool = False
+
+    def evaluator(self, program: Program, values: Mapping[str, Values]) -> Evaluator:
+        """Return an evaluator of its program; `values` are those in state, by address."""
+        return Evaluator(program, self.variables, values.get, workspace=self.workspace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +160,11 @@ class StackState:
     stored: bytes
     objects: list[StateObject]
     absent: bool
+
+    @property
+    def values(self) -> dict[str, Values]:
+        """The values in the state, by address."""
+        return {item.address: item.instance.before for item in self.objects}
 
 
 class StatesRead(NamedTuple):
@@ -328,14 +337,12 @@ class Declarations:
         # Addresses in the program are used, so a resource whose move is not applied yet is not
         # pending.
         by_address = {self._declared_address(address): value for address, value in values.items()}
-        evaluator = Evaluator(
-            stack.program, stack.variables, by_address.get, workspace=stack.workspace
-        )
+        evaluator = stack.evaluator(stack.program, by_address)
         found: list[Finding] = []
         diagnostics: list[Diagnostic] = []
         for block in stack.program.resources:
             try:
-                found += self._pending_of(block, evaluator, by_address)
+                declared = evaluator.instances(block).values()
             except OpsconsoleError as problem:
                 # A block that cannot be evaluated does not hide the others.
                 diagnostics.append(
@@ -344,20 +351,19 @@ class Declarations:
                         cause=problem.cause,
                     )
                 )
-        return found, diagnostics
-
-    def _pending_of(
-        self, block: Block, evaluator: Evaluator, present: Collection[str]
-    ) -> Iterator[Finding]:
-        for instance in evaluator.instances(block).values():
-            if instance.address not in present:
-                yield Finding(
-                    self._stack.name,
+                continue
+            found += [
+                Finding(
+                    stack.name,
                     instance.address,
                     block.type_name,
                     Bucket.PENDING,
                     reason="declared in the program, not applied yet",
                 )
+                for instance in declared
+                if instance.address not in by_address
+            ]
+        return found, diagnostics
 
 
 def _follow_moves(moves: Mapping[str, str], text: str) -> str:
