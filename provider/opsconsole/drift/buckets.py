@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from opsconsole.definition import ChangeRule, ResourceDefinition
-from opsconsole.diagnostics import Diagnostic, Severity, error, has_error
+from opsconsole.diagnostics import Diagnostic, Severity, has_error
 from opsconsole.drift.report import Bucket, Difference, Finding
 from opsconsole.drift.stack import StateObject
 from opsconsole.errors import Cause, ProblemKind
@@ -25,53 +25,21 @@ from opsconsole.text import join_words, plural
 from opsconsole.v1.operations import operation_to_name, reads_whole
 from opsconsole.values import Values, same
 
-_NEVER_READ = "it was not read"
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectRead:
-    """One object of a state, and the outcome of its read.
-
-    Attributes:
-        provider: The provider that read it, if one could.
-    """
-
-    item: StateObject
-    provider: ConfiguredProvider | None
-    outcome: Outcome
-
-    @property
-    def base_url(self) -> str:
-        """The address of its console; empty if not known."""
-        return self.provider.session.settings.base_url if self.provider else ""
-
-    @property
-    def is_unread(self) -> bool:
-        """Whether the object, or a part of the object, could not be read."""
-        return self.outcome.seen is Seen.UNCHECKED or self.outcome.cause is not None
-
-
-def not_read(why: str) -> Outcome:
-    """Return the error outcome for an object that could not be requested."""
-    reason = why or _NEVER_READ
-    return Outcome(None, diagnostics=(error(reason),), seen=Seen.UNCHECKED, reason=reason)
-
-
 Addresses = Mapping[tuple[ConfiguredProvider | None, str, str], str]
 """The address of each object in state, by provider, type and id."""
 
 
-def classify(read: ObjectRead, addresses: Addresses) -> Finding:
+def classify(item: StateObject, addresses: Addresses) -> Finding:
     """Return the verdict on one resource in state."""
-    item, outcome = read.item, read.outcome
+    outcome = item.outcome
     if outcome.seen is Seen.UNCHECKED:
-        reason = outcome.why_unchecked or _NEVER_READ
+        reason = outcome.why_unchecked or "it was not read"
         return _finding(item, Bucket.UNCHECKED, reason=reason, cause=outcome.cause)
     if outcome.seen is Seen.ARCHIVED:
-        reason = _with_owner(read, addresses) or "the console says that it is archived"
+        reason = _with_owner(item, addresses) or "the console says that it is archived"
         return _finding(item, Bucket.ARCHIVED, reason=reason)
     if outcome.state is None:
-        reason = _with_owner(read, addresses) or RESOURCES[item.instance.type_name].gone
+        reason = _with_owner(item, addresses) or RESOURCES[item.instance.type_name].gone
         return _finding(item, Bucket.MISSING, reason=reason)
     return _classify_present(item, outcome, outcome.state)
 
@@ -142,8 +110,8 @@ def _unseen_reason(definition: ResourceDefinition, before: Values, unseen: tuple
     return f"the console did not show {', '.join(held)}, which state holds"
 
 
-def _with_owner(read: ObjectRead, addresses: Addresses) -> str:
-    instance, provider = read.item.instance, read.provider
+def _with_owner(item: StateObject, addresses: Addresses) -> str:
+    instance, provider = item.instance, item.provider
     definition = RESOURCES[instance.type_name]
     owner = owner_of(definition)
     owner_id = instance.before.get(definition.owner) or ""
@@ -195,17 +163,17 @@ class _Group:
     types: Counter[str] = field(default_factory=Counter)
 
 
-def explain_unread(objects: Iterable[ObjectRead], *, tolerant: bool) -> tuple[Diagnostic, ...]:
+def explain_unread(objects: Iterable[StateObject], *, tolerant: bool) -> tuple[Diagnostic, ...]:
     """Return why resources were not checked, with one diagnostic for each cause.
 
     A failed call (401, 5xx, HTML, no answer) is an error. A limit of the console (truncated lists,
     hosts that cannot be read) is a warning. A 403 is an error too, unless `tolerant`.
     """
     groups: dict[tuple[object, ...], _Group] = {}
-    for read in objects:
-        if not read.is_unread:
+    for item in objects:
+        if not item.is_unread:
             continue
-        outcome, cause, instance = read.outcome, read.outcome.cause, read.item.instance
+        outcome, cause, instance = item.outcome, item.outcome.cause, item.instance
         group = groups.setdefault((outcome.reason, cause and cause.gist), _Group())
         refused = cause is not None and cause.kind is ProblemKind.FORBIDDEN
         failed = has_error(outcome.diagnostics) or refused
@@ -214,9 +182,9 @@ def explain_unread(objects: Iterable[ObjectRead], *, tolerant: bool) -> tuple[Di
         group.grave = group.grave or (failed and not (refused and tolerant))
         group.details.append((_sentence(outcome.reason), cause))
         group.details += (
-            (item.detail, item.cause)
-            for item in outcome.diagnostics
-            if cause is None or item.cause != cause
+            (problem.detail, problem.cause)
+            for problem in outcome.diagnostics
+            if cause is None or problem.cause != cause
         )
         group.addresses.append(instance.address)
         group.types[instance.type_name] += 1

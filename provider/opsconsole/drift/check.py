@@ -14,10 +14,10 @@ from datetime import date
 from pathlib import Path
 
 from opsconsole.clock import timestamp, utc_now
-from opsconsole.diagnostics import Diagnostic
+from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.drift import COUNTED, unmanaged_kinds
 from opsconsole.drift.baseline import Baseline
-from opsconsole.drift.buckets import ObjectRead, classify, explain_unread, not_read
+from opsconsole.drift.buckets import classify, explain_unread
 from opsconsole.drift.consoles import Consoles
 from opsconsole.drift.report import (
     BaselineProblem,
@@ -45,7 +45,7 @@ from opsconsole.drift.unmanaged import (
 )
 from opsconsole.errors import Stopped
 from opsconsole.lifecycle.interface import Outcome, Seen
-from opsconsole.reconcile.prior import PriorInstance, warn_unsettled
+from opsconsole.reconcile.prior import warn_unsettled
 from opsconsole.reconcile.workspace import OnStop, refresh
 from opsconsole.resources import HOST, RESOURCES
 from opsconsole.resources.host.reading import HostReader
@@ -110,10 +110,9 @@ async def _check(read: StatesRead, options: CheckOptions, consoles: Consoles) ->
     sharded = options.shard is not None
     unmanaged, cut = _find_unmanaged(objects, inventories, counted, sharded=sharded)
     addresses = {
-        (read.provider, read.item.instance.type_name, read.item.id): read.item.address
-        for read in objects
+        (item.provider, item.instance.type_name, item.id): item.address for item in objects
     }
-    findings = [*(classify(read, addresses) for read in objects), *unmanaged]
+    findings = [*(classify(item, addresses) for item in objects), *unmanaged]
     findings, undetermined = _add_declarations(findings, states, options.root)
     listed = not unlisted and not cut and _lists_were_read(objects)
     now = utc_now()
@@ -122,7 +121,7 @@ async def _check(read: StatesRead, options: CheckOptions, consoles: Consoles) ->
         findings, options, now.date(), certain=certain, listed=listed
     )
     drifted = any(finding.is_drift for finding in findings)
-    seen = [r for r in objects if r.outcome.seen is Seen.PRESENT and not r.is_unread]
+    seen = [x.outcome for x in objects if x.outcome.seen is Seen.PRESENT and not x.is_unread]
     return DriftReport(
         findings=tuple(sorted(findings, key=lambda finding: finding.stack)),
         checked_at=timestamp(now),
@@ -136,7 +135,7 @@ async def _check(read: StatesRead, options: CheckOptions, consoles: Consoles) ->
             # Only drift can come from a run that wrote a state meanwhile, and reading states again
             # is slow.
             *(item for state in states if drifted for item in report_rewritten(state)),
-            *(item for reading in seen for item in reading.outcome.diagnostics),
+            *(item for outcome in seen for item in outcome.diagnostics),
             *explain_unread(objects, tolerant=options.min_coverage < 100.0),
         ),
         baseline=baseline,
@@ -153,58 +152,63 @@ async def _check(read: StatesRead, options: CheckOptions, consoles: Consoles) ->
     )
 
 
-async def _read_objects(states: Iterable[StackState], consoles: Consoles) -> list[ObjectRead]:
+async def _read_objects(states: Iterable[StackState], consoles: Consoles) -> list[StateObject]:
     """Read all objects concurrently, starting with the hosts of all stacks."""
-    objects: list[tuple[StateObject, PriorInstance, str]] = []
+    objects: list[tuple[StateObject, str]] = []
     for state in states:
         opened = consoles.open_stack(state)
         for item in state.objects:
-            key, why = ("", item.unreadable) if item.unreadable else opened[item.provider]
+            stored = item.instance.stored
+            key, why = ("", item.unreadable) if item.unreadable else opened[stored.provider]
             # `refresh` finds the provider by this key, and leaves an object without one unread.
-            slim = item.instance.stored._replace(provider=key)
-            objects.append((item, replace(item.instance, stored=slim), why))
-    done = await refresh([instance for _, instance, _ in objects], consoles.providers)
+            instance = replace(item.instance, stored=stored._replace(provider=key))
+            provider = consoles.providers.get(key)
+            objects.append((replace(item, instance=instance, provider=provider), why))
+    done = await refresh([item.instance for item, _ in objects], consoles.providers)
     return [
-        ObjectRead(
-            item,
-            consoles.providers.get(instance.stored.provider),
-            _explain(done[instance.address], item.address, consoles) or not_read(why),
-        )
-        for item, instance, why in objects
+        _explain(replace(item, instance=done[item.instance.address]), why, consoles.read_only)
+        for item, why in objects
     ]
 
 
-def _explain(item: PriorInstance, address: str, consoles: Consoles) -> Outcome | None:
-    """Return the outcome of a read; if the settings hide a host, name the missing setting.
+def _explain(item: StateObject, why: str, read_only: bool) -> StateObject:
+    """Return an object after its read; if the settings hide a host, name the missing setting.
 
     Args:
-        address: Its address in its own state, which commands take.
+        why: Why it could not be requested.
     """
-    read = item.read
-    if read is not None and item.unsettled:
-        unsettled = warn_unsettled(address)
-        return read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
-    if read is None or read.seen is not Seen.UNCHECKED or item.type_name != HOST.type_name:
-        return read
-    reader = consoles.providers[item.stored.provider].session.get(HostReader)
-    why = reader.explain_unreadable(read_only=consoles.read_only)
-    return read._replace(reason=why) if why and read.cause is None else read
+    read = item.instance.read
+    if read is None:
+        read = Outcome(None, diagnostics=(error(why),), seen=Seen.UNCHECKED, reason=why)
+    elif item.instance.unsettled:
+        unsettled = warn_unsettled(item.address)
+        read = read._replace(reason=unsettled.summary, diagnostics=(unsettled,))
+    elif (
+        read.seen is Seen.UNCHECKED
+        and read.cause is None
+        and item.instance.type_name == HOST.type_name
+        and item.provider is not None
+    ):
+        reader = item.provider.session.get(HostReader)
+        reason = reader.explain_unreadable(read_only=read_only)
+        read = read._replace(reason=reason or read.reason)
+    return replace(item, instance=replace(item.instance, read=read))
 
 
 async def _read_inventories(
-    objects: Iterable[ObjectRead], counted: Collection[str]
+    objects: Iterable[StateObject], counted: Collection[str]
 ) -> tuple[dict[ConfiguredProvider, Inventory], list[Diagnostic]]:
     """Read the lists of the counted types, of each console that has at least one object."""
     inventories: dict[ConfiguredProvider, Inventory] = {}
     diagnostics: list[Diagnostic] = []
-    for provider in filter(None, dict.fromkeys(read.provider for read in objects)):
+    for provider in filter(None, dict.fromkeys(item.provider for item in objects)):
         inventories[provider], problems = await read_inventory(provider.session, counted)
         diagnostics += problems
     return inventories, diagnostics
 
 
 def _find_unmanaged(
-    objects: Sequence[ObjectRead],
+    objects: Sequence[StateObject],
     inventories: Mapping[ConfiguredProvider, Inventory],
     counted: Collection[str],
     *,
@@ -216,8 +220,8 @@ def _find_unmanaged(
     for provider, listed in inventories.items():
         session, base_url = provider.session, provider.session.settings.base_url
         # An object whose console is not known may belong to this one.
-        managed = [read.item for read in objects if read.base_url in (base_url, "")]
-        on_console = [read.item for read in objects if read.provider is provider]
+        managed = [item for item in objects if item.base_url in (base_url, "")]
+        on_console = [item for item in objects if item.provider is provider]
         cut += report_incomplete_lists(session, counted, listed)
         where = _digest_of(base_url) if sharded else ""
         for finding in find_unmanaged(on_console, managed, session, counted, listed):
@@ -227,11 +231,11 @@ def _find_unmanaged(
     return list(findings.values()), cut
 
 
-def _lists_were_read(objects: Iterable[ObjectRead]) -> bool:
+def _lists_were_read(objects: Iterable[StateObject]) -> bool:
     """Return whether every list that shows both managed and unmanaged objects was read."""
     lists = {documented_for(item, "list") for item in RESOURCES.values()} - {None}
     types = {name for name, item in RESOURCES.items() if documented_for(item, "read") in lists}
-    return not any(read.is_unread and read.item.instance.type_name in types for read in objects)
+    return not any(item.is_unread and item.instance.type_name in types for item in objects)
 
 
 def _add_declarations(
@@ -263,7 +267,7 @@ def _accept(
 
 def _share(
     shard: Shard | None,
-    objects: Iterable[ObjectRead],
+    objects: Iterable[StateObject],
     unused: tuple[str, ...],
     stacks: Sequence[Stack],
     states: Iterable[StackState],
@@ -272,8 +276,7 @@ def _share(
     if shard is None:
         return None
     managed = tuple(
-        Managed(_digest_of(read.base_url), read.item.instance.type_name, read.item.id)
-        for read in objects
+        Managed(_digest_of(item.base_url), item.instance.type_name, item.id) for item in objects
     )
     return Share(shard, managed, unused, len(stacks), sum(map(has_no_state, states)))
 
@@ -283,10 +286,10 @@ def _digest_of(base_url: str) -> str:
     return hashlib.sha256(base_url.encode()).hexdigest()[:16] if base_url else ""
 
 
-def _describe_host_reads(objects: Iterable[ObjectRead], *, read_only: bool) -> str:
+def _describe_host_reads(objects: Iterable[StateObject], *, read_only: bool) -> str:
     """Describe how hosts were read, with one sentence for each method."""
     providers = dict.fromkeys(
-        read.provider for read in objects if read.item.instance.type_name == HOST.type_name
+        item.provider for item in objects if item.instance.type_name == HOST.type_name
     )
     methods = (
         provider.session.get(HostReader).describe(read_only=read_only)

@@ -17,8 +17,10 @@ from opsconsole.diagnostics import Diagnostic, error, leading_names, warning
 from opsconsole.drift.report import Bucket, Finding
 from opsconsole.errors import OpsconsoleError, UserError
 from opsconsole.language import Block, Evaluator, Program
+from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.reconcile.prior import PriorInstance, from_state
 from opsconsole.resources import RESOURCES
+from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.state import (
     Address,
     Backend,
@@ -73,25 +75,42 @@ class StateObject:
     Attributes:
         stack: The stack's name.
         address: Its address in that state; the address of a deposed object says so.
-        instance: The object as the reconciler reads it, under an address that is unique in a check.
-        provider: The provider configuration, as state writes it.
+        instance: The object as the reconciler reads it, under an address that is unique in a check,
+            with the outcome of the read.
         sensitive: Names of attributes that must not be shown.
         absent: Names of attributes that are absent from state, not even present as null.
         unreadable: Why it cannot be compared at all; empty if it can be compared.
+        provider: The provider that read it; None before the read, or if no provider could.
     """
 
     stack: str
     address: str
     instance: PriorInstance
-    provider: str
     sensitive: frozenset[str] = frozenset()
     absent: tuple[str, ...] = ()
     unreadable: str = ""
+    provider: ConfiguredProvider | None = None
 
     @property
     def id(self) -> str:
         """The console's id, in the form in which unmanaged objects are reported."""
         return str(self.instance.before["id"])
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome of its read."""
+        assert self.instance.read is not None
+        return self.instance.read
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether the object, or a part of the object, could not be read."""
+        return self.outcome.seen is Seen.UNCHECKED or self.outcome.cause is not None
+
+    @property
+    def base_url(self) -> str:
+        """The address of its console; empty if not known."""
+        return self.provider.session.settings.base_url if self.provider else ""
 
 
 def state_objects(stack: str, state: State) -> tuple[list[StateObject], list[Diagnostic]]:
@@ -137,7 +156,6 @@ def _state_object(stack: str, address: Address, deposed: str, item: InstanceObje
         stack,
         text,
         instance,
-        item.provider,
         sensitive=leading_names(item.sensitive_paths),
         absent=tuple(name for name in definition.names if name not in item.attributes),
         unreadable=_NEWER if newer else "",
