@@ -37,6 +37,11 @@ class Bucket(Enum):
         """Whether a resource in this bucket counts as drift."""
         return self in (Bucket.CHANGED, Bucket.MISSING, Bucket.ARCHIVED, Bucket.UNMANAGED)
 
+    @property
+    def is_in_state(self) -> bool:
+        """Whether the resources in this bucket are in state."""
+        return self not in (Bucket.UNMANAGED, Bucket.PENDING)
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -298,9 +303,7 @@ class DriftReport:
         """Return the percentage of attributes that were seen; 100 if there are none."""
         total = seen = 0
         for finding in self.findings:
-            if finding.bucket in (Bucket.UNMANAGED, Bucket.PENDING):
-                continue
-            if types and finding.type_name not in types:
+            if not finding.bucket.is_in_state or (types and finding.type_name not in types):
                 continue
             count = _attributes_of(finding.type_name)
             total += count
@@ -317,8 +320,7 @@ class DriftReport:
 
 def _coverage_of(findings: Iterable[Finding]) -> float:
     """Return the percentage of resources in state that were checked; 100 if there are none."""
-    beside = (Bucket.UNMANAGED, Bucket.PENDING)
-    managed = [finding for finding in findings if finding.bucket not in beside]
+    managed = [finding for finding in findings if finding.bucket.is_in_state]
     if not managed:
         return 100.0
     unchecked = sum(finding.bucket is Bucket.UNCHECKED for finding in managed)

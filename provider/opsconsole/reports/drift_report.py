@@ -81,8 +81,8 @@ def _judge_outcome(report: DriftReport) -> tuple[CheckOutcome, str, str]:
         return CheckOutcome.UNDETERMINED, "Could not tell", text
     if drifted:
         return CheckOutcome.DRIFT, "Drift", f"{seen[0].upper()}{seen[1:]}.{note}"
-    beside = (Bucket.UNMANAGED, Bucket.PENDING, Bucket.UNCHECKED)
-    checked = sum(finding.bucket not in beside for finding in report.findings)
+    in_state = [item.bucket for item in report.findings if item.bucket.is_in_state]
+    checked = len(in_state) - in_state.count(Bucket.UNCHECKED)
     return CheckOutcome.CLEAN, "No drift", f"{plural(checked, 'resource')} in state checked.{note}"
 
 
@@ -97,9 +97,8 @@ def coverage_text(report: DriftReport) -> str:
 
     The text is empty if no resource is in state.
     """
-    beside = (Bucket.UNMANAGED, Bucket.PENDING)
     # 100 % of nothing would look like a complete check.
-    if all(finding.bucket in beside for finding in report.findings):
+    if not any(finding.bucket.is_in_state for finding in report.findings):
         return ""
     text = percent(report.coverage())
     if any(item.unobserved for item in report.findings if item.bucket is Bucket.IN_SYNC):
