@@ -157,10 +157,6 @@ def _last(node: yaml.Node) -> yaml.Node:
     return node
 
 
-_MEMBERS = ("stack", "address", "attribute", "bucket", "reason", "expires")
-"""The members of an entry in the order in which they are written."""
-
-
 class _Plain(yaml.SafeDumper):
     """Repeats a date that entries share, without YAML aliases, because people edit the file."""
 
@@ -170,10 +166,7 @@ class _Plain(yaml.SafeDumper):
 
 def _dump_entries(entries: Sequence[Entry], indent: int) -> str:
     text = yaml.dump(
-        [
-            {name: held[name] for name in _MEMBERS if name in held}
-            for held in (entry.model_dump(exclude_defaults=True) for entry in entries)
-        ],
+        [entry.model_dump(exclude_defaults=True) for entry in entries],
         Dumper=_Plain,
         sort_keys=False,
         allow_unicode=True,

@@ -89,6 +89,10 @@ class Entry(BaseModel):
         },
     )
 
+    # `--accept` writes the members in this order.
+    stack: Annotated[
+        _Text, Field(description="Only in this stack; `*` and `?` as in `address`.")
+    ] = ""
     address: Annotated[
         _Text,
         Field(
@@ -96,7 +100,6 @@ class Entry(BaseModel):
             "one; `*` stands for any text, `?` for one letter, brackets for themselves."
         ),
     ]
-    reason: Annotated[_Text, Field(description="Why it is accepted; reports show it.")]
     attribute: Annotated[
         _Text,
         Field(
@@ -107,9 +110,7 @@ class Entry(BaseModel):
     bucket: Annotated[
         _DriftBucket, Field(description="Only this bucket is accepted. Left out: any.")
     ] = ""
-    stack: Annotated[
-        _Text, Field(description="Only in this stack; `*` and `?` as in `address`.")
-    ] = ""
+    reason: Annotated[_Text, Field(description="Why it is accepted; reports show it.")]
     expires: Annotated[
         _Day,
         Field(

@@ -9,8 +9,8 @@ seen for the first time is not drift, even if state has null and the console has
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from opsconsole.definition import ChangeRule, ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, Severity, has_error
@@ -153,63 +153,54 @@ def text_of(values: Mapping[str, object], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-@dataclass
-class _Group:
-    """The resources that were not checked for the same reason."""
-
-    grave: bool = False
-    details: list[tuple[str, Cause | None]] = field(default_factory=list)
-    addresses: list[str] = field(default_factory=list)
-    types: Counter[str] = field(default_factory=Counter)
-
-
 def explain_unread(objects: Iterable[StateObject], *, tolerant: bool) -> tuple[Diagnostic, ...]:
     """Return why resources were not checked, with one diagnostic for each cause.
 
     A failed call (401, 5xx, HTML, no answer) is an error. A limit of the console (truncated lists,
     hosts that cannot be read) is a warning. A 403 is an error too, unless `tolerant`.
     """
-    groups: dict[tuple[object, ...], _Group] = {}
+    groups: dict[tuple[object, ...], list[StateObject]] = {}
     for item in objects:
-        if not item.is_unread:
-            continue
-        outcome, cause, instance = item.outcome, item.outcome.cause, item.instance
-        group = groups.setdefault((outcome.reason, cause and cause.gist), _Group())
-        refused = cause is not None and cause.kind is ProblemKind.FORBIDDEN
-        failed = has_error(outcome.diagnostics) or refused
-        # A 403 fails a check unless a coverage below 100 % was requested. For limits of the
-        # console, coverage alone decides.
-        group.grave = group.grave or (failed and not (refused and tolerant))
-        group.details.append((_sentence(outcome.reason), cause))
-        group.details += (
-            (problem.detail, problem.cause)
-            for problem in outcome.diagnostics
-            if cause is None or problem.cause != cause
+        if item.is_unread:
+            cause = item.outcome.cause
+            groups.setdefault((item.outcome.reason, cause and cause.gist), []).append(item)
+    return tuple(_explain_group(group, tolerant) for group in groups.values())
+
+
+def _explain_group(group: Sequence[StateObject], tolerant: bool) -> Diagnostic:
+    """Return the diagnostic of resources that were not checked for the same reason."""
+    is_grave = any(_is_grave(item.outcome, tolerant) for item in group)
+    types = Counter(item.instance.type_name for item in group)
+    counted = [plural(count, RESOURCES[type_name].title) for type_name, count in types.items()]
+    found = (
+        Diagnostic(
+            Severity.ERROR if is_grave else Severity.WARNING,
+            f"{join_words(counted)} could not be checked",
+            detail,
+            cause=cause,
         )
-        group.addresses.append(instance.address)
-        group.types[instance.type_name] += 1
-    return tuple(map(_diagnostic, groups.values()))
-
-
-def _diagnostic(group: _Group) -> Diagnostic:
-    severity = Severity.ERROR if group.grave else Severity.WARNING
-    counted = [
-        plural(count, RESOURCES[type_name].title) for type_name, count in group.types.items()
-    ]
-    return max(
-        (
-            Diagnostic(
-                severity,
-                f"{join_words(counted)} could not be checked",
-                detail,
-                cause=cause,
-                addresses=tuple(group.addresses),
-            )
-            for detail, cause in group.details
-        ),
-        # One of the diagnostics explains the cause in full; the others only refer to it.
-        key=lambda item: len(item.text),
+        for item in group
+        for detail, cause in _details(item.outcome)
     )
+    # One of the diagnostics explains the cause in full; the others only refer to it.
+    fullest = max(found, key=lambda item: len(item.text))
+    return replace(fullest, addresses=tuple(item.instance.address for item in group))
+
+
+def _is_grave(outcome: Outcome, tolerant: bool) -> bool:
+    # A 403 fails a check unless a coverage below 100 % was requested. For limits of the console,
+    # coverage alone decides.
+    if outcome.cause is not None and outcome.cause.kind is ProblemKind.FORBIDDEN:
+        return not tolerant
+    return has_error(outcome.diagnostics)
+
+
+def _details(outcome: Outcome) -> Iterator[tuple[str, Cause | None]]:
+    cause = outcome.cause
+    yield _sentence(outcome.reason), cause
+    for item in outcome.diagnostics:
+        if cause is None or item.cause != cause:
+            yield item.detail, item.cause
 
 
 def _sentence(reason: str) -> str:

@@ -34,11 +34,9 @@ from opsconsole.drift.stack import (
     StackState,
     StateObject,
     StatesRead,
-    has_no_state,
     report_rewritten,
 )
 from opsconsole.drift.unmanaged import (
-    Inventory,
     find_unmanaged,
     read_inventory,
     report_incomplete_lists,
@@ -49,7 +47,6 @@ from opsconsole.reconcile.prior import warn_unsettled
 from opsconsole.reconcile.workspace import OnStop, refresh
 from opsconsole.resources import HOST, RESOURCES
 from opsconsole.resources.host.reading import HostReader
-from opsconsole.resources.lifecycles import ConfiguredProvider
 from opsconsole.v1.operations import documented_for, reads_whole
 
 
@@ -103,18 +100,17 @@ async def _check(read: StatesRead, options: CheckOptions, consoles: Consoles) ->
     states = read.states
     counted = sorted(unmanaged_kinds()[kind] for kind in options.counted)
     objects = await _read_objects(states, consoles)
-    inventories, unlisted = await _read_inventories(objects, counted)
+    sharded = options.shard is not None
+    unmanaged, unlisted = await _find_unmanaged(objects, counted, sharded=sharded)
     # Otherwise the report would call everything unchecked that was not read before the stop.
     if consoles.stopped:
         raise Stopped("The check was stopped.")
-    sharded = options.shard is not None
-    unmanaged, cut = _find_unmanaged(objects, inventories, counted, sharded=sharded)
     addresses = {
         (item.provider, item.instance.type_name, item.id): item.address for item in objects
     }
     findings = [*(classify(item, addresses) for item in objects), *unmanaged]
     findings, undetermined = _add_declarations(findings, states, options.root)
-    listed = not unlisted and not cut and _lists_were_read(objects)
+    listed = not unlisted and _lists_were_read(objects)
     now = utc_now()
     certain = len(states) == len(read.stacks)
     findings, baseline, unused = _accept(
@@ -130,7 +126,6 @@ async def _check(read: StatesRead, options: CheckOptions, consoles: Consoles) ->
         diagnostics=(
             *read.diagnostics,
             *unlisted,
-            *cut,
             *undetermined,
             # Only drift can come from a run that wrote a state meanwhile, and reading states again
             # is slow.
@@ -195,40 +190,32 @@ def _explain(item: StateObject, why: str, read_only: bool) -> StateObject:
     return replace(item, instance=replace(item.instance, read=read))
 
 
-async def _read_inventories(
-    objects: Iterable[StateObject], counted: Collection[str]
-) -> tuple[dict[ConfiguredProvider, Inventory], list[Diagnostic]]:
-    """Read the lists of the counted types, of each console that has at least one object."""
-    inventories: dict[ConfiguredProvider, Inventory] = {}
-    diagnostics: list[Diagnostic] = []
-    for provider in filter(None, dict.fromkeys(item.provider for item in objects)):
-        inventories[provider], problems = await read_inventory(provider.session, counted)
-        diagnostics += problems
-    return inventories, diagnostics
-
-
-def _find_unmanaged(
-    objects: Sequence[StateObject],
-    inventories: Mapping[ConfiguredProvider, Inventory],
-    counted: Collection[str],
-    *,
-    sharded: bool,
+async def _find_unmanaged(
+    objects: Sequence[StateObject], counted: Collection[str], *, sharded: bool
 ) -> tuple[list[Finding], list[Diagnostic]]:
-    """Return the objects that no state manages, and a diagnostic for each incomplete list."""
+    """Read the lists of the counted types, of each console that has at least one object.
+
+    Returns:
+        The objects that no state manages, and a diagnostic for each list that was not read, or not
+        to its end.
+    """
     findings: dict[tuple[str, str, str], Finding] = {}
+    unlisted: list[Diagnostic] = []
     cut: list[Diagnostic] = []
-    for provider, listed in inventories.items():
+    for provider in filter(None, dict.fromkeys(item.provider for item in objects)):
         session, base_url = provider.session, provider.session.settings.base_url
+        listed, problems = await read_inventory(session, counted)
+        unlisted += problems
+        cut += report_incomplete_lists(session, counted, listed)
         # An object whose console is not known may belong to this one.
         managed = [item for item in objects if item.base_url in (base_url, "")]
         on_console = [item for item in objects if item.provider is provider]
-        cut += report_incomplete_lists(session, counted, listed)
         where = _digest_of(base_url) if sharded else ""
         for finding in find_unmanaged(on_console, managed, session, counted, listed):
             # The object may have been found already, under other settings of the same console.
             what = (base_url, finding.type_name, finding.id)
             findings.setdefault(what, replace(finding, undecided=sharded, console=where))
-    return list(findings.values()), cut
+    return list(findings.values()), [*unlisted, *cut]
 
 
 def _lists_were_read(objects: Iterable[StateObject]) -> bool:
@@ -278,7 +265,8 @@ def _share(
     managed = tuple(
         Managed(_digest_of(item.base_url), item.instance.type_name, item.id) for item in objects
     )
-    return Share(shard, managed, unused, len(stacks), sum(map(has_no_state, states)))
+    absent = sum(state.has_no_state for state in states)
+    return Share(shard.number, shard.count, managed, unused, len(stacks), absent)
 
 
 def _digest_of(base_url: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
+from typing import NamedTuple
 
 from opsconsole.diagnostics import Diagnostic, has_error
 from opsconsole.errors import Cause, UserError
@@ -168,8 +169,7 @@ class BaselineProblem:
     problem: str
 
 
-@dataclass(frozen=True, slots=True)
-class Managed:
+class Managed(NamedTuple):
     """An object that a state manages.
 
     Attributes:
@@ -216,22 +216,20 @@ def read_shard(text: str) -> Shard:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """The facts that a sharded check reports to the merge of all shards.
+class Share(Shard):
+    """A shard, with the facts that its check reports to the merge of all shards.
 
     Attributes:
-        shard: The shard itself.
         managed: The objects that its states manage.
-        unused: The baseline entries that matched nothing in this shard.
+        baseline_unused: The baseline entries that matched nothing in this shard.
         stacks: How many stacks it has.
-        absent: How many of these stacks have a program but no state.
+        stacks_without_state: How many of these stacks have a program but no state.
     """
 
-    shard: Shard
     managed: tuple[Managed, ...] = ()
-    unused: tuple[str, ...] = ()
+    baseline_unused: tuple[str, ...] = ()
     stacks: int = 0
-    absent: int = 0
+    stacks_without_state: int = 0
 
 
 @dataclass(frozen=True)

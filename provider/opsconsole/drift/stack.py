@@ -184,6 +184,11 @@ class StackState:
         """The values in the state, by address."""
         return {item.address: item.instance.before for item in self.objects}
 
+    @property
+    def has_no_state(self) -> bool:
+        """Whether its program was never applied and pending resources are not reported."""
+        return self.absent and self.stack.program is not None and not self.stack.pending
+
 
 class StatesRead(NamedTuple):
     """The states of one check.
@@ -252,12 +257,6 @@ def _is_absent(state: State) -> bool:
     return state.empty and state.serial == 0
 
 
-def has_no_state(found: StackState) -> bool:
-    """Return whether a stack's program was never applied and pending resources are not reported."""
-    stack = found.stack
-    return found.absent and stack.program is not None and not stack.pending
-
-
 def _report_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagnostic]:
     """Report states that do not exist.
 
@@ -277,7 +276,7 @@ def _report_absent(read: Sequence[StackState], *, whole: bool) -> Iterator[Diagn
             )
     stacks = [found.stack for found in read if found.absent and not _empty_file(found.stack)]
     # Other shards may have states. In a sharded check, the merge of all shards reports the error.
-    nothing = whole and len(stacks) == len(read) and all(map(has_no_state, read))
+    nothing = whole and len(stacks) == len(read) and all(found.has_no_state for found in read)
     for stack in stacks:
         yield (error if nothing else warning)(
             f"{stack.name}: there is no state, so it was not checked",

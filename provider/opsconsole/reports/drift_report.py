@@ -57,7 +57,7 @@ def judge(report: DriftReport) -> Verdict:
     outcome, headline, explanation = _judge_outcome(report)
     if report.share is not None:
         explanation += (
-            f" This is shard {report.share.shard}: unmanaged objects count once "
+            f" This is shard {report.share}: unmanaged objects count once "
             "`opsconsole drift merge` has the reports of all shards."
         )
     # A console that was only too busy is no error, and another check may see everything.
