@@ -29,7 +29,6 @@ from opsconsole.drift.report import (
     Share,
 )
 from opsconsole.drift.stack import (
-    Declarations,
     Stack,
     StackState,
     StateObject,
@@ -228,14 +227,14 @@ def _lists_were_read(objects: Iterable[StateObject]) -> bool:
 def _add_declarations(
     findings: Iterable[Finding], states: Iterable[StackState], root: Path
 ) -> tuple[list[Finding], list[Diagnostic]]:
-    declared = {state.stack.name: Declarations(state.stack, root) for state in states}
+    stacks = {state.stack.name: state.stack for state in states}
     pending: list[Finding] = []
     diagnostics: list[Diagnostic] = []
     for state in states:
-        more, undetermined = declared[state.stack.name].pending(state.values)
+        more, undetermined = state.stack.find_pending(state.values)
         pending += more
         diagnostics += undetermined
-    located = [declared[finding.stack].locate(finding) for finding in (*findings, *pending)]
+    located = [stacks[finding.stack].locate(finding, root) for finding in (*findings, *pending)]
     return located, diagnostics
 
 

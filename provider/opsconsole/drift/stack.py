@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -16,7 +17,7 @@ from opsconsole.address import LOCAL_NAME
 from opsconsole.diagnostics import Diagnostic, error, leading_names, warning
 from opsconsole.drift.report import Bucket, Finding
 from opsconsole.errors import OpsconsoleError, UserError
-from opsconsole.language import Block, Evaluator, Program
+from opsconsole.language import Evaluator, Program
 from opsconsole.lifecycle.interface import Outcome, Seen
 from opsconsole.reconcile.prior import PriorInstance, from_state
 from opsconsole.resources import RESOURCES
@@ -66,6 +67,69 @@ class Stack:
     def evaluator(self, program: Program, values: Mapping[str, Values]) -> Evaluator:
         """Return an evaluator of its program; `values` are those in state, by address."""
         return Evaluator(program, self.variables, values.get, workspace=self.workspace)
+
+    def locate(self, finding: Finding, root: Path) -> Finding:
+        """Return a finding with the construct and the source location of its resource.
+
+        Args:
+            root: The directory to which source locations are relative.
+        """
+        # The id of an unmanaged object may look like an address.
+        if self.program is None or finding.bucket is Bucket.UNMANAGED:
+            return finding
+        block = self.program.blocks.get(config_address(self._declared_address(finding.address)))
+        if block is None:
+            return finding
+        origin = block.origin
+        return replace(finding, construct_path=origin.path, location=origin.place(root))
+
+    def find_pending(self, values: Mapping[str, Values]) -> tuple[list[Finding], list[Diagnostic]]:
+        """Return the declared resources that state lacks, and diagnostics of unknown ones.
+
+        Args:
+            values: The values in state, by address; count and for_each may refer to them.
+        """
+        if self.program is None or not self.pending:
+            return [], []
+        # Addresses in the program are used, so a resource whose move is not applied yet is not
+        # pending.
+        by_address = {self._declared_address(address): value for address, value in values.items()}
+        evaluator = self.evaluator(self.program, by_address)
+        found: list[Finding] = []
+        diagnostics: list[Diagnostic] = []
+        for block in self.program.resources:
+            try:
+                declared = evaluator.instances(block).values()
+            except OpsconsoleError as problem:
+                # A block that cannot be evaluated does not hide the others.
+                diagnostics.append(
+                    warning(
+                        f"{self.name}: pending resources of {block.title} cannot be determined",
+                        cause=problem.cause,
+                    )
+                )
+                continue
+            found += [
+                Finding(
+                    self.name,
+                    instance.address,
+                    block.type_name,
+                    Bucket.PENDING,
+                    reason="declared in the program, not applied yet",
+                )
+                for instance in declared
+                if instance.address not in by_address
+            ]
+        return found, diagnostics
+
+    def _declared_address(self, address: str) -> str:
+        address, _ = instance_and_key(address)
+        return _follow_moves(self._moves, address) if self._moves else address
+
+    @cached_property
+    def _moves(self) -> dict[str, str]:
+        moved = self.program.moved if self.program is not None else ()
+        return {str(block.source): str(block.target) for block in moved}
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,74 +377,6 @@ def _report_locked(found: StackState) -> list[Diagnostic]:
             "If that run is still in progress, differences may come from it.",
         )
     ]
-
-
-class Declarations:
-    """The blocks of a stack's program, looked up by the addresses in state."""
-
-    def __init__(self, stack: Stack, root: Path) -> None:
-        """Use a stack; source locations are relative to `root`."""
-        self._stack = stack
-        self._root = root
-        program = stack.program
-        self._blocks: Mapping[str, Block] = program.blocks if program is not None else {}
-        moved = program.moved if program is not None else ()
-        self._moves = {str(block.source): str(block.target) for block in moved}
-
-    def locate(self, finding: Finding) -> Finding:
-        """Return a finding with the construct and the source location of its resource."""
-        # The id of an unmanaged object may look like an address.
-        if finding.bucket is Bucket.UNMANAGED or not self._blocks:
-            return finding
-        block = self._blocks.get(config_address(self._declared_address(finding.address)))
-        if block is None:
-            return finding
-        origin = block.origin
-        return replace(finding, construct_path=origin.path, location=origin.place(self._root))
-
-    def _declared_address(self, address: str) -> str:
-        address, _ = instance_and_key(address)
-        return _follow_moves(self._moves, address) if self._moves else address
-
-    def pending(self, values: Mapping[str, Values]) -> tuple[list[Finding], list[Diagnostic]]:
-        """Return the declared resources that state lacks, and diagnostics of unknown ones.
-
-        Args:
-            values: The values in state, by address; count and for_each may refer to them.
-        """
-        stack = self._stack
-        if stack.program is None or not stack.pending:
-            return [], []
-        # Addresses in the program are used, so a resource whose move is not applied yet is not
-        # pending.
-        by_address = {self._declared_address(address): value for address, value in values.items()}
-        evaluator = stack.evaluator(stack.program, by_address)
-        found: list[Finding] = []
-        diagnostics: list[Diagnostic] = []
-        for block in stack.program.resources:
-            try:
-                declared = evaluator.instances(block).values()
-            except OpsconsoleError as problem:
-                # A block that cannot be evaluated does not hide the others.
-                diagnostics.append(
-                    warning(
-                        f"{stack.name}: pending resources of {block.title} cannot be determined",
-                        cause=problem.cause,
-                    )
-                )
-                continue
-            found += [
-                Finding(
-                    stack.name,
-                    instance.address,
-                    block.type_name,
-                    Bucket.PENDING,
-                    reason="declared in the program, not applied yet",
-                )
-                for instance in declared
-                if instance.address not in by_address
-            ]
-        return found, diagnostics
 
 
 def _follow_moves(moves: Mapping[str, str], text: str) -> str:

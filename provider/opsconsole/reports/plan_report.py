@@ -11,12 +11,17 @@ from opsconsole.reports.labels import (
     describe_no_changes,
     describe_no_requests,
     heading,
-    label_attribute,
     parse_address,
     plan_summary,
     sensitive_of,
 )
-from opsconsole.reports.plan_text import cascades, diff_of, output_lines, visible_changes
+from opsconsole.reports.plan_text import (
+    cascades,
+    diff_of,
+    label_of,
+    output_lines,
+    visible_changes,
+)
 from opsconsole.reports.report import (
     SAME,
     GraphItem,
@@ -27,8 +32,7 @@ from opsconsole.reports.report import (
     moment,
 )
 from opsconsole.reports.terminal import dedupe_diagnostics
-from opsconsole.text import SENSITIVE, natural_order, plural, printable, short_type
-from opsconsole.values import UNKNOWN
+from opsconsole.text import natural_order, plural, printable, short_type
 
 PLAN_STYLES: Final = {
     Action.DELETE: Style("remove", "\N{MINUS SIGN}", "destroy", 10),
@@ -178,18 +182,6 @@ def _drift_row(drift: Drift, number: int) -> Row:
         verb="has been deleted" if gone else "has changed",
         diff=tuple(diff_of(drift).lines()),
     )
-
-
-def label_of(change: Change) -> str:
-    """Return the label of the instance of `change`, masked if sensitive."""
-    name = label_attribute(change.type_name)
-    value = (change.after or {}).get(name)
-    if value is None or value is UNKNOWN:
-        value = (change.before or {}).get(name)
-    if not isinstance(value, str):
-        return ""
-    hidden = sensitive_of(change.address, change.type_name, change.sensitive)
-    return SENSITIVE if name in hidden else printable(value)
 
 
 def items_of(plan: Plan, anchors: Mapping[int, str]) -> Iterator[GraphItem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.plan import Action, Change, Drift, OutputChange, Plan
@@ -35,6 +35,7 @@ from opsconsole.text import (
     scalar,
     wrap_lines,
 )
+from opsconsole.values import UNKNOWN
 
 RULE = "─" * 77
 _WIDTH = 100
@@ -98,6 +99,18 @@ def cascades(plan: Plan) -> Mapping[str, Sequence[Change]]:
     for group in by_host.values():
         group.sort(key=lambda change: natural_order(change.address))
     return by_host
+
+
+def label_of(change: Change, show: Callable[[str], str] = printable) -> str:
+    """Return the label of the instance of `change`, masked if sensitive."""
+    name = label_attribute(change.type_name)
+    value = (change.after or {}).get(name)
+    if value is None or value is UNKNOWN:
+        value = (change.before or {}).get(name)
+    if not isinstance(value, str):
+        return ""
+    hidden = sensitive_of(change.address, change.type_name, change.sensitive)
+    return SENSITIVE if name in hidden else show(value)
 
 
 def diff_of(change: Change | Drift) -> Diff:
@@ -241,13 +254,8 @@ def _cascade_text(host: Change, cascaded: Sequence[Change], pen: Pen) -> Iterato
     effect = cascade_effect(*(change.type_name for change in cascaded))
     yield f"    # {effect} by the deletion of {printable(host.address)}, without a call:"
     for change in cascaded:
-        values = change.before or {}
-        label = values.get(label_attribute(change.type_name))
-        name = f" {scalar(label)}" if isinstance(label, str) else ""
-        hidden = sensitive_of(change.address, change.type_name, change.sensitive)
-        if label_attribute(change.type_name) in hidden:
-            name = f" {SENSITIVE}"
-        yield f"      {pen.sign('-')} {printable(change.address)}{name}"
+        name = label_of(change, scalar)
+        yield f"      {pen.sign('-')} {printable(change.address)} {name}".rstrip()
         for note in change.notes:
             yield f"        ({printable(note)})"
 

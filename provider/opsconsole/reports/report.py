@@ -65,12 +65,7 @@ BUCKET_STYLES: Final[Mapping[Bucket, Style]] = MappingProxyType(
             "leave", "↷", "archived", 20, "red", "In state, archived on the console."
         ),
         Bucket.CHANGED: Style(
-            "change",
-            "~",
-            "changed",
-            30,
-            "yellow",
-            "The console holds other values than state.",
+            "change", "~", "changed", 30, "yellow", "The console holds other values than state."
         ),
         Bucket.UNMANAGED: Style(
             "replace",
