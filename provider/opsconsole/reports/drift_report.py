@@ -209,18 +209,18 @@ def _sections(report: DriftReport, findings: Sequence[Finding]) -> Iterator[Sect
     rows: dict[Style, list[Row]] = {}
     for number, finding in enumerate(findings):
         rows.setdefault(style_of_finding(finding), []).append(_row(finding, number, stacks))
-    in_sync = BUCKET_STYLES[Bucket.IN_SYNC]
-    unseen = BUCKET_STYLES[Bucket.UNCHECKED]
-    for style in (*BUCKET_STYLES.values(), ACCEPTED):
-        if style in rows and style is not in_sync:
-            anchor = f"s-{style.name}"
-            yield Section(anchor, style.title, style.meaning, style, tuple(rows[style]))
+    sections = [
+        Section(f"s-{style.name}", style.title, style.meaning, style, tuple(rows[style]))
+        for style in (*BUCKET_STYLES.values(), ACCEPTED)
+        if style in rows
+    ]
+    yield from (section for section in sections if not section.quiet)
     if (comparison := report.comparison) is not None:
         yield from _entries("c-resolved", RESOLVED.title, RESOLVED, comparison.resolved, stacks)
+        unseen = BUCKET_STYLES[Bucket.UNCHECKED]
         missed = [entry for entry in comparison.open if not entry.seen]
         yield from _entries("c-open", "Still open, not seen", unseen, missed, stacks)
-    if in_sync in rows:
-        yield Section("s-same", in_sync.title, in_sync.meaning, in_sync, tuple(rows[in_sync]), True)
+    yield from (section for section in sections if section.quiet)
 
 
 def _entries(

@@ -8,11 +8,12 @@ from typing import Final
 from opsconsole.diagnostics import has_error
 from opsconsole.reconcile.plan import Action, Change, Drift, Plan
 from opsconsole.reports.labels import (
+    describe_change,
     describe_no_changes,
     describe_no_requests,
-    heading,
     parse_address,
     plan_summary,
+    remarks_on,
     sensitive_of,
 )
 from opsconsole.reports.plan_text import (
@@ -154,20 +155,19 @@ def _sections(plan: Plan, anchors: Mapping[int, str]) -> Iterator[Section]:
             for change in still
         ]
         meaning = "The console matches the program, as far as it was read."
-        yield Section("s-same", "Unchanged", meaning, SAME, tuple(rows), quiet=True)
+        yield Section("s-same", "Unchanged", meaning, SAME, tuple(rows))
 
 
 def _row(change: Change, anchor: str, cascaded: Sequence[Change]) -> Row:
-    head = heading(change)
     return Row(
         anchor=anchor,
         style=_style_of(change),
         kind=short_type(change.type_name),
         title=printable(change.address),
         label=label_of(change),
-        verb=head.verb,
-        remarks=head.remarks,
-        diff=tuple(diff_of(change).lines()),
+        verb=describe_change(change),
+        remarks=tuple(remarks_on(change)),
+        diff=tuple(diff_of(change)),
         children=tuple((printable(item.address), label_of(item)) for item in cascaded),
     )
 
@@ -180,7 +180,7 @@ def _drift_row(drift: Drift, number: int) -> Row:
         kind=short_type(drift.type_name),
         title=printable(drift.address),
         verb="has been deleted" if gone else "has changed",
-        diff=tuple(diff_of(drift).lines()),
+        diff=tuple(diff_of(drift)),
     )
 
 

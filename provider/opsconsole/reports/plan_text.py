@@ -12,17 +12,18 @@ from opsconsole.reports import terminal
 from opsconsole.reports.labels import (
     LEGEND,
     cascade_effect,
+    describe_change,
     describe_no_changes,
     describe_no_requests,
-    heading,
     kinds_of,
     label_attribute,
     parse_address,
     plan_summary,
+    remarks_on,
     sensitive_of,
     symbol,
 )
-from opsconsole.reports.value_diff import TO_NULL, Diff, Line, changed_value, lines_of_value
+from opsconsole.reports.value_diff import TO_NULL, Line, changed_value, diff_lines, lines_of_value
 from opsconsole.state import print_key
 from opsconsole.text import (
     PLAIN,
@@ -113,16 +114,15 @@ def label_of(change: Change, show: Callable[[str], str] = printable) -> str:
     return SENSITIVE if name in hidden else show(value)
 
 
-def diff_of(change: Change | Drift) -> Diff:
-    """Return the comparison that shows `change`."""
-    forcing = change.replace_paths if isinstance(change, Change) else ()
-    return Diff(
-        before=change.before,
-        after=change.after,
+def diff_of(change: Change | Drift) -> list[Line]:
+    """Return the lines that show the values of `change`."""
+    return diff_lines(
+        change.before,
+        change.after,
         kinds=kinds_of(change.address, change.type_name),
         sensitive=sensitive_of(change.address, change.type_name, change.sensitive),
-        forcing=frozenset(forcing),
-        shown=frozenset({"id", "name", label_attribute(change.type_name)}),
+        forcing=change.replace_paths if isinstance(change, Change) else (),
+        shown=("id", "name", label_attribute(change.type_name)),
     )
 
 
@@ -164,7 +164,9 @@ def _brief(
     for change in changes:
         place = parse_address(change.address, change.type_name)
         kind = f"data.{change.type_name}" if place.mode == "data" else change.type_name
-        key = symbol(change), kind, _brief_verb(change), tuple(change.notes)
+        moves = change.action is Action.NO_OP and change.previous_address
+        verb = "will move" if moves else describe_change(change)
+        key = symbol(change), kind, verb, tuple(change.notes)
         groups.setdefault(key, []).append(change)
     for (sign, kind, verb, notes), group in groups.items():
         count = f"{len(group):,} {kind}" if len(group) > 1 else kind
@@ -177,12 +179,6 @@ def _brief(
         if along:
             yield f"      ({len(along):,} {cascade_effect(*along)} with them, without a call)"
         yield ""
-
-
-def _brief_verb(change: Change) -> str:
-    if change.action is Action.NO_OP and change.previous_address:
-        return "will move"
-    return heading(change).verb
 
 
 def _name(change: Change) -> str:
@@ -219,13 +215,13 @@ def _shorten(run: Sequence[str]) -> Sequence[str]:
 
 
 def _block(change: Change, cascaded: Sequence[Change], pen: Pen) -> str:
-    head = heading(change)
-    verb = head.verb
-    if head.stress:
-        verb = verb.removesuffix(head.stress) + pen.paint(head.stress, "bold", "red")
+    verb = describe_change(change)
+    start, _, last = verb.rpartition(" ")
+    if change.action is Action.DELETE or last == "replaced":
+        verb = f"{start} {pen.paint(last, 'bold', 'red')}"
     lines = [f"  {pen.bold(f'# {printable(change.address)}')} {verb}"]
-    lines += [f"  # ({remark})" for remark in head.remarks]
-    lines += _body(change, symbol(change), diff_of(change).lines(), pen)
+    lines += [f"  # ({remark})" for remark in remarks_on(change)]
+    lines += _body(change, symbol(change), diff_of(change), pen)
     if cascaded:
         lines += _cascade_text(change, cascaded, pen)
     return "\n".join([*lines, ""])
@@ -278,7 +274,7 @@ def _drift(plan: Plan, pen: Pen) -> str:
         if not drift.perhaps_by_others:
             verb = f"differs, with the same updated_at: {_KEPT}"
         lines.append(f"  {pen.bold(f'# {printable(drift.address)}')} {verb}")
-        lines += _body(drift, "-" if drift.after is None else "~", diff_of(drift).lines(), pen)
+        lines += _body(drift, "-" if drift.after is None else "~", diff_of(drift), pen)
         lines.append("")
     if plan.mode == "refresh-only":
         lines += ["Applying this plan only updates state with the changes above.", ""]

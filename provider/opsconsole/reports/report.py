@@ -140,14 +140,18 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Rows that belong together; a `quiet` section needs no attention."""
+    """Rows that belong together."""
 
     anchor: str
     title: str
     meaning: str
     style: Style
     rows: tuple[Row, ...]
-    quiet: bool = False
+
+    @property
+    def quiet(self) -> bool:
+        """Whether its rows need no attention."""
+        return self.style.quiet
 
     @property
     def groups(self) -> Sequence[Sequence[Row]]:
