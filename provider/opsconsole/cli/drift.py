@@ -18,7 +18,7 @@ from opsconsole.cli.standard_streams import pen_for
 from opsconsole.clock import utc_now
 from opsconsole.diagnostics import Diagnostic, warning
 from opsconsole.drift import BASELINE_FILE
-from opsconsole.drift.baseline import Baseline, read_baseline
+from opsconsole.drift.baseline import Entry, apply_baseline, read_baseline
 from opsconsole.drift.check import CheckOptions, check
 from opsconsole.drift.report import DriftReport
 from opsconsole.drift.since import compare
@@ -97,11 +97,11 @@ def run_merge(args: argparse.Namespace) -> int:
     return write(merge_reports([read_report(file) for file in args.reports]))
 
 
-def _baseline(args: argparse.Namespace) -> Baseline:
+def _baseline(args: argparse.Namespace) -> tuple[Entry, ...]:
     path = args.baseline or Path(BASELINE_FILE)
     # `--accept` creates the file.
     if (args.baseline is None or args.accept is not None) and not path.exists():
-        return Baseline()
+        return ()
     return read_baseline(path)
 
 
@@ -133,7 +133,7 @@ def accept(args: argparse.Namespace, report: DriftReport) -> DriftReport:
 
     path = args.baseline or Path(BASELINE_FILE)
     today = utc_now().date()
-    before = read_baseline(path) if path.exists() else Baseline()
+    before = read_baseline(path) if path.exists() else ()
     findings = select_findings(report, args.accept)
     # A check of one stack or shard does not show the others, which may share its addresses.
     name_stacks = bool(args.stack or args.shard) or several_stacks(report)
@@ -144,7 +144,7 @@ def accept(args: argparse.Namespace, report: DriftReport) -> DriftReport:
     baseline = add_entries(path, entries)
     added, drifted = plural(len(entries), "entry"), plural(len(findings), "resource")
     sys.stderr.write(f"Added {added} to {path}: drift of {drifted} is accepted.\n\n")
-    marked, _ = baseline.apply(report.findings, today, certain=False)
+    marked, _ = apply_baseline(baseline, report.findings, today, certain=False)
     return replace(report, findings=tuple(marked))
 
 

@@ -15,7 +15,6 @@ import yaml
 
 from opsconsole.drift.baseline import (
     VERSION,
-    Baseline,
     Entry,
     fits,
     parse_baseline,
@@ -60,7 +59,7 @@ def _is_named(address: str, wanted: str) -> bool:
 
 def entries_for(
     findings: Iterable[Finding],
-    baseline: Baseline,
+    baseline: Iterable[Entry],
     reason: str,
     expires: date | None,
     today: date,
@@ -74,7 +73,7 @@ def entries_for(
         name_stacks: Whether the entries name the stack, because several stacks may share addresses.
             The id of an unmanaged object is unique, and its stack in a report may change.
     """
-    valid = [item for item in baseline.entries if item.expires >= today]
+    valid = [item for item in baseline if item.expires >= today]
     entries: list[Entry] = []
     for finding in findings:
         members: dict[str, Any] = {"address": finding.address, "reason": reason}
@@ -93,21 +92,21 @@ def entries_for(
     return list(dict.fromkeys(entries))
 
 
-def add_entries(path: Path, entries: Sequence[Entry]) -> Baseline:
+def add_entries(path: Path, entries: Sequence[Entry]) -> tuple[Entry, ...]:
     """Add entries to a baseline file, creating the file if needed; return the whole baseline.
 
     Raises:
         UserError: The file is not a baseline, cannot be written, or its list is in a form to which
             nothing can be added.
     """
-    before = read_baseline(path).entries if path.exists() else ()
+    before = read_baseline(path) if path.exists() else ()
     try:
         text = path.read_text("utf-8") if path.exists() else ""
         text = _insert_entries(path, text, entries)
         # The entries are inserted at positions from the parser. Parsing the text proves that the
         # meaning of the rest is unchanged.
         after = parse_baseline(text.encode(), path)
-        if after.entries != (*before, *entries):
+        if after != (*before, *entries):
             raise _not_added(path, entries)
         write_whole(path, text)
     except UnicodeDecodeError as problem:

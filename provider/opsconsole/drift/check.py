@@ -16,7 +16,7 @@ from pathlib import Path
 from opsconsole.clock import timestamp, utc_now
 from opsconsole.diagnostics import Diagnostic, error
 from opsconsole.drift import COUNTED, unmanaged_kinds
-from opsconsole.drift.baseline import Baseline
+from opsconsole.drift.baseline import Entry, apply_baseline
 from opsconsole.drift.buckets import classify, explain_unread
 from opsconsole.drift.consoles import Consoles
 from opsconsole.drift.report import (
@@ -56,7 +56,7 @@ class CheckOptions:
     Attributes:
         read_only: Whether to send nothing but GET requests.
         min_coverage: Per cent of the required resources that must be checked.
-        baseline: Drift that is accepted.
+        baseline: The entries of the accepted drift.
         counted: Kinds of unmanaged objects that count as drift, of `unmanaged_kinds`.
         root: The directory to which source locations are relative.
         shard: The share of all stacks that these are; None if these are all stacks.
@@ -64,7 +64,7 @@ class CheckOptions:
 
     read_only: bool = False
     min_coverage: float = 100.0
-    baseline: Baseline = field(default_factory=Baseline)
+    baseline: Sequence[Entry] = ()
     counted: Collection[str] = COUNTED
     root: Path = field(default_factory=Path.cwd)
     shard: Shard | None = None
@@ -186,6 +186,8 @@ def _explain(item: StateObject, why: str, read_only: bool) -> StateObject:
         reader = item.provider.session.get(HostReader)
         reason = reader.explain_unreadable(read_only=read_only)
         read = read._replace(reason=reason or read.reason)
+    else:
+        return item
     return replace(item, instance=replace(item.instance, read=read))
 
 
@@ -242,12 +244,13 @@ def _accept(
     findings: Sequence[Finding], options: CheckOptions, today: date, *, certain: bool, listed: bool
 ) -> tuple[list[Finding], tuple[BaselineProblem, ...], tuple[str, ...]]:
     """Mark accepted findings; return all findings, entries with problems, and unused entries."""
-    baseline = options.baseline
-    marked, entries = baseline.apply(findings, today, certain=certain, listed=listed)
+    marked, entries = apply_baseline(
+        options.baseline, findings, today, certain=certain, listed=listed
+    )
     if options.shard is None:
         return marked, entries, ()
     # Another shard may use an entry that this shard does not use. The merge of all shards decides.
-    _, sure = baseline.apply(findings, today, certain=False)
+    _, sure = apply_baseline(options.baseline, findings, today, certain=False)
     return marked, sure, tuple(item.entry for item in entries if item not in sure)
 
 

@@ -33,9 +33,9 @@ from opsconsole.reports.json_values import (
     after_unknown,
     instance_json,
     known_part,
-    module_tree,
     sensitive,
     type_of,
+    values_json,
     without_empty,
 )
 from opsconsole.reports.labels import cascade_note, kinds_of, parse_address, sensitive_of
@@ -179,10 +179,6 @@ def _output_change(output: OutputChange) -> dict[str, Any]:
     }
 
 
-def _values(outputs: dict[str, Any], resources: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    return without_empty({"outputs": outputs}) | {"root_module": module_tree(resources)}
-
-
 def _planned_values(
     changes: Iterable[Change], outputs: Iterable[OutputChange], provider: str
 ) -> dict[str, Any]:
@@ -196,7 +192,7 @@ def _planned_values(
         for change in changes
         if change.action not in (Action.DELETE, Action.FORGET) and change.after is not None
     )
-    return _values(planned, staying)
+    return values_json(planned, staying)
 
 
 def _output(value: Any, marked: bool) -> dict[str, Any]:
@@ -241,7 +237,7 @@ def _prior_state(
     return {
         "format_version": STATE_FORMAT_VERSION,
         "terraform_version": TERRAFORM_VERSION,
-        "values": _values(prior_outputs, resources),
+        "values": values_json(prior_outputs, resources),
     }
 
 
