@@ -58,22 +58,16 @@ def _is_named(address: str, wanted: str) -> bool:
 
 
 def entries_for(
-    findings: Iterable[Finding],
-    baseline: Iterable[Entry],
-    reason: str,
-    expires: date | None,
-    today: date,
-    *,
-    name_stacks: bool,
+    findings: Iterable[Finding], reason: str, expires: date | None, *, name_stacks: bool
 ) -> list[Entry]:
     """Return entries that accept findings, as narrowly as possible: by attribute or by bucket.
 
+    Differences that the baseline accepts already are left out.
+
     Args:
-        baseline: Drift that is accepted already is not written again.
         name_stacks: Whether the entries name the stack, because several stacks may share addresses.
             The id of an unmanaged object is unique, and its stack in a report may change.
     """
-    valid = [item for item in baseline if item.expires >= today]
     entries: list[Entry] = []
     for finding in findings:
         members: dict[str, Any] = {"address": finding.address, "reason": reason}
@@ -81,14 +75,8 @@ def entries_for(
             members["stack"] = finding.stack
         if expires is not None:
             members["expires"] = expires
-        if finding.bucket is Bucket.CHANGED:
-            entries += [
-                Entry(attribute=difference.attribute, **members)
-                for difference in finding.differences
-                if not any(item.accepts(finding, difference) for item in valid)
-            ]
-        else:
-            entries.append(Entry(bucket=finding.bucket.value, **members))
+        unit = "attribute" if finding.bucket is Bucket.CHANGED else "bucket"
+        entries += [Entry(**members | {unit: drifting}) for drifting in finding.drifting]
     return list(dict.fromkeys(entries))
 
 

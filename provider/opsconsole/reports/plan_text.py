@@ -147,9 +147,9 @@ def _changes(plan: Plan, pen: Pen, compact: bool) -> str:
         bodies += _brief(named, blocks, pen)
         bodies += [pen.paint("--full shows every attribute of what is only named here.", "dim"), ""]
     intro = "Actions are marked with these symbols:\n" + "\n".join(legend) if legend else ""
-    failed = has_error(plan.diagnostics)
-    opening = "Planning failed. Up to then, these actions were planned:" if failed else ""
-    opening = opening or "These actions will be performed:"
+    opening = "These actions will be performed:"
+    if has_error(plan.diagnostics):
+        opening = "Planning failed. Up to then, these actions were planned:"
     summary = plan_summary(plan.counts, plan.changes).removeprefix("Plan:")
     return "\n".join(
         [*([intro, ""] if intro else []), opening, "", *bodies, f"{pen.bold('Plan:')}{summary}", ""]
