@@ -116,7 +116,9 @@ async def _check(read: StatesRead, options: CheckOptions, consoles: Consoles) ->
         findings, options, now.date(), certain=certain, listed=listed
     )
     drifted = any(finding.is_drift for finding in findings)
-    seen = [x.outcome for x in objects if x.outcome.seen is Seen.PRESENT and not x.is_unread]
+    read_whole = [
+        item.outcome for item in objects if item.outcome.seen is Seen.PRESENT and not item.is_unread
+    ]
     return DriftReport(
         findings=tuple(sorted(findings, key=lambda finding: finding.stack)),
         checked_at=timestamp(now),
@@ -129,7 +131,7 @@ async def _check(read: StatesRead, options: CheckOptions, consoles: Consoles) ->
             # Only drift can come from a run that wrote a state meanwhile, and reading states again
             # is slow.
             *(item for state in states if drifted for item in report_rewritten(state)),
-            *(item for outcome in seen for item in outcome.diagnostics),
+            *(item for outcome in read_whole for item in outcome.diagnostics),
             *explain_unread(objects, tolerant=options.min_coverage < 100.0),
         ),
         baseline=baseline,
