@@ -13,6 +13,7 @@ import json
 import logging
 import socket
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import quote, unquote, urlsplit
 
@@ -53,23 +54,18 @@ class DoorBody(Body):
     open: bool
 
 
+@dataclass
 class Control:
     """The state that the control side can read and change; see `Application` for `reseed`."""
 
-    def __init__(
-        self,
-        console: EmulatedConsole,
-        faults: Faults,
-        traffic: Traffic,
-        listener: ListeningSocket,
-        reseed: Callable[[], None],
-    ) -> None:
-        self._console = console
-        self._faults = faults
-        self._traffic = traffic
-        self._listener = listener
-        self._reseed = reseed
-        self._profile = console.profile
+    _console: EmulatedConsole
+    _faults: Faults
+    _traffic: Traffic
+    _listener: ListeningSocket
+    _reseed: Callable[[], None]
+
+    def __post_init__(self) -> None:
+        self._first_profile = self._console.profile
 
     def routes(self) -> list[Route]:
         """Return the control side's routes, below `/_emulator/`."""
@@ -119,7 +115,7 @@ class Control:
         if "faults" in what:
             self._faults.forget()
         if "switches" in what:
-            self._console.use(self._profile)
+            self._console.use(self._first_profile)
         if "data" in what:
             for table in self._console.store.tables.values():
                 table.clear()
@@ -262,18 +258,15 @@ class Emulator:
 
     def requests(self, limit: int = 1000) -> list[dict[str, Any]]:
         """Return the last requests, oldest first."""
-        entries: list[dict[str, Any]] = self.traffic(limit)["entries"]
-        return entries
+        return list(self.traffic(limit)["entries"])
 
     def traffic(self, limit: int = 0) -> dict[str, Any]:
         """Return total, counts, statuses, in_flight, most_in_flight, and the last entries."""
-        answer: dict[str, Any] = self._ask("GET", f"requests?limit={limit}")
-        return answer
+        return dict(self._ask("GET", f"requests?limit={limit}"))
 
     def request_counts(self) -> dict[str, int]:
         """Return the number of requests by operation; `unknown` counts those without one."""
-        counts: dict[str, int] = self.traffic()["counts"]
-        return counts
+        return dict(self.traffic()["counts"])
 
     def reset_log(self) -> None:
         """Clear the counts and the log of requests."""
@@ -301,8 +294,7 @@ class Emulator:
 
     def waiting_faults(self) -> list[dict[str, Any]]:
         """Return the faults that are not used up yet."""
-        faults: list[dict[str, Any]] = self._ask("GET", "faults")["faults"]
-        return faults
+        return list(self._ask("GET", "faults")["faults"])
 
     def switch(self, **values: Any) -> None:
         """Turn switches of the profile while it runs."""
@@ -310,8 +302,7 @@ class Emulator:
 
     def rows(self, collection: str) -> list[dict[str, Any]]:
         """Return the rows of a collection as they are stored: only fields that are set."""
-        rows: list[dict[str, Any]] = self._ask("GET", f"data/{collection}")["rows"]
-        return rows
+        return list(self._ask("GET", f"data/{collection}")["rows"])
 
     def row(self, collection: str, row_id: str) -> dict[str, Any] | None:
         """Return one row, or None."""
@@ -320,18 +311,15 @@ class Emulator:
 
     def create(self, collection: str, **fields: Any) -> dict[str, Any]:
         """Add a row; id, tenant, org and timestamps are generated if not given."""
-        rows: list[dict[str, Any]] = self._ask("POST", f"data/{collection}", fields)["rows"]
-        return rows[0]
+        return self.create_many(collection, [fields])[0]
 
     def create_many(self, collection: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Add rows."""
-        added: list[dict[str, Any]] = self._ask("POST", f"data/{collection}", rows)["rows"]
-        return added
+        return list(self._ask("POST", f"data/{collection}", rows)["rows"])
 
     def change(self, collection: str, row_id: str, **fields: Any) -> dict[str, Any]:
         """Change fields of a row, None clearing them; `updated_at` moves by itself."""
-        row: dict[str, Any] = self._ask("PATCH", _row_path(collection, row_id), fields)
-        return row
+        return dict(self._ask("PATCH", _row_path(collection, row_id), fields))
 
     def delete(self, collection: str, row_id: str) -> None:
         """Remove one row only; the agents of a host, for example, stay unchanged."""

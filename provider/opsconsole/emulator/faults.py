@@ -187,23 +187,6 @@ class Fault(Body):
         return self.handled or not instead
 
     @property
-    def only_delays(self) -> bool:
-        """Whether the answer is the true one."""
-        untouched = self.truncate is None and self.status is None and self.text is None
-        return untouched and not (
-            self.cut
-            or self.headers
-            or self.refuse
-            or self.redirect
-            or self.answer
-            or self.ids
-            or self.garbage
-            or self.inflates_to
-            or self.endless
-            or self.retry_after_date is not None
-        )
-
-    @property
     def has_other_body(self) -> bool:
         """Whether the answer's body is neither the true one nor an error body."""
         instead = self.redirect or self.endless or self.garbage or self.inflates_to

@@ -39,16 +39,15 @@ def _map_texts(change: Any, value: Any) -> Any:
     return value
 
 
-def missing_jump_hosts(
+def missing_jump_host(
     console: EmulatedConsole, request: ConsoleRequest, fields: dict[str, Any]
-) -> list[str]:
-    """Return the ids in `jump_host_ids` that are not hosts this caller can see."""
-    hosts = console.store.hosts
-    return [
-        row_id
-        for row_id in fields.get("jump_host_ids") or ()
-        if (row := hosts.get(row_id)) is None or not request.caller.sees(row)
-    ]
+) -> str | None:
+    """Return the first id in `jump_host_ids` that is not a host this caller can see."""
+    for row_id in fields.get("jump_host_ids") or ():
+        row = console.store.hosts.get(row_id)
+        if row is None or not request.caller.sees(row):
+            return str(row_id)
+    return None
 
 
 def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
@@ -66,8 +65,8 @@ def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
 def _read_changes(console: EmulatedConsole, request: ConsoleRequest, fields: Row) -> Row:
     profile = console.profile
     fields = console.bodies.host_update.read(fields)
-    if missing := missing_jump_hosts(console, request, fields):
-        raise invalid([("jump_host_ids", f"names no host: {missing[0]}")])
+    if missing := missing_jump_host(console, request, fields):
+        raise invalid([("jump_host_ids", f"names no host: {missing}")])
     changes = normalise_values(profile, fields)
     if profile.connect_fields == "ignored":
         for name in CONNECT_FIELDS:
@@ -274,8 +273,8 @@ class Batch:
         fields = normalise_values(self._console.profile, read)
         if not fields.get("name"):
             return ImportedRow("failed", None, "name is required")
-        if missing := missing_jump_hosts(self._console, self._request, fields):
-            return ImportedRow("failed", None, f"jump_host_ids names no host: {missing[0]}")
+        if missing := missing_jump_host(self._console, self._request, fields):
+            return ImportedRow("failed", None, f"jump_host_ids names no host: {missing}")
         try:
             return self._match_or_create(fields)
         except Refusal as refusal:

@@ -45,16 +45,11 @@ def check_row(fields: Row) -> str | None:
 
 
 class Table:
-    """One collection of rows.
-
-    `dirty` holds the ids that were written or removed since it was last cleared, and `version`
-    counts the writes.
-    """
+    """One collection of rows; `dirty` holds the ids written or removed since the last commit."""
 
     def __init__(self) -> None:
         self.rows: dict[str, Row] = {}
         self.dirty: dict[str, None] = {}
-        self.version = 0
         self._indexes: dict[str, defaultdict[Any, dict[str, None]]] = {}
 
     def __len__(self) -> int:
@@ -74,7 +69,6 @@ class Table:
             self._reindex(row_id, self.rows.get(row_id), row)
         self.rows[row_id] = row
         self.dirty[row_id] = None
-        self.version += 1
 
     def remove(self, row_id: str) -> Row | None:
         """Remove and return the row, or return None if there is none."""
@@ -82,7 +76,6 @@ class Table:
         if row is not None:
             self._reindex(row_id, row, None)
             self.dirty[row_id] = None
-            self.version += 1
         return row
 
     def find(self, field: str, value: Any) -> list[Row]:
@@ -100,7 +93,6 @@ class Table:
         self.dirty.update(dict.fromkeys(self.rows))
         self.rows.clear()
         self._indexes.clear()
-        self.version += 1
 
     def _reindex(self, row_id: str, old: Row | None, new: Row | None) -> None:
         for field, index in self._indexes.items():
