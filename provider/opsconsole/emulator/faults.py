@@ -114,55 +114,31 @@ class FieldError(Body):
 
 
 class Fault(Body):
-    """One thing that goes wrong.
+    """One thing that goes wrong. `docs/guides/emulator.md` explains each member."""
 
-    Attributes:
-        kind: A name in `KINDS`, whose members are the defaults.
-        method: The method that it matches; `*` matches all.
-        operation: The operation that it matches; None matches all.
-        path: A regular expression, searched for in the path (still encoded, without the query).
-        holds: A regular expression, searched for in the request's body.
-        skip: How many matching requests are let through first.
-        times: How many requests it spoils after that; None spoils all.
-        delay: Seconds to wait before anything else. The console handles the request even if the
-            client has gone away meanwhile.
-        handled: Whether the console handles the request before the fault.
-        answer_delay: Seconds to wait between handling and answering.
-        hold: Hold the request `before` or `after` it is handled, until faults are cleared.
-        cut: Cut the connection instead of answering, `before` or `after` the request is handled.
-        truncate: Cut the connection after so many bytes of the answer's body.
-        refuse: Accept no further connection until `Emulator.accept` is called.
-        status: The answer's status. If nothing else is set, the request is only delayed.
-        code, message, field, errors, details: The members of the error body.
-        headers: More headers, `Retry-After` for example.
-        retry_after_date: Send Retry-After as the date so many seconds from now.
-        redirect: Answer with a redirect to the same address (`same`), or to the same path under
-            another name of this machine (`other`).
-        text: The body to send instead of an error body or the true answer.
-        content_type: The type of that body.
-        answer: The answer instead of the true one: `other` is the answer about another object,
-            `array` wraps it, `bare` is an empty object, `null` is null.
-        ids: The value of every id in the answer; `crossed` hands the ids of a list
-            round by one.
-        garbage: Send so many bytes that are not text.
-        inflates_to: Send a gzip body of this many bytes, once it is decompressed.
-        endless: Send a body that never ends.
-    """
-
+    # The members of the kind are the defaults of the others.
     kind: str | None = None
+
+    # Which requests it spoils, how many pass first, and how many it spoils (None: all).
     method: str = "*"
     operation: Operation | None = None
     path: Pattern = ""
     holds: Pattern = ""
     skip: Count = 0
     times: Annotated[int, Field(ge=1)] | None = 1
+
+    # When the request is handled and answered. It is handled even if the client has gone away.
     delay: Seconds = 0.0
     handled: bool = False
     answer_delay: Seconds = 0.0
     hold: Literal["before", "after"] | None = None
+
+    # The connection, cut with no answer or within it, and the connections that follow.
     cut: Literal["before", "after"] | None = None
     truncate: Count | None = None
     refuse: bool = False
+
+    # An answer of its own: an error or a redirect.
     status: Annotated[int, Field(ge=200, le=599)] | None = None
     code: str = "INJECTED"
     message: str = "an injected fault"
@@ -172,6 +148,8 @@ class Fault(Body):
     headers: dict[HeaderName, Printable] = Field(default_factory=dict)
     retry_after_date: Count | None = None
     redirect: Literal["same", "other"] | None = None
+
+    # Another body, or a spoilt one.
     text: str | None = None
     content_type: Annotated[str, Field(pattern=r"^[ -~]+$")] = "application/json"
     answer: Literal["other", "array", "bare", "null"] | None = None

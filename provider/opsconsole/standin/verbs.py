@@ -8,7 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from opsconsole.standin.command_line import Flag
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A flag of a verb.
+
+    Attributes:
+        valued: Whether the flag takes a value; otherwise it is on or off.
+        use: `pass` if the engine's command has the same flag; `own` if the verb itself reads the
+            flag; `ignore` if the flag has no effect here; otherwise the reason why only Terraform
+            supports the flag.
+    """
+
+    valued: bool
+    use: str = "pass"
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +30,8 @@ class Verb:
 
     Attributes:
         line: What it does, in a line.
-        run: `module:function`, which takes the Verb and the Arguments and returns the exit code;
-            empty if a command of `opsconsole` carries the verb out.
+        run: `module:function`, which takes the call and returns the exit code; empty if a command
+            of `opsconsole` carries the verb out.
         command: The words of that command.
         operands: How many operands there may be, at least and at most; -1: any number.
         reads_program: Whether the choice of the engine depends on the program.
@@ -194,13 +207,13 @@ VERBS: Mapping[str, Verb] = {
     ),
     "taint": Verb(
         "mark an instance, to be replaced by the next apply",
-        "opsconsole.standin.state_verbs:taint",
+        "opsconsole.standin.state_verbs:run",
         flags=_EDITING_SELF,
         operands=(1, 1),
     ),
     "untaint": Verb(
         "remove the mark of an instance",
-        "opsconsole.standin.state_verbs:untaint",
+        "opsconsole.standin.state_verbs:run",
         flags=_EDITING_SELF,
         operands=(1, 1),
     ),
