@@ -16,6 +16,7 @@ from typing import NoReturn
 from opsconsole import resources
 from opsconsole.address import SOURCE
 from opsconsole.errors import UserError
+from opsconsole.journal_files import data_directory
 from opsconsole.standin.command_line import Call
 from opsconsole.terraform_binary import (
     FALLBACK,
@@ -164,7 +165,7 @@ def hand_over(call: Call, reason: str, directory: Path) -> NoReturn:
             f"Name the real one in {FALLBACK}.",
         )
     sys.stderr.write(
-        f"{STANDIN}: handed over to {found}, because of {reason}{_remark(call, found)}\n"
+        f"{STANDIN}: handed over to {found}, because of {reason}{_remark(call, found, directory)}\n"
     )
     # `exec` would lose the buffers of Python's streams.
     sys.stderr.flush()
@@ -178,8 +179,8 @@ def hand_over(call: Call, reason: str, directory: Path) -> NoReturn:
         ) from error
 
 
-def _remark(call: Call, found: str) -> str:
-    notes = Path(call.directory or ".") / (os.environ.get("TF_DATA_DIR") or ".terraform")
+def _remark(call: Call, found: str, directory: Path) -> str:
+    notes = data_directory(directory)
     if call.name in _NEED_PROVIDERS and notes.is_dir() and not (notes / "providers").exists():
         return f" (this directory was initialised without plugins: run `{found} init` first)"
     return ""

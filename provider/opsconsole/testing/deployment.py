@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from opsconsole.cli.main import main
+from opsconsole.state import State
 
 _NOT_PASSED_ON = ("TF_", "OPSCONSOLE_")
 """Variables of the caller's environment that a deployment must not follow."""
@@ -69,16 +70,9 @@ class Deployment:
     def state(self) -> dict[str, Any]:
         """The attributes of each instance in state, by its address."""
         file = self._path / "terraform.tfstate"
-        if not file.exists():
-            return {}
-        found = {}
-        for item in json.loads(file.read_text("utf-8"))["resources"]:
-            prefix = "data." if item["mode"] == "data" else ""
-            for instance in item["instances"]:
-                key = f"[{json.dumps(instance['index_key'])}]" if "index_key" in instance else ""
-                address = f"{prefix}{item['type']}.{item['name']}{key}"
-                found[address] = instance["attributes"]
-        return found
+        state = State.parse(file.read_bytes() if file.exists() else b"")
+        instances = ((address, state.get(address)) for address in state.addresses())
+        return {str(address): held.attributes for address, held in instances if held is not None}
 
     def plan(self) -> dict[str, list[str]]:
         """Return the planned actions by address; empty if the console matches the program.
