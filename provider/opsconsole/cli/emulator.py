@@ -19,9 +19,14 @@ from uvicorn import Server
 
 from opsconsole.emulator import API_KEY, ControlError, profiles
 from opsconsole.emulator.bodies import BadBody, with_switches
-from opsconsole.emulator.control import BACKLOG
 from opsconsole.emulator.seed import BadSeed
-from opsconsole.emulator.server import LISTENING, make_application, make_server, start_process
+from opsconsole.emulator.server import (
+    BACKLOG,
+    LISTENING,
+    make_application,
+    make_server,
+    start_process,
+)
 from opsconsole.emulator.store import NotAnArchive
 
 _HOUR = 3600.0

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from email.utils import formatdate
 from functools import cache
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote
 
 from starlette.datastructures import Headers
@@ -19,11 +20,14 @@ from starlette.types import Receive, Scope, Send
 from opsconsole.emulator import agents, catalogue, hosts
 from opsconsole.emulator.bodies import Refusal, license_cap
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole, Rule, get, list_all
-from opsconsole.emulator.control import LOGGER, Control, ListeningSocket, encode
+from opsconsole.emulator.control import LOGGER, Control, encode
 from opsconsole.emulator.document import DOCUMENTED, EXTRA
 from opsconsole.emulator.faults import Fault, Faults, bomb, garbage, spoil_answer, without_end
 from opsconsole.emulator.profiles import Profile
 from opsconsole.emulator.traffic import LoggedRequest, Traffic
+
+if TYPE_CHECKING:
+    from opsconsole.emulator.server import ConsoleServer
 
 MOST_BODY = 64 * 1024 * 1024
 TRANSPORT = "opsconsole.transport"
@@ -97,13 +101,13 @@ class Application:
         self, console: EmulatedConsole, reseed: Callable[[], None], latency: float = 0.0
     ) -> None:
         self.console = console
-        self.listener = ListeningSocket()
+        self.reseed = reseed
+        self.server: ConsoleServer | None = None
         self.faults = Faults()
         self.traffic = Traffic()
         self.load = Load()
         self.latency = latency
-        control = Control(console, self.faults, self.traffic, self.listener, reseed)
-        self._control = Router([Mount("/_emulator", routes=control.routes())])
+        self._control = Router([Mount("/_emulator", routes=Control(self).routes())])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, with the fault that matches it."""
@@ -208,8 +212,8 @@ class Application:
             await self.faults.hold()
         await asyncio.sleep(fault.answer_delay)
         transport: asyncio.Transport = scope["extensions"][TRANSPORT]["transport"]
-        if fault.refuse:
-            await self.listener.close()
+        if fault.refuse and self.server is not None:
+            await self.server.refuse()
         if fault.cut is not None:
             entry.request_id = ""
             transport.abort()

@@ -13,6 +13,7 @@ from opsconsole.emulator.bodies import (
     invalid,
     json_body,
     license_cap,
+    read_fields,
 )
 from opsconsole.emulator.console import Answer, ConsoleRequest, EmulatedConsole
 from opsconsole.emulator.document import CONNECT_FIELDS, FIELDS, HOST_SETS, LISTS, Port
@@ -64,7 +65,7 @@ def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
 
 def _read_changes(console: EmulatedConsole, request: ConsoleRequest, fields: Row) -> Row:
     profile = console.profile
-    fields = console.bodies.host_update.read(fields)
+    fields = read_fields(console.bodies.host_update, fields)
     if missing := missing_jump_host(console, request, fields):
         raise invalid([("jump_host_ids", f"names no host: {missing}")])
     changes = normalise_values(profile, fields)
@@ -267,7 +268,7 @@ class Batch:
             return ImportedRow("failed", None, "the row must be an object")
         given = {name: value for name, value in row.items() if value is not None}
         try:
-            read = self._console.bodies.host_row.read(given)
+            read = read_fields(self._console.bodies.host_row, given)
         except Refusal as refusal:
             return ImportedRow("failed", None, refusal.explanation)
         fields = normalise_values(self._console.profile, read)

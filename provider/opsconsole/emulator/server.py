@@ -24,13 +24,16 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from opsconsole.emulator.application import TRANSPORT, Application
 from opsconsole.emulator.bodies import with_switches
 from opsconsole.emulator.console import EmulatedConsole
-from opsconsole.emulator.control import BACKLOG, ControlError, Emulator, ListeningSocket
+from opsconsole.emulator.control import ControlError, Emulator
 from opsconsole.emulator.profiles import Profile, profiles
 from opsconsole.emulator.seed import API_KEY, seed_store
 from opsconsole.emulator.store import SqliteArchive, Store
 
 LISTENING: Final = "listening on "
 """The beginning of the first line that the command prints; the address follows."""
+BACKLOG: Final = 2048
+_TRIES: Final = 1000
+"""The number of attempts to bind the address of a listener that is being closed."""
 _STOP_TIMEOUT: Final = 20.0
 _LONGEST: Final = 3600.0
 
@@ -74,29 +77,76 @@ class Protocol(HttpToolsProtocol):
 
 
 class ConsoleServer(Server):
-    """uvicorn's server, whose first socket can be closed if the control side has its own."""
+    """uvicorn's server. The API's socket can be closed if the control side has another one."""
 
-    def __init__(self, config: Config, listener: ListeningSocket) -> None:
+    def __init__(self, config: Config) -> None:
         super().__init__(config)
-        self._listener = listener
+        self._api: asyncio.base_events.Server | None = None
+        self._held: socket.socket | None = None
+
+    @property
+    def can_refuse(self) -> bool:
+        """Whether the API has a socket of its own, open or closed."""
+        return self._api is not None or self._held is not None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen."""
         await super().startup(sockets)
         if len(self.servers) > 1:
-            # uvicorn closes the servers in its list, but the listener closes and opens this one.
-            api = self.servers.pop(0)
-            self._listener.take(api, self._protocol, self.server_state.connections)
+            # uvicorn closes the servers in its list, but this one is closed and opened here.
+            self._api = self.servers.pop(0)
+
+    async def refuse(self) -> None:
+        """Refuse connections to the API, and end open ones as soon as they are idle."""
+        if self._api is None:
+            return
+        api, self._api = self._api, None
+        address = api.sockets[0].getsockname()
+        api.close()
+        # A bound socket that does not listen keeps the port, and connections are refused.
+        self._held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        # Otherwise connections that are still open would prevent binding the address again.
+        self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        await _bind(self._held, address)
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+
+    async def accept(self) -> None:
+        """Accept connections to the API again."""
+        if self._held is not None:
+            held, self._held = self._held, None
+            loop = asyncio.get_running_loop()
+            self._api = await loop.create_server(self._protocol, sock=held, backlog=BACKLOG)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop listening and end open connections."""
-        self._listener.release()
+        for listener in (self._api, self._held):
+            if listener is not None:
+                listener.close()
         await super().shutdown(sockets)
 
     def _protocol(self) -> asyncio.Protocol:
         return Protocol(
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
+
+
+async def _bind(held: socket.socket, address: tuple[str, int]) -> None:
+    """Bind to an address whose listener is being closed.
+
+    Raises:
+        OSError: The address is not free after many tries.
+    """
+    for tried in range(_TRIES):
+        try:
+            held.bind(address)
+            return
+        except OSError:
+            if tried == _TRIES - 1:
+                held.close()
+                raise
+            # The event loop closes the listener in a turn of its own.
+            await asyncio.sleep(0.001)
 
 
 def make_server(application: Application) -> Server:
@@ -120,7 +170,8 @@ def make_server(application: Application) -> Server:
         timeout_graceful_shutdown=1,
         backlog=BACKLOG,
     )
-    return ConsoleServer(config, application.listener)
+    application.server = ConsoleServer(config)
+    return application.server
 
 
 @contextlib.contextmanager
