@@ -103,26 +103,25 @@ def _with_options(
                 f"It has: {', '.join(settings)}.",
             )
         settings[name] = value
-    return RecordedBackend(wanted.kind, settings, wanted.literal, wanted.block)
+    return replace(wanted, settings=settings)
 
 
 def _set_backend(directory: Path, wanted: RecordedBackend | None, call: Call, say: Say) -> None:
     recorded = read_record(directory)
-    overridden = bool(call.every("backend-config"))
     unchanged = same_backend(wanted, recorded)
     # The hash of a block, by which backends may be equal, does not include `-backend-config`.
-    if unchanged and overridden and wanted is not None and recorded is not None:
+    if unchanged and wanted and recorded and call.every("backend-config"):
         unchanged = same_settings(wanted, recorded)
     if unchanged:
-        if wanted is not None and recorded is not None:
+        if wanted and recorded:
             literal = literal_in(wanted, recorded)
             # The same settings may come from the block now, but from `-backend-config` before. The
             # hash of the block, which Terraform compares, then differs.
             if literal != recorded.literal:
                 write_record(directory, replace(recorded, literal=literal))
         return
-    keep = call.on("force-copy")
-    if recorded is not None and not (call.on("reconfigure") or call.on("migrate-state") or keep):
+    choices = ("reconfigure", "migrate-state", "force-copy")
+    if recorded is not None and not any(map(call.on, choices)):
         raise UserError(
             "Backend configuration changed\n\nThe program names another backend than the "
             "one that this directory was initialised with. The state may have to be copied.",

@@ -79,7 +79,7 @@ def _run(words: list[str]) -> int:
     if call.mistake is not None:
         raise call.mistake
 
-    if call.on("json") and verb.command[:1] in (("plan",), ("apply",), ("destroy",)):
+    if call.on("json") and call.name in ("plan", "apply", "destroy", "refresh"):
         from opsconsole.cli.events import run_with_messages
 
         return run_with_messages(lambda: _run_verb(call, verb, directory))
@@ -92,10 +92,11 @@ def _run_verb(call: Call, verb: Verb, directory: Path) -> int:
     try:
         os.chdir(directory)
         _check_operands(call.name, verb, len(call.operands))
-        if verb.command:
+        if not verb.run:
             return _run_command(call, verb)
         module, _, function = verb.run.partition(":")
-        code: int = getattr(importlib.import_module(module), function)(call)
+        carry_out = getattr(importlib.import_module(f"opsconsole.standin.{module}"), function)
+        code: int = carry_out(call)
         return code
     except UserError as problem:
         from opsconsole.language import OnlyTerraform
@@ -119,8 +120,9 @@ def _run_command(call: Call, verb: Verb) -> int:
     from opsconsole.cli.parser import build_parser
 
     here = Path.cwd()
+    command = (verb.command or call.name).split()
     passed = [f"-{name}={value}" for name, value in call.flags if verb.flags[name].use == "pass"]
-    args = build_parser(verb.command[0]).parse_args([*verb.command, *passed, *call.operands])
+    args = build_parser(command[0]).parse_args([*command, *passed, *call.operands])
     args.standin = True
     if hasattr(args, "input") and os.environ.get("TF_INPUT") in FALSE:
         args.input = False
