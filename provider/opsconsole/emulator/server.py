@@ -27,7 +27,7 @@ from opsconsole.emulator.console import EmulatedConsole
 from opsconsole.emulator.control import ControlError, Emulator
 from opsconsole.emulator.profiles import Profile, profiles
 from opsconsole.emulator.seed import API_KEY, seed_store
-from opsconsole.emulator.store import SqliteArchive, Store
+from opsconsole.emulator.store import Store
 
 LISTENING: Final = "listening on "
 """The beginning of the first line that the command prints; the address follows."""
@@ -51,7 +51,7 @@ def make_application(
     Raises:
         NotAnArchive, BadSeed: `data` or `seed` cannot be used.
     """
-    store = Store(SqliteArchive(data) if data is not None else None)
+    store = Store(data)
     reseed = partial(seed_store, store, seed, api_key)
     try:
         if not store.loaded:
@@ -256,14 +256,11 @@ def spawn(
 
 
 def _stop_process(process: subprocess.Popen[str]) -> None:
-    process.terminate()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(5)
-    process.kill()
-    process.wait()
-    for stream in (process.stdin, process.stdout, process.stderr):
-        if stream is not None:
-            stream.close()
+    with process:  # closes its streams
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(5)
+        process.kill()
 
 
 def start_process(
