@@ -17,7 +17,7 @@ from typing import Any
 
 from uvicorn import Server
 
-from opsconsole.emulator import API_KEY, ControlError, profiles
+from opsconsole.emulator import API_KEY, ControlError, Emulator, profiles
 from opsconsole.emulator.bodies import BadBody, with_switches
 from opsconsole.emulator.seed import BadSeed
 from opsconsole.emulator.server import (
@@ -107,12 +107,8 @@ def _start_in_background(args: argparse.Namespace) -> None:
 
 def _exports(args: argparse.Namespace, base_url: str) -> Iterator[str]:
     """Yield lines that export the settings of an operator who knows this console."""
-    settings = {
-        **profiles()[args.profile].provider_settings,
-        "base_url": base_url,
-        "api_key": args.api_key,
-    }
-    for name, value in settings.items():
+    console = Emulator(base_url, args.api_key, profiles()[args.profile])
+    for name, value in console.provider_settings.items():
         text = value if isinstance(value, str) else json.dumps(value)
         yield f"export OPSCONSOLE_{name.upper()}={shlex.quote(text)}\n"
 

@@ -128,21 +128,22 @@ def attach(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
 
 def list_plugins(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     """GET /api/v1/agents/{id}/plugins: a list envelope of Plugin entries."""
-    profile, store = console.profile, console.store
-    agent_id = request.ids[0]
+    store, agent_id = console.store, request.ids[0]
     agent = store.agents.get(agent_id)
-    if agent is None or not request.caller.sees(agent):
-        if profile.unknown_plugins_status >= 400:
-            raise _plugins_refusal(profile.unknown_plugins_status, agent_id)
-        return Answer(page(console, "plugin", (), request.query), profile.unknown_plugins_status)
+    hidden = agent is None or not request.caller.sees(agent)
     status = None
-    if agent.get("status") == "archived":
-        status = profile.archived_plugins_status
-        if status >= 400:
-            raise _plugins_refusal(status, agent_id)
+    if hidden:
+        status = console.profile.unknown_plugins_status
+    elif agent is not None and agent.get("status") == "archived":
+        status = console.profile.archived_plugins_status
+    if status == 404:
+        raise not_found("agent", agent_id)
+    if status is not None and status >= 400:
+        message = f"the plugins of agent {agent_id} cannot be read"
+        raise Refusal(status, _code_of(status), message)
     rows = [
         plugin
-        for attachment in store.attachments.find("agent_id", agent_id)
+        for attachment in (() if hidden else store.attachments.find("agent_id", agent_id))
         if (plugin := store.plugins.get(attachment["plugin_id"])) is not None
     ]
     return Answer(page(console, "plugin", rows, request.query), status)
@@ -166,12 +167,6 @@ def _get_active(console: EmulatedConsole, request: ConsoleRequest) -> Row:
     if agent.get("status") == "archived":
         raise conflict(f"agent {agent['id']} is archived")
     return agent
-
-
-def _plugins_refusal(status: int, agent_id: str) -> Refusal:
-    if status == 404:
-        return not_found("agent", agent_id)
-    return Refusal(status, _code_of(status), f"the plugins of agent {agent_id} cannot be read")
 
 
 def _code_of(status: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
@@ -168,28 +169,19 @@ def _settable(kind: str) -> dict[str, Any]:
     return {name: held for name, held in FIELDS[kind].items() if held is not None}
 
 
+@dataclass(eq=False)
 class Refusal(Exception):
     """A refused request, in the terms of the document's Errors part.
 
     `field` is set when one input is at fault, `errors` when several are.
     """
 
-    def __init__(
-        self,
-        status: int,
-        code: str,
-        message: str,
-        field: str | None = None,
-        errors: Sequence[tuple[str, str]] = (),
-        details: dict[str, Any] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.message = message
-        self.field = field
-        self.errors = errors
-        self.details = details
+    status: int
+    code: str
+    message: str
+    field: str | None = None
+    errors: Sequence[tuple[str, str]] = ()
+    details: dict[str, Any] | None = None
 
     @property
     def explanation(self) -> str:
@@ -198,11 +190,8 @@ class Refusal(Exception):
 
     def body(self, request_id: str) -> dict[str, Any]:
         """Return the error body without empty members."""
-        body: dict[str, Any] = {
-            "code": self.code,
-            "message": self.message,
-            "request_id": request_id,
-        }
+        body: dict[str, Any] = {"code": self.code, "message": self.message}
+        body["request_id"] = request_id
         if self.field is not None:
             body["field"] = self.field
         if self.errors:

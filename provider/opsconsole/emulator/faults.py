@@ -12,7 +12,7 @@ import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field
 
@@ -20,7 +20,22 @@ from opsconsole.emulator.bodies import BadBody, Body, Refusal, read
 from opsconsole.emulator.console import EmulatedConsole
 from opsconsole.emulator.document import DOCUMENTED, EXTRA, TABLES
 
-_HTML = {"text": "<html><h1>Bad gateway</h1></html>", "content_type": "text/html"}
+Ids = Literal["null", "number", "dots", "empty", "huge", "crossed"]
+"""The value of every id in an answer; `crossed` hands the ids of a list round by one."""
+
+_RATE_LIMITED = {"status": 429, "code": "RATE_LIMITED"}
+_FAILURES: Mapping[str, Mapping[str, Any]] = {
+    "request_timeout": {"status": 408, "code": "TIMEOUT"},
+    "internal_error": {"status": 500, "code": "INTERNAL_ERROR"},
+    "bad_gateway": {
+        "status": 502,
+        "text": "<html><h1>Bad gateway</h1></html>",
+        "content_type": "text/html",
+    },
+    "unavailable": {"status": 503, "code": "UNAVAILABLE"},
+    "gateway_timeout": {"status": 504, "code": "GATEWAY_TIMEOUT"},
+}
+"""A console or a proxy may answer this, before or after the console acted."""
 
 KINDS: Mapping[str, Mapping[str, Any]] = {
     # The connection.
@@ -46,35 +61,17 @@ KINDS: Mapping[str, Mapping[str, Any]] = {
     "not_found": {"status": 404, "code": "NOT_FOUND"},
     "conflict": {"status": 409, "code": "CONFLICT", "details": {"agent_id": "agt_elsewhere"}},
     "too_large": {"status": 413, "code": "BAD_REQUEST"},
-    "rate_limited": {"status": 429, "code": "RATE_LIMITED"},
-    "rate_limited_seconds": {
-        "status": 429,
-        "code": "RATE_LIMITED",
-        "headers": {"Retry-After": "0"},
-    },
-    "rate_limited_date": {"status": 429, "code": "RATE_LIMITED", "retry_after_date": 0},
-    # A proxy may answer this, before or after the console acted.
-    "request_timeout": {"status": 408, "code": "TIMEOUT"},
-    "request_timeout_after": {"status": 408, "code": "TIMEOUT", "handled": True},
-    "internal_error": {"status": 500, "code": "INTERNAL_ERROR"},
-    "internal_error_after": {"status": 500, "code": "INTERNAL_ERROR", "handled": True},
-    "bad_gateway": {"status": 502, **_HTML},
-    "bad_gateway_after": {"status": 502, "handled": True, **_HTML},
-    "unavailable": {"status": 503, "code": "UNAVAILABLE"},
-    "unavailable_after": {"status": 503, "code": "UNAVAILABLE", "handled": True},
-    "gateway_timeout": {"status": 504, "code": "GATEWAY_TIMEOUT"},
-    "gateway_timeout_after": {"status": 504, "code": "GATEWAY_TIMEOUT", "handled": True},
+    "rate_limited": _RATE_LIMITED,
+    "rate_limited_seconds": {**_RATE_LIMITED, "headers": {"Retry-After": "0"}},
+    "rate_limited_date": {**_RATE_LIMITED, "retry_after_date": 0},
+    **_FAILURES,
+    **{f"{name}_after": {**members, "handled": True} for name, members in _FAILURES.items()},
     # The console acted, but gives a wrong answer.
     "wrong_shape": {"answer": "array"},
     "empty_object": {"answer": "bare"},
     "null_answer": {"answer": "null"},
     "other_object": {"answer": "other"},
-    "ids_null": {"ids": "null"},
-    "ids_number": {"ids": "number"},
-    "ids_dots": {"ids": "dots"},
-    "ids_empty": {"ids": "empty"},
-    "ids_huge": {"ids": "huge"},
-    "ids_crossed": {"ids": "crossed"},
+    **{f"ids_{ids}": {"ids": ids} for ids in get_args(Ids)},
     "garbage": {"garbage": 256},
     "redirect_same": {"redirect": "same"},
     "redirect_other": {"redirect": "other"},
@@ -153,7 +150,7 @@ class Fault(Body):
     text: str | None = None
     content_type: Annotated[str, Field(pattern=r"^[ -~]+$")] = "application/json"
     answer: Literal["other", "array", "bare", "null"] | None = None
-    ids: Literal["null", "number", "dots", "empty", "huge", "crossed"] | None = None
+    ids: Ids | None = None
     garbage: Count = 0
     inflates_to: Count = 0
     endless: bool = False
