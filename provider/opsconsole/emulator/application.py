@@ -120,13 +120,13 @@ class Application:
         if body is None:
             return
         method, now = scope["method"], time.monotonic()
-        operation, ids, missing = find_operation(self.console.profile, method, path)
+        operation, ids, refusal = find_operation(self.console.profile, method, path)
         query = scope["query_string"].decode("latin-1")
         entry = self.traffic.begin(operation, method, path, query, body, now)
         status = 0
 
         def answer() -> tuple[int, bytes]:
-            status, content, entry.request_id = self.answer(operation, ids, missing, scope, body)
+            status, content, entry.request_id = self.answer(operation, ids, refusal, scope, body)
             return status, content
 
         try:
@@ -140,8 +140,8 @@ class Application:
             else:
                 entry.faulty = True
                 status = await self._answer_with_fault(fault, answer, entry, scope, receive, send)
-        except Refusal as refusal:
-            status, content, entry.request_id = self.answer_refusal(refusal)
+        except Refusal as refused:
+            status, content, entry.request_id = self.answer_refusal(refused)
             headers = [_JSON]
             if (seconds := self.console.profile.retry_after) is not None:
                 headers.append((b"retry-after", str(seconds).encode()))
@@ -150,7 +150,12 @@ class Application:
             self.traffic.end(entry, status, time.monotonic())
 
     def answer(
-        self, operation: str, ids: Sequence[str], missing: int, scope: Scope, body: bytes
+        self,
+        operation: str,
+        ids: Sequence[str],
+        refusal: Refusal | None,
+        scope: Scope,
+        body: bytes,
     ) -> tuple[int, bytes, str]:
         """Answer one request; commit its changes before returning.
 
@@ -162,8 +167,8 @@ class Application:
             caller = console.identify(scope["headers"])
             if len(body) > MOST_BODY:
                 raise Refusal(413, "BAD_REQUEST", f"a body holds at most {MOST_BODY} bytes")
-            if missing:
-                raise _nothing_here(missing, scope)
+            if refusal is not None:
+                raise refusal
             query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
             request = ConsoleRequest(
                 [*map(unquote, ids)], query, body, Headers(scope=scope), caller
@@ -177,8 +182,8 @@ class Application:
             console.store.commit()
             status = answer.status or console.profile.success.get(operation, 200)
             return status, encode(answer.body), ""
-        except Refusal as refusal:
-            return self.answer_refusal(refusal)
+        except Refusal as refused:
+            return self.answer_refusal(refused)
         except sqlite3.Error as failure:
             message = f"the data file cannot be written: {failure}"
         except Exception:
@@ -253,32 +258,27 @@ class Application:
         return status
 
 
-def find_operation(profile: Profile, method: str, path: str) -> tuple[str, Sequence[str], int]:
-    """Return the operation of a request, and the ids in its path, still encoded.
-
-    The third value is the status of a request that matches no operation; else 0.
-    """
-    missing = 404
+def find_operation(
+    profile: Profile, method: str, path: str
+) -> tuple[str, Sequence[str], Refusal | None]:
+    """Return the operation of a request with the ids in its path, still encoded, or a refusal."""
+    has_path = False
     for name, template in (DOCUMENTED | EXTRA).items():
         if name in DOCUMENTED or name in profile.extra:
             of_method, _, of_path = template.partition(" ")
             if found := _path_pattern(of_path).fullmatch(path):
                 if of_method == method:
-                    return name, found.groups(), 0
-                missing = 405
-    return UNKNOWN, (), missing
+                    return name, found.groups(), None
+                has_path = True
+    if has_path:
+        text = f"{method} is not an operation of {path}"
+        return UNKNOWN, (), Refusal(405, "METHOD_NOT_ALLOWED", text)
+    return UNKNOWN, (), Refusal(404, "NOT_FOUND", f"there is nothing at {path}")
 
 
 @cache
 def _path_pattern(template: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\{\w+\}", "([^/]+)", template))
-
-
-def _nothing_here(status: int, scope: Scope) -> Refusal:
-    if status == 405:
-        text = f"{scope['method']} is not an operation of {scope['path']}"
-        return Refusal(405, "METHOD_NOT_ALLOWED", text)
-    return Refusal(404, "NOT_FOUND", f"there is nothing at {scope['path']}")
 
 
 def _check_license(console: EmulatedConsole, operation: str, method: str) -> None:

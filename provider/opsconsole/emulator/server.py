@@ -32,8 +32,6 @@ from opsconsole.emulator.store import Store
 LISTENING: Final = "listening on "
 """The beginning of the first line that the command prints; the address follows."""
 BACKLOG: Final = 2048
-_TRIES: Final = 1000
-"""The number of attempts to bind the address of a listener that is being closed."""
 _STOP_TIMEOUT: Final = 20.0
 _LONGEST: Final = 3600.0
 
@@ -107,7 +105,14 @@ class ConsoleServer(Server):
         self._held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         # Otherwise connections that are still open would prevent binding the address again.
         self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        await _bind(self._held, address)
+        async with asyncio.timeout(_STOP_TIMEOUT):
+            while True:
+                try:
+                    self._held.bind(address)
+                    break
+                except OSError:
+                    # The event loop closes the listener in a turn of its own.
+                    await asyncio.sleep(0.001)
         for connection in list(self.server_state.connections):
             connection.shutdown()
 
@@ -129,24 +134,6 @@ class ConsoleServer(Server):
         return Protocol(
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
-
-
-async def _bind(held: socket.socket, address: tuple[str, int]) -> None:
-    """Bind to an address whose listener is being closed.
-
-    Raises:
-        OSError: The address is not free after many tries.
-    """
-    for tried in range(_TRIES):
-        try:
-            held.bind(address)
-            return
-        except OSError:
-            if tried == _TRIES - 1:
-                held.close()
-                raise
-            # The event loop closes the listener in a turn of its own.
-            await asyncio.sleep(0.001)
 
 
 def make_server(application: Application) -> Server:

@@ -17,7 +17,7 @@ from opsconsole.standin.recorded_backend import (
     SETTINGS,
     RecordedBackend,
     declared_backend,
-    literal_in,
+    hash_as_noted,
     read_record,
     same_backend,
     same_settings,
@@ -114,11 +114,11 @@ def _set_backend(directory: Path, wanted: RecordedBackend | None, call: Call, sa
         unchanged = same_settings(wanted, recorded)
     if unchanged:
         if wanted and recorded:
-            literal = literal_in(wanted, recorded)
+            block_hash = hash_as_noted(wanted, recorded)
             # The same settings may come from the block now, but from `-backend-config` before. The
             # hash of the block, which Terraform compares, then differs.
-            if literal != recorded.literal:
-                write_record(directory, replace(recorded, literal=literal))
+            if block_hash != recorded.block_hash:
+                write_record(directory, replace(recorded, block_hash=block_hash))
         return
     choices = ("reconfigure", "migrate-state", "force-copy")
     if recorded is not None and not any(map(call.on, choices)):
