@@ -173,9 +173,8 @@ def _read_option(
         if value is not None and value not in allowed:
             raise bad_request(f"{where} must be one of {allowed}", where)
     order = (in_query, in_body) if profile.query_overrides else (in_body, in_query)
-    first, second = order
     default = "false" if name == "dry_run" else profile.on_error_default
-    return str(first if first is not None else second if second is not None else default)
+    return str(next((value for value in order if value is not None), default))
 
 
 def _read_envelope(request: ConsoleRequest, profile: Profile) -> dict[str, Any]:
