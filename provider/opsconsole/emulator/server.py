@@ -31,7 +31,7 @@ from opsconsole.emulator.store import Store
 
 LISTENING: Final = "listening on "
 """The beginning of the first line that the command prints; the address follows."""
-BACKLOG: Final = 2048
+_BACKLOG: Final = 2048
 _STOP_TIMEOUT: Final = 20.0
 _LONGEST: Final = 3600.0
 
@@ -121,7 +121,7 @@ class ConsoleServer(Server):
         if self._held is not None:
             held, self._held = self._held, None
             loop = asyncio.get_running_loop()
-            self._api = await loop.create_server(self._protocol, sock=held, backlog=BACKLOG)
+            self._api = await loop.create_server(self._protocol, sock=held, backlog=_BACKLOG)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop listening and end open connections."""
@@ -136,29 +136,49 @@ class ConsoleServer(Server):
         )
 
 
-def make_server(application: Application) -> Server:
-    """Make a server on uvloop and httptools; its run method takes bound sockets.
+@contextlib.contextmanager
+def run_emulator(profile: Profile, *ports: int, **options: Any) -> Iterator[list[str]]:
+    """Run an emulator on a thread of this process, until the block ends; yield its addresses.
 
-    With two sockets the second is for the control side, and the application can close the first.
+    Args:
+        ports: One port for all, or a second one for the control side, so that the API's can be
+            closed. 0 takes a free port.
+        options: Those of `make_application`.
     """
-    config = Config(
-        application,
-        http=Protocol,
-        loop="uvloop",
-        ws="none",
-        lifespan="off",
-        interface="asgi3",
-        access_log=False,
-        log_config=None,
-        # Requests that are cancelled when a test ends do not matter; the API logs its own defects.
-        log_level="critical",
-        server_header=False,
-        timeout_keep_alive=120,
-        timeout_graceful_shutdown=1,
-        backlog=BACKLOG,
-    )
-    application.server = ConsoleServer(config)
-    return application.server
+    with contextlib.ExitStack() as stack:
+        sockets = [
+            stack.enter_context(socket.create_server(("127.0.0.1", port), backlog=_BACKLOG))
+            for port in ports
+        ]
+        application = make_application(profile, **options)
+        stack.callback(application.console.store.close)
+        config = Config(
+            application,
+            http=Protocol,
+            loop="uvloop",
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            access_log=False,
+            log_config=None,
+            # Requests that are cancelled at the end do not matter; the API logs its own defects.
+            log_level="critical",
+            server_header=False,
+            timeout_keep_alive=120,
+            timeout_graceful_shutdown=1,
+            backlog=_BACKLOG,
+        )
+        server = application.server = ConsoleServer(config)
+        urls = ["http://{}:{}".format(*item.getsockname()) for item in sockets]
+        thread = threading.Thread(target=server.run, args=(sockets,), name="emulator", daemon=True)
+        thread.start()
+        try:
+            yield urls
+        finally:
+            # Without `force_exit` uvicorn waits for requests in flight, such as one that a fault
+            # holds.
+            server.should_exit = server.force_exit = True
+            thread.join(_STOP_TIMEOUT)
 
 
 @contextlib.contextmanager
@@ -181,26 +201,9 @@ def serve(
         latency: Seconds by which every answer is delayed.
     """
     chosen = profiles()[profile] if isinstance(profile, str) else profile
-    application = make_application(chosen, data=data, seed=seed, api_key=api_key, latency=latency)
-    # The control side has its own address, so that the API's address can be closed.
-    listeners = [
-        socket.create_server(("127.0.0.1", number), backlog=BACKLOG) for number in (port, 0)
-    ]
-    urls = ["http://{}:{}".format(*listener.getsockname()) for listener in listeners]
-    server = make_server(application)
-    thread = threading.Thread(
-        target=server.run, kwargs={"sockets": listeners}, name="emulator", daemon=True
-    )
-    thread.start()
-    try:
-        yield Emulator(urls[0], api_key, chosen, control_url=urls[1])
-    finally:
-        # Without `force_exit` uvicorn waits for requests in flight, such as one that a fault holds.
-        server.should_exit = server.force_exit = True
-        thread.join(_STOP_TIMEOUT)
-        for listener in listeners:
-            listener.close()
-        application.console.store.close()
+    options = {"data": data, "seed": seed, "api_key": api_key, "latency": latency}
+    with run_emulator(chosen, port, 0, **options) as (base_url, control_url):
+        yield Emulator(base_url, api_key, chosen, control_url)
 
 
 @contextlib.contextmanager
