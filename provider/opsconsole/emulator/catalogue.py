@@ -60,8 +60,6 @@ def update_blacklisted_command(console: EmulatedConsole, request: ConsoleRequest
     changes = read_fields(model, json_body(request.body))
     if "org_id" in changes:
         request.caller.authorize(changes["org_id"])
-    if all(row.get(name) == value for name, value in changes.items()):
-        changes = {}
     if "pattern" in changes:
         changes["text_hash"] = text_hash(changes["pattern"])
     return console.show("blacklist", console.change("blacklist", row, changes), 200)

@@ -107,8 +107,9 @@ class EmulatedConsole:
         return row
 
     def change(self, kind: str, row: Row, fields: Mapping[str, Any]) -> Row:
-        """Change fields of a row; without one, the profile decides whether `updated_at` changes."""
-        if fields or self.profile.idle_update_bumps:
+        """Change fields of a row; if none differs, the profile decides about `updated_at`."""
+        differs = any(row.get(name) != value for name, value in fields.items())
+        if differs or self.profile.idle_update_bumps:
             return self.store.change(TABLES[kind], row["id"], fields)
         return row
 

@@ -259,9 +259,6 @@ def _other(console: EmulatedConsole, operation: str, body: Any) -> Any:
                 return console.rendering.render(kind, row)
         another = {name: f"{body[name]}-other" for name in _TELLING if body.get(name)}
         return {**body, **another}
-    if operation == "plugin_list":
-        rows = [console.rendering.render("specialty", row) for row in console.store.specialties]
-        return {**body, "data": rows}
     if operation == "host_import":
         others = [row["id"] for row in console.store.hosts]
         # The console may have fewer hosts than the answer has results.
@@ -269,8 +266,9 @@ def _other(console: EmulatedConsole, operation: str, body: Any) -> Any:
         results = [{**entry, "id": other} for entry, other in given]
         return {**body, "results": results}
     if isinstance(body.get("data"), list):
-        rows = [console.rendering.render("plugin", row) for row in console.store.plugins]
-        return {**body, "data": rows}
+        other = "specialty" if operation == "plugin_list" else "plugin"
+        rows = console.store.tables[TABLES[other]]
+        return {**body, "data": [console.rendering.render(other, row) for row in rows]}
     return {**body, "id": f"{body.get('id')}-other"}
 
 

@@ -58,8 +58,6 @@ def update(console: EmulatedConsole, request: ConsoleRequest) -> Answer:
     if not fields and console.profile.empty_update == "refused":
         raise invalid([("body", "must hold at least one field")])
     changes = _read_changes(console, request, fields) if fields else {}
-    if all(row.get(name) == value for name, value in changes.items()):
-        changes = {}
     return console.show("host", console.change("host", row, changes))
 
 

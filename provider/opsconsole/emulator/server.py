@@ -210,7 +210,7 @@ def serve(
 def spawn(
     profile: str = "default",
     *,
-    switches: Mapping[str, Any] | None = None,
+    switches: Mapping[str, Any] = {},
     data: Path | None = None,
     seed: str = "starter",
     port: int = 0,
@@ -227,7 +227,7 @@ def spawn(
     Raises:
         ControlError: The emulator did not start; the message has its output.
     """
-    chosen = with_switches(profiles()[profile], switches or {})
+    chosen = with_switches(profiles()[profile], switches)
     options = {
         "profile": profile,
         "data": data,
@@ -237,7 +237,7 @@ def spawn(
         "latency": latency * 1000,
         "seconds": seconds,
     }
-    turned = [f"{name}={json.dumps(value)}" for name, value in (switches or {}).items()]
+    turned = [f"{name}={json.dumps(value)}" for name, value in switches.items()]
     process, base_url = start_process(options, turned, lasting=False)
     try:
         yield Emulator(base_url, api_key, chosen)
