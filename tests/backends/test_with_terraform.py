@@ -11,9 +11,10 @@ import pytest
 from backend_places import SEVERAL_OBJECTS, Place, on
 from engines import Terraform
 from opsconsole.standin.main import main as standin
-from opsconsole.state.lock import LockHeld
+from opsconsole.state.backend import RunOptions
+from opsconsole.state.lock import LockHeld, Locking
 from opsconsole.state.objects import StateOutput
-from opsconsole.state.opening import Locking, backend_for, open_state
+from opsconsole.state.opening import backend_for, open_state
 
 pytestmark = pytest.mark.terraform
 
@@ -116,7 +117,9 @@ def test_a_native_run_waits_for_terraform(place: Place, terraform_at: At, tmp_pa
         folder = tmp_path / "native"
         folder.mkdir()
         lock = Locking(timeout=300, on_wait=waiting)
-        with open_state(backend_for(folder, {place.kind: place.block}, "apply", lock)) as session:
+        with open_state(
+            backend_for({place.kind: place.block}, RunOptions(folder, locking=lock))
+        ) as session:
             assert "terraform_data.slow" in session.state
     assert len(waited) == 1
 

@@ -9,7 +9,7 @@ from declarations import host_with_agent
 from engines import Terraform
 from opsconsole.emulator import serve
 from opsconsole.reports import plan_json, plan_text
-from opsconsole.state import deposed_name, instance_and_key
+from opsconsole.state import RunOptions, deposed_name, instance_and_key
 from opsconsole.state.opening import backend_for, open_state
 from text_groups import read_rows
 from worlds import World
@@ -28,7 +28,7 @@ def world(terraform: Callable[..., Terraform]) -> Iterator[World]:
         world = World(console, terraform({}, console))
         world.write(hosts("kept", "aside"))
         world.native_apply()
-        with open_state(backend_for(world.folder, None, "test")) as session:
+        with open_state(backend_for(None, RunOptions(world.folder))) as session:
             held = session.state.get("opsconsole_host.aside")
             assert held is not None
             session.state.put(HOST, held._replace(create_before_destroy=True), KEY)
@@ -79,7 +79,7 @@ def test_missing_deposed_object_leaves_state(world):
     world.console.delete("hosts", row["id"])
     world.write(hosts("kept", knowledge="has a change of its own"))
     world.native_apply()
-    with open_state(backend_for(world.folder, None, "test")) as session:
+    with open_state(backend_for(None, RunOptions(world.folder))) as session:
         assert session.state.deposed_keys(HOST) == ()
     assert world.native_plan().empty
 

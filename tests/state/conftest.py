@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from opsconsole.state.backend import LocalBackend
+from opsconsole.state.backend import LocalBackend, RunOptions
 from opsconsole.state.lock import Locking
 from opsconsole.state.objects import InstanceObject
 from opsconsole.state.opening import open_state
@@ -56,7 +56,9 @@ def session(state_path: Path) -> Callable[..., StateSession]:
     """Opens a session on the test's state; the test closes it."""
 
     def make(path: Path = state_path, operation: str = "apply", **locking: Any) -> StateSession:
-        return open_state(LocalBackend(path, operation, Locking(**locking)))
+        return open_state(
+            LocalBackend(path, RunOptions(operation=operation, locking=Locking(**locking)))
+        )
 
     return make
 

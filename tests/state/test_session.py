@@ -13,8 +13,8 @@ import pytest
 from opsconsole.errors import UserError
 from opsconsole.journal_files import journal_of
 from opsconsole.state import session as session_module
-from opsconsole.state.backend import LocalBackend, SnapshotMeta
-from opsconsole.state.backends.base import LockLost, RunOptions
+from opsconsole.state.backend import LocalBackend, RunOptions
+from opsconsole.state.backends.base import LockLost
 from opsconsole.state.journal import Journal
 from opsconsole.state.lock import info_file
 from opsconsole.state.model import State
@@ -178,11 +178,10 @@ class Counting(LocalBackend):
         self.each = each
         self.writes: list[tuple[float, int]] = []
 
-    def write(self, data: bytes, meta: SnapshotMeta, journal: bytes = b"") -> SnapshotMeta:
+    def write(self, data: bytes, journal: bytes = b"") -> None:
         count = data.count(b'"schema_version"')
         self.clock.time += count * self.each
         self.writes.append((self.clock.time, count))
-        return meta
 
 
 async def written(clock: Clock, path: Path, host: Host, changes: int) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import SnapshotMeta
+from opsconsole.state.backend import RunOptions
 from opsconsole.state.lock import Locking
 from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
@@ -55,7 +55,9 @@ def place(
 
 
 def opened(place: Any, **locking: Any) -> StateSession:
-    return open_state(TerraformBackend(place.directory, "pg", "apply", Locking(**locking)))
+    return open_state(
+        TerraformBackend("pg", RunOptions(place.directory, locking=Locking(**locking)))
+    )
 
 
 def stored(place: Any) -> State:
@@ -82,7 +84,7 @@ async def test_state_is_pushed_and_terraform_goes_on_with_it(place):
             assert (found.serial, len(found)) == (session.state.serial, count)
             assert found.serial > before
     assert sorted(path.name for path in place.directory.glob("*opsconsole*")) == []
-    assert read_state(TerraformBackend(place.directory, "pg", "show")).lineage == lineage
+    assert read_state(TerraformBackend("pg", RunOptions(place.directory))).lineage == lineage
 
 
 @pytest.mark.parametrize("how", ["apply", "foreign"])
@@ -142,22 +144,22 @@ def test_a_directory_that_is_not_initialised_says_so(terraform, tmp_path, monkey
     monkeypatch.setenv("TF_CLI_CONFIG_FILE", os.devnull)
     (tmp_path / "main.tf.json").write_text('{"terraform": {"backend": {"pg": {}}}}')
     with pytest.raises(UserError, match=r"is not initialised.*Run `terraform init` in"):
-        open_state(TerraformBackend(tmp_path, "pg", "plan"))
+        open_state(TerraformBackend("pg", RunOptions(tmp_path)))
     with pytest.raises(UserError, match=r"state pull` failed .*Run `terraform init` in"):
-        read_state(TerraformBackend(tmp_path, "pg", "show"))
+        read_state(TerraformBackend("pg", RunOptions(tmp_path)))
 
 
 def test_without_terraform_a_remote_backend_is_one_error(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="no terraform or tofu is installed"):
-        backend_for(tmp_path, {"consul": {}}, "plan")
+        backend_for({"consul": {}}, RunOptions(tmp_path))
     with pytest.raises(UserError, match="no terraform or tofu is installed"):
         read_foreign(tmp_path, "consul", {}, "default")
     assert read_foreign(tmp_path, "local", {"path": "x"}, "default")[0] == str(tmp_path / "x")
     for block, name in ((None, "terraform.tfstate"), ({"local": [{"path": "x"}]}, "x")):
-        assert backend_for(tmp_path, block, "plan").name == str(tmp_path / name)
+        assert backend_for(block, RunOptions(tmp_path)).name == str(tmp_path / name)
     (tmp_path / "tofu").symlink_to("/bin/true")
-    found = backend_for(tmp_path, {"consul": []}, "plan")
+    found = backend_for({"consul": []}, RunOptions(tmp_path))
     assert found.name == f"the consul backend of {tmp_path}"
     assert found.why_unlocked().endswith("through Terraform, which cannot hold its lock for a run.")
     assert found.journal == tmp_path / "consul.default.opsconsole-journal"
@@ -184,7 +186,9 @@ def test_a_push_says_how_to_lock_and_is_read_back(tmp_path, monkeypatch):
     """A program that stores what it is given stands for Terraform."""
     program, place = tmp_path / "tofu", tmp_path / "state"
     steps = (
-        '[ "$2" = pull ] && exec cat state\n[ ! -e refuses ] && exec cat >state\necho no; exit 1\n'
+        '[ "$2" = pull ] && exec cat state\n'
+        # It stores every state with the serial 3.
+        '[ ! -e refuses ] && exec sed "/\\"serial\\"/s/[0-9]/3/" >state\necho no; exit 1\n'
     )
     # Its own session, in which Ctrl-C does not reach it; no input; no arguments of the environment.
     shown = '$(($(cut -d" " -f6 /proc/$$/stat) == $$)) $TF_INPUT$TF_CLI_ARGS'
@@ -194,21 +198,21 @@ def test_a_push_says_how_to_lock_and_is_read_back(tmp_path, monkeypatch):
     monkeypatch.setenv("TERRAFORM_BINARY_NAME", str(program))
     monkeypatch.setenv("TF_CLI_ARGS", "-no-color")
     pushed = State.new("l")
-    pushed.serial = 3
-    backend = TerraformBackend(tmp_path, "consul", locking=Locking(timeout=1.5))
+    backend = TerraformBackend("consul", RunOptions(tmp_path, locking=Locking(timeout=1.5)))
     for serial, refused in ((3, ""), (2, ""), (1, "serial 3, not 1"), (4, "serial 3, not 4")):
         said = f"meanwhile: it has {refused}\\. It is as they left it" if refused else ""
         with pytest.raises(UserError, match=said) if refused else nullcontext():
-            assert backend.write(pushed.to_bytes(), SnapshotMeta("l", serial)) == ("l", 3)
+            pushed.serial = serial
+            assert backend.write(pushed.to_bytes()) == ("l", 3)
     said = "pull", "push -lock=true -lock-timeout=1500ms -", "pull"
     called = (tmp_path / "said").read_text().splitlines()
     assert called == [f"1 0 state {words}" for words in said] * 4
     (tmp_path / "refuses").touch()
     with pytest.raises(UserError, match=r"failed for the consul backend of .*: no\. The changes"):
-        backend.write(pushed.to_bytes(), SnapshotMeta("l", 3))
+        backend.write(pushed.to_bytes())
     place.write_bytes(b"")
     with pytest.raises(UserError, match="it has lineage none, not l"):
-        backend.write(pushed.to_bytes(), SnapshotMeta("l", 3))
+        backend.write(pushed.to_bytes())
     for refused in (backend.workspaces, partial(backend.check_force_unlock, "id")):
         with pytest.raises(
             UserError, match=r"is reached through .*\. Use `.* (workspace|force-un)"

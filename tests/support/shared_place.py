@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from opsconsole.state.backend import SnapshotMeta
-from opsconsole.state.backends.base import NO_META, LockLost, RunOptions, SharedBackend
+from opsconsole.state.backend import RunOptions
+from opsconsole.state.backends.base import LockLost, SharedBackend
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockInfo
 from opsconsole.state.model import State
@@ -53,11 +53,9 @@ class InMemory(SharedBackend):
             else super().read_with_journal()
         )
 
-    def write(
-        self, data: bytes, meta: SnapshotMeta = NO_META, journal: bytes = b""
-    ) -> SnapshotMeta:
+    def write(self, data: bytes, journal: bytes = b"") -> None:
         self._embedded = journal
-        return super().write(data, meta)
+        super().write(data)
 
     def _read(self) -> bytes:
         self._seen = self._shared.state

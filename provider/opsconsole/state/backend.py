@@ -31,11 +31,27 @@ from opsconsole.state.lock import (
 )
 
 
-class SnapshotMeta(NamedTuple):
-    """Terraform's metadata that distinguishes one snapshot of a state from another."""
+class RunOptions(NamedTuple):
+    """The operation of a run, and its options.
 
-    lineage: str
-    serial: int
+    Attributes:
+        directory: The working directory, in which Terraform would run.
+        operation: The operation, such as `plan` or `apply`. Other runs that wait for the lock see
+            it.
+        journals: The folder for the journal of a remote state; None is the working directory.
+        journal: The journal that the user named (`--journal`), wherever the state is.
+        checks_place: Whether the state must be where the last run in `directory` wrote it.
+    """
+
+    directory: Path = Path()
+    operation: str = "apply"
+    locking: Locking = DEFAULT_LOCKING
+    journals: Path | None = None
+    journal: Path | None = None
+    checks_place: bool = False
+
+
+DEFAULT_OPTIONS: Final = RunOptions()
 
 
 class Backend:
@@ -58,17 +74,16 @@ class Backend:
     keeps_journal = False
     embeds_journal = False
 
-    def __init__(self, name: str, marker: Path, journal: Path | None = None) -> None:
+    def __init__(self, name: str, marker: Path, options: RunOptions) -> None:
         """Put the journal beside `marker`, unless the user named a journal.
 
-        Args:
-            journal: The journal that the user named (`--journal`), if any.
-
         Raises:
-            UserError: `journal` is not a regular file.
+            UserError: The journal is not a regular file.
         """
         self.name = name
-        self.journal = journal_of(marker) if journal is None else Path(os.path.realpath(journal))
+        self._operation, self._locking = options.operation, options.locking
+        named = options.journal
+        self.journal = journal_of(marker) if named is None else Path(os.path.realpath(named))
         check_regular(self.journal, "journal", "Name a file with --journal=FILE.")
 
     def open(self) -> None:
@@ -82,16 +97,16 @@ class Backend:
     def back_up(self) -> None:
         """Copy the state to `backup`, durably, if the backend has a backup."""
 
-    def write(self, data: bytes, meta: SnapshotMeta, journal: bytes = b"") -> SnapshotMeta:
-        """Replace the state durably; return the metadata it is stored under, which may differ.
+    def write(self, data: bytes, journal: bytes = b"") -> tuple[str, int] | None:
+        """Replace the state durably.
 
         Args:
             journal: The rest of the journal, if the document embeds it.
+
+        Returns:
+            The lineage and the serial that were stored, or None if they are those of `data`.
         """
         raise NotImplementedError
-
-    def check_lock(self) -> None:
-        """Raise LockLost if the lock no longer excludes other runs."""
 
     def check_name(self) -> None:
         """Raise a UserError if the state's file no longer has its name. Sends no request."""
@@ -150,7 +165,7 @@ class UnreadableBackend(Backend):
     """Stands in for a backend that cannot be set up; `open` and `read` raise the reason."""
 
     def __init__(self, name: str, problem: UserError) -> None:
-        super().__init__(name, Path(".unreadable"))
+        super().__init__(name, Path(".unreadable"), DEFAULT_OPTIONS)
         self._problem = problem
 
     def open(self) -> Never:
@@ -193,20 +208,12 @@ Stamp = tuple[int, int, int]
 class LocalBackend(Backend):
     """A state file on this machine, from `open` to `close`."""
 
-    def __init__(
-        self,
-        path: Path,
-        operation: str = "apply",
-        locking: Locking = DEFAULT_LOCKING,
-        journal: Path | None = None,
-    ) -> None:
+    def __init__(self, path: Path, options: RunOptions = DEFAULT_OPTIONS) -> None:
         # The journal lies beside the real file, even if the state is reached through a link.
         self.path = Path(os.path.realpath(path))
-        super().__init__(str(path), self.path, journal)
-        self._has_own_journal = journal is not None
+        super().__init__(str(path), self.path, options)
+        self._has_own_journal = options.journal is not None
         self.backup: Path = self.path.with_name(f"{self.path.name}.backup")
-        self._operation = operation
-        self._locking = locking
         self._descriptor = NOT_OPEN
         self._copy = self.path.with_name(f"{self.path.name}.opsconsole-copy")
         self._made_file = False
@@ -254,7 +261,7 @@ class LocalBackend(Backend):
         if before:
             replace_durably(self.backup, before)
 
-    def write(self, data: bytes, meta: SnapshotMeta, journal: bytes = b"") -> SnapshotMeta:
+    def write(self, data: bytes, journal: bytes = b"") -> None:
         """Make a durable copy of the new state, then rewrite the state in place, durably.
 
         Raises:
@@ -289,7 +296,6 @@ class LocalBackend(Backend):
         finally:
             # Also after an error: the file's content is now this run's own, not another process's.
             self._seen = _stamp(self._descriptor)
-        return meta
 
     def read_copy(self) -> bytes:
         return read_file(self._copy)

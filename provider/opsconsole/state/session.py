@@ -25,7 +25,7 @@ from opsconsole.clock import timestamp, utc_now
 from opsconsole.errors import UserError
 from opsconsole.held_signals import held_signals
 from opsconsole.named_files import file_error
-from opsconsole.state.backend import Backend, SnapshotMeta
+from opsconsole.state.backend import Backend
 from opsconsole.state.journal import Journal
 from opsconsole.state.model import State
 from opsconsole.state.objects import StateChange, object_id
@@ -439,8 +439,7 @@ class StateSession:
                 journal.append(Writing(snapshot.serial, base.digest))
                 journal.flush_now()
                 data = state.to_bytes()
-                wanted = SnapshotMeta(self.state.lineage, snapshot.serial)
-                stored = self._backend.write(data, wanted, embedded)
+                stored = self._backend.write(data, embedded) or (state.lineage, state.serial)
                 self.state.lineage, self.state.serial = stored
                 self._embedded = frozenset(intent.id for intent in snapshot.intents)
                 self._state_size = max(_SMALL, len(data))

@@ -17,14 +17,14 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import data_directory
 from opsconsole.named_files import file_error
 from opsconsole.state.address import Address
-from opsconsole.state.backend import Backend, SnapshotMeta, workspace_of
-from opsconsole.state.lock import DEFAULT_LOCKING, NOT_OPEN, Locking, lock_file, release_file
+from opsconsole.state.backend import Backend, RunOptions, workspace_of
+from opsconsole.state.lock import NOT_OPEN, lock_file, release_file
 from opsconsole.state.model import State
 from opsconsole.terraform_binary import engine_of, real_terraform
 
@@ -52,32 +52,30 @@ def find_binary(directory: Path) -> str:
     )
 
 
+class _Version(NamedTuple):
+    """Terraform's metadata that distinguishes one snapshot of a state from another."""
+
+    lineage: str
+    serial: int
+
+
 class TerraformBackend(Backend):
-    """A state in a backend that `terraform init` has set up in `directory`.
+    """A state in a backend that `terraform init` has set up in a working directory.
 
     Args:
         kind: The backend's type, for messages.
-        locking: The lock and timeout options, which are also passed to every push.
+        options: The lock and the timeout are also passed to every push.
     """
 
-    def __init__(
-        self,
-        directory: Path,
-        kind: str,
-        operation: str = "apply",
-        locking: Locking = DEFAULT_LOCKING,
-        journal: Path | None = None,
-    ) -> None:
-        self._directory = directory.absolute()
+    def __init__(self, kind: str, options: RunOptions) -> None:
+        self._directory = options.directory.absolute()
         self._notes = data_directory(self._directory)
         marker = self._directory / f"{kind}.{workspace_of(self._directory)}"
-        super().__init__(f"the {kind} backend of {directory}", marker, journal)
+        super().__init__(f"the {kind} backend of {options.directory}", marker, options)
         self._marker = self._notes / f"{marker.name}.opsconsole-lock"
-        self._operation = operation
-        self._locking = locking
         self._descriptor = NOT_OPEN
         self._binary = find_binary(self._directory)
-        self._stored = SnapshotMeta("", 0)
+        self._stored = _Version("", 0)
 
     def open(self) -> None:
         """Exclude other native runs in this directory.
@@ -99,11 +97,11 @@ class TerraformBackend(Backend):
     def read(self) -> bytes:
         data = self._run("pull", b"").strip()
         state = State.parse(data, self.name)
-        self._stored = SnapshotMeta(state.lineage if data else "", state.serial)
+        self._stored = _Version(state.lineage if data else "", state.serial)
         return data
 
-    def write(self, data: bytes, meta: SnapshotMeta, journal: bytes = b"") -> SnapshotMeta:
-        """Push the state; return the metadata under which Terraform stored it, which may differ.
+    def write(self, data: bytes, journal: bytes = b"") -> tuple[str, int]:
+        """Push the state; return the lineage and the serial under which Terraform stored it.
 
         Raises:
             UserError: Someone else wrote the state since it was read, or the push failed.
@@ -120,9 +118,9 @@ class TerraformBackend(Backend):
         # lineage if there was none. Only reading the state again returns both.
         stored = State.parse(self.read(), self.name)
         pushed = State.parse(data, "to push")
-        if stored.serial not in (meta.serial, meta.serial + 1) or not _same(stored, pushed):
-            raise self._moved_error(meta)
-        return SnapshotMeta(stored.lineage, stored.serial)
+        if stored.serial not in (pushed.serial, pushed.serial + 1) or not _same(stored, pushed):
+            raise self._moved_error(_Version(pushed.lineage, pushed.serial))
+        return stored.lineage, stored.serial
 
     def close(self) -> None:
         """Release the lock file, so that other native runs in this directory can continue."""
@@ -180,7 +178,7 @@ class TerraformBackend(Backend):
     def _init(self) -> str:
         return f"Run `{Path(self._binary).name} init` in {self._directory} first."
 
-    def _moved_error(self, before: SnapshotMeta) -> UserError:
+    def _moved_error(self, before: _Version) -> UserError:
         now = self._stored
         what = f"serial {now.serial}, not {before.serial}"
         if now.lineage != before.lineage:

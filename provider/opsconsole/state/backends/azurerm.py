@@ -23,9 +23,9 @@ from azure.core.exceptions import (
 )
 from azure.storage.blob import BlobLeaseClient, ContentSettings
 
-from opsconsole.state.backend import DEFAULT_WORKSPACE
+from opsconsole.state.backend import DEFAULT_WORKSPACE, RunOptions
 from opsconsole.state.backends.azurerm_login import service
-from opsconsole.state.backends.base import JOURNAL, LockLost, ObjectBackend, RunOptions, one_line
+from opsconsole.state.backends.base import JOURNAL, LockLost, ObjectBackend, one_line
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockInfo
 

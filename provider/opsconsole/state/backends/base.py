@@ -11,17 +11,15 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import DEFAULT_WORKSPACE, Backend, SnapshotMeta
+from opsconsole.state.backend import DEFAULT_WORKSPACE, Backend, RunOptions
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.last_place import LastPlace
-from opsconsole.state.lock import DEFAULT_LOCKING, LockHeld, LockInfo, Locking, take_lock
+from opsconsole.state.lock import LockHeld, LockInfo, take_lock
 
 _PAUSES: Final = (0.25, 0.5, 1.0, 2.0)
-NO_META: Final = SnapshotMeta("", 0)
 JOURNAL: Final = "opsconsole-journal"
 """The name of a journal's copy beside the state."""
 
@@ -36,26 +34,6 @@ class LockLost(UserError):
             "Find out who released the lock. Then run again in this directory: what this run did"
             " is in its journal, and the next run adds it to the state.",
         )
-
-
-class RunOptions(NamedTuple):
-    """The operation of a run, and its options.
-
-    Attributes:
-        directory: The working directory, in which Terraform would run.
-        operation: The operation, such as `plan` or `apply`. Other runs that wait for the lock see
-            it.
-        journals: The folder for the journal; None is the working directory.
-        journal: The journal that the user named, if any.
-        checks_place: Whether the state must be where the last run in `directory` wrote it.
-    """
-
-    directory: Path = Path()
-    operation: str = "apply"
-    locking: Locking = DEFAULT_LOCKING
-    journals: Path | None = None
-    journal: Path | None = None
-    checks_place: bool = False
 
 
 class SharedBackend(Backend, ABC):
@@ -98,11 +76,9 @@ class SharedBackend(Backend, ABC):
             self._place.check()
         own = hashlib.sha256(identity.encode()).hexdigest()[:12]
         folder = (options.journals or options.directory).absolute()
-        super().__init__(name, folder / f"{settings.kind}.{workspace}.{own}", options.journal)
+        super().__init__(name, folder / f"{settings.kind}.{workspace}.{own}", options)
         self._settings = settings
         self._workspace = workspace
-        self._operation = options.operation
-        self._locking = options.locking
         self._open = False
         self._client: Any = None
         self._info: LockInfo | None = None
@@ -138,9 +114,7 @@ class SharedBackend(Backend, ABC):
             self._place.check_nothing_here()
         return data
 
-    def write(
-        self, data: bytes, meta: SnapshotMeta = NO_META, journal: bytes = b""
-    ) -> SnapshotMeta:
+    def write(self, data: bytes, journal: bytes = b"") -> None:
         """Replace the state, if this run still holds the lock and nobody else wrote the state.
 
         Raises:
@@ -154,7 +128,6 @@ class SharedBackend(Backend, ABC):
             self._write(data)
         if self._place is not None:
             self._place.note()
-        return meta
 
     def lock(self, info: LockInfo) -> None:
         """Take the lock, without waiting.
@@ -173,6 +146,7 @@ class SharedBackend(Backend, ABC):
                 self._release(info)
 
     def check_lock(self) -> None:
+        """Raise LockLost if the lock no longer excludes other runs."""
         if self._info is not None:
             with self._naming_the_journal(), self._translating("check the lock of"):
                 self._check_lock(self._info)

@@ -17,7 +17,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from opsconsole.errors import UserError
-from opsconsole.state.backends.base import ObjectBackend, RunOptions, one_line
+from opsconsole.state.backend import RunOptions
+from opsconsole.state.backends.base import ObjectBackend, one_line
 from opsconsole.state.backends.settings import BackendSettings, trusted_file
 from opsconsole.state.lock import LockInfo
 

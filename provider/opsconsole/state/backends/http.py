@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import DEFAULT_WORKSPACE, SnapshotMeta
-from opsconsole.state.backends.base import NO_META, LockLost, RunOptions, SharedBackend
+from opsconsole.state.backend import DEFAULT_WORKSPACE, RunOptions
+from opsconsole.state.backends.base import LockLost, SharedBackend
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.document import decode, encode, fields_of, lay_out
 from opsconsole.state.lock import LockHeld, LockInfo
@@ -77,14 +77,12 @@ class HttpBackend(SharedBackend):
     def read_with_journal(self) -> tuple[bytes, bytes]:
         return self.read(), self._embedded
 
-    def write(
-        self, data: bytes, meta: SnapshotMeta = NO_META, journal: bytes = b""
-    ) -> SnapshotMeta:
+    def write(self, data: bytes, journal: bytes = b"") -> None:
         """Replace the state, with the rest of the journal as the last field of its document."""
         if journal:
             # Terraform ignores a field that it does not know, and drops the field when it writes.
             data = lay_out(encode({**fields_of(data), _FIELD: journal.decode()}))
-        return super().write(data, meta)
+        super().write(data)
 
     def _read(self) -> bytes:
         data = self._get()

@@ -18,7 +18,8 @@ import psycopg
 from psycopg import sql
 
 from opsconsole.errors import UserError
-from opsconsole.state.backends.base import JOURNAL, LockLost, RunOptions, SharedBackend, one_line
+from opsconsole.state.backend import RunOptions
+from opsconsole.state.backends.base import JOURNAL, LockLost, SharedBackend, one_line
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockInfo
 

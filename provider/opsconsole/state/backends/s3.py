@@ -17,8 +17,8 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, SSOError
 
 from opsconsole.errors import UserError
-from opsconsole.state.backend import DEFAULT_WORKSPACE
-from opsconsole.state.backends.base import ObjectBackend, RunOptions, no_such_lock, one_line
+from opsconsole.state.backend import DEFAULT_WORKSPACE, RunOptions
+from opsconsole.state.backends.base import ObjectBackend, no_such_lock, one_line
 from opsconsole.state.backends.s3_session import clients
 from opsconsole.state.backends.settings import BackendSettings
 from opsconsole.state.lock import LockInfo
