@@ -17,7 +17,7 @@ from opsconsole.standin.recorded_backend import (
     SETTINGS,
     RecordedBackend,
     declared_backend,
-    literal_in,
+    hash_as_noted,
     read_record,
     same_backend,
     same_settings,
@@ -104,7 +104,7 @@ def _with_options(
                 f"It has: {', '.join(settings)}.",
             )
         settings[name] = value
-    return RecordedBackend(wanted.kind, settings, wanted.literal, wanted.block)
+    return RecordedBackend(wanted.kind, settings, wanted.block_hash, wanted.block)
 
 
 def _set_backend(
@@ -118,11 +118,11 @@ def _set_backend(
         unchanged = same_settings(wanted, recorded)
     if unchanged:
         if wanted is not None and recorded is not None:
-            literal = literal_in(wanted, recorded)
+            block_hash = hash_as_noted(wanted, recorded)
             # The same settings may come from the block now, but from `-backend-config` before. The
             # hash of the block, which Terraform compares, then differs.
-            if literal != recorded.literal:
-                write_record(directory, replace(recorded, literal=literal))
+            if block_hash != recorded.block_hash:
+                write_record(directory, replace(recorded, block_hash=block_hash))
         return
     keep = given.on("force-copy")
     if recorded is not None and not (given.on("reconfigure") or given.on("migrate-state") or keep):
