@@ -22,7 +22,7 @@ from opsconsole.state.model import State
 from opsconsole.state.objects import InstanceObject, StateOutput
 from opsconsole.state.opening import backend_for, open_state, read_foreign, read_state
 from opsconsole.state.session import StateSession
-from opsconsole.state.terraform_backend import TerraformBackend, _same
+from opsconsole.state.terraform_backend import TerraformBackend, _same_objects
 from postgres_server import running_postgres
 
 pytestmark = pytest.mark.terraform
@@ -55,13 +55,11 @@ def place(
 
 
 def opened(place: Any, **locking: Any) -> StateSession:
-    return open_state(
-        TerraformBackend("pg", RunOptions(place.directory, locking=Locking(**locking)))
-    )
+    return open_state(TerraformBackend("pg", RunOptions(place.folder, locking=Locking(**locking))))
 
 
 def stored(place: Any) -> State:
-    return State.parse(place.run("state", "pull").encode())
+    return State.parse(place.run("state", "pull").out.encode())
 
 
 async def test_state_is_pushed_and_terraform_goes_on_with_it(place):
@@ -83,8 +81,8 @@ async def test_state_is_pushed_and_terraform_goes_on_with_it(place):
             found = stored(place)
             assert (found.serial, len(found)) == (session.state.serial, count)
             assert found.serial > before
-    assert sorted(path.name for path in place.directory.glob("*opsconsole*")) == []
-    assert read_state(TerraformBackend("pg", RunOptions(place.directory))).lineage == lineage
+    assert sorted(path.name for path in place.folder.glob("*opsconsole*")) == []
+    assert read_state(TerraformBackend("pg", RunOptions(place.folder))).lineage == lineage
 
 
 @pytest.mark.parametrize("how", ["apply", "foreign"])
@@ -97,7 +95,7 @@ def test_what_another_pushed_meanwhile_is_not_written_over(place, host, how):
     else:
         foreign = stored(place)
         foreign.lineage = "foreign"
-        (place.directory / "foreign.json").write_bytes(foreign.to_bytes())
+        (place.folder / "foreign.json").write_bytes(foreign.to_bytes())
         place.run("state", "push", "-force", "foreign.json")
     before = stored(place).to_bytes()
     with pytest.raises(UserError, match=r"written by someone else meanwhile.*kept in the journal"):
@@ -124,7 +122,7 @@ def test_native_runs_in_one_directory_exclude_each_other(place):
 
 def test_a_lock_of_the_backend_is_respected(place, host):
     slow = {"slow": {"provisioner": {"local-exec": {"command": "sleep 6"}}}}
-    backend = json.loads((place.directory / "main.tf.json").read_text())["terraform"]
+    backend = json.loads((place.folder / "main.tf.json").read_text())["terraform"]
     place.declare(terraform=backend, resource={"terraform_data": slow})
     session = opened(place)
     session.state.put(WEB, host(1))
@@ -133,7 +131,7 @@ def test_a_lock_of_the_backend_is_respected(place, host):
     assert any("Creating" in line for line in running.stdout)
     with pytest.raises(UserError, match=r"state push` failed .*lock"):
         session.close()
-    said, _ = running.communicate(timeout=300)
+    said = running.communicate(timeout=300)
     assert running.returncode == 0, said
     with opened(place) as again:
         assert again.folded == 1
@@ -179,7 +177,7 @@ def test_a_pushed_state_is_known_by_its_objects(host):
         ("opsconsole_host.jump", "opsconsole_host.other", True),
     ):
         assert old in text
-        assert _same(State.parse(text.replace(old, new, 1).encode()), pushed) is same
+        assert _same_objects(State.parse(text.replace(old, new, 1).encode()), pushed) is same
 
 
 def test_a_push_says_how_to_lock_and_is_read_back(tmp_path, monkeypatch):

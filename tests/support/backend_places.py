@@ -59,11 +59,11 @@ class Place:
         self.opened.append(native_backend(self.kind, self.block, workspace))
         return self.opened[-1]
 
-    def session(self, folder: Path, timeout: float = 0.0) -> StateSession:
+    def session(self, folder: Path, **locking: Any) -> StateSession:
         """Open a session as a machine of its own would; nothing is stored until it is closed."""
         folder.mkdir(exist_ok=True)
         block = {self.kind: self.block}
-        backend = backend_for(block, RunOptions(folder, locking=Locking(timeout=timeout)))
+        backend = backend_for(block, RunOptions(folder, locking=Locking(**locking)))
         return open_state(backend, Cadence(seconds=1e9, changes=10**9))
 
 

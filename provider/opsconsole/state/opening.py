@@ -35,8 +35,8 @@ from opsconsole.state.backend import (
 from opsconsole.state.journal import Journal
 from opsconsole.state.last_place import LastPlace
 from opsconsole.state.model import State
-from opsconsole.state.records import decode_lines
-from opsconsole.state.recovery import recover
+from opsconsole.state.records import Record, decode_lines
+from opsconsole.state.recovery import Recovered, base_of, recover
 from opsconsole.state.session import Cadence, StateSession
 from opsconsole.terraform_binary import engine_of
 
@@ -227,17 +227,17 @@ def _open_session(backend: Backend, cadence: Cadence) -> StateSession:
     data, stored = backend.read_with_journal()
     remote = decode_lines(stored, backend.name)[0]
     copy_to = backend if backend.keeps_journal else None
+    journal, local = None, list[Record]()
     if backend.journal.exists():
         journal, local = Journal.resume(backend.journal, copy_to, stored)
-    elif remote:
-        journal, local = Journal.create(backend.journal, copy_to, stored), []
-    else:
-        return StateSession(backend, State.parse(data, backend.name), cadence, run)
-    try:
-        # A run that died before its first record was durable left an empty journal.
-        if not local and not remote:
+    if not local and not remote:
+        if journal is not None:
+            # A run that died before its first record was durable left an empty journal.
             journal.remove()
-            return StateSession(backend, State.parse(data, backend.name), cadence, run)
+        state = State.parse(data, backend.name)
+        return StateSession(backend, Recovered(state, base_of(run, state)), cadence)
+    journal = journal or Journal.create(backend.journal, copy_to, stored)
+    try:
         recovered = recover(
             local,
             remote,
@@ -248,7 +248,7 @@ def _open_session(backend: Backend, cadence: Cadence) -> StateSession:
             keeps_journal=backend.keeps_journal,
         )
         journal.replace(recovered.records)
-        session = StateSession(backend, recovered.state, cadence, run, journal, recovered)
+        session = StateSession(backend, recovered, cadence, journal)
         session.finish_recovery()
         return session
     except BaseException:
@@ -317,9 +317,9 @@ def read_foreign(
     """
     # Only Terraform accesses the other kinds; it reads the state in a folder made for that.
     if kind not in _PLACE:
-        from opsconsole.state.terraform_backend import read_borrowed
+        from opsconsole.state.terraform_backend import read_with_terraform
 
-        return read_borrowed(kind, config, workspace)
+        return read_with_terraform(kind, config, workspace)
     backend = backend_for({kind: config}, RunOptions(directory, "read"), workspace=workspace)
     return backend.name, read_state(backend)
 

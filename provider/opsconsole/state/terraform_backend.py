@@ -118,7 +118,9 @@ class TerraformBackend(Backend):
         # lineage if there was none. Only reading the state again returns both.
         stored = State.parse(self.read(), self.name)
         pushed = State.parse(data, "to push")
-        if stored.serial not in (pushed.serial, pushed.serial + 1) or not _same(stored, pushed):
+        if stored.serial not in (pushed.serial, pushed.serial + 1) or not _same_objects(
+            stored, pushed
+        ):
             raise self._moved_error(_Version(pushed.lineage, pushed.serial))
         return stored.lineage, stored.serial
 
@@ -169,7 +171,7 @@ class TerraformBackend(Backend):
             raise UserError(f"Cannot run {self._binary}: {error.strerror}.") from error
         if done.returncode == 0:
             return done.stdout
-        said = _plain(done.stderr or done.stdout)
+        said = _plain_text(done.stderr or done.stdout)
         raise UserError(
             f"`{Path(self._binary).name} state {verb}` failed for {self.name}: {said}",
             self._init() if "init" in said else _KEPT if verb == "push" else "",
@@ -189,7 +191,7 @@ class TerraformBackend(Backend):
         )
 
 
-def read_borrowed(kind: str, config: Mapping[str, Any], workspace: str) -> tuple[str, State]:
+def read_with_terraform(kind: str, config: Mapping[str, Any], workspace: str) -> tuple[str, State]:
     """Read the state of another program, by running Terraform in a folder made for that.
 
     Raises:
@@ -211,12 +213,12 @@ def read_borrowed(kind: str, config: Mapping[str, Any], workspace: str) -> tuple
                 [binary, *words], capture_output=True, cwd=folder, env=environment
             )
             if done.returncode:
-                raise UserError(f"{Path(binary).name} cannot read it: {_plain(done.stderr)}")
+                raise UserError(f"{Path(binary).name} cannot read it: {_plain_text(done.stderr)}")
         name = f"the {kind} backend"
         return name, State.parse(done.stdout, name)
 
 
-def _same(stored: State, pushed: State) -> bool:
+def _same_objects(stored: State, pushed: State) -> bool:
     """Return whether two states hold the same objects; Terraform may drop unknown fields."""
     if stored.digest() == pushed.digest():
         return True
@@ -231,7 +233,7 @@ def _attributes(state: State, address: Address) -> object:
     return item and item.attributes
 
 
-def _plain(text: bytes) -> str:
+def _plain_text(text: bytes) -> str:
     """Remove the frame, the colours and the line breaks from an error of Terraform."""
     plain = _COLOUR.sub("", text.decode(errors="replace"))
     lines = [line.strip(" │╷╵") for line in plain.splitlines()]
