@@ -430,12 +430,17 @@ def test_an_empty_place_beside_a_filled_local_state_is_refused(session, tmp_path
     here = tmp_path / "cdktf.out" / "stacks" / "only"
     default, options = here / "terraform.tfstate", RunOptions(here, checks_place=True)
     place = InMemory(Place(), options, embeds_journal=False)
+    of_blue = LastPlace(here, "blue", "memory", "memory")
     of_cdktf = tmp_path / "terraform.only.tfstate"
-    for path, first in ((default, ""), (of_cdktf, f"copy it to {default}, then ")):
+    for path, first, look in (
+        (default, "", place.read),
+        (of_cdktf, f"copy it to {default}, then ", place.read),
+        (local_path(here, {}, "blue"), "", of_blue.check_nothing_here),
+    ):
         with session(path) as opened:
             opened.state.put("opsconsole_host.a", host(1))
         with pytest.raises(UserError) as caught:
-            place.read()
+            look()
         assert caught.value.message.endswith(f" memory, and a state with 1 object is in {path}.")
         assert caught.value.remedy.startswith(f"To go on with it, {first}run `opsconsole-terraform")
         with session(path) as opened:
