@@ -62,9 +62,8 @@ class InMemory(SharedBackend):
         return self._shared.state
 
     def _write(self, data: bytes) -> None:
-        self.check_lock()
         if self._shared.state != self._seen:
-            raise self._foreign()
+            raise self._written_by_other()
         self._shared.point("write")
         self._shared.state = self._seen = data
         if self.embeds_journal:
@@ -81,7 +80,7 @@ class InMemory(SharedBackend):
 
     def _lock(self, info: LockInfo) -> None:
         if self._shared.lock:
-            raise self._held_by(self._shared.holder)
+            raise self._lock_held(self._shared.holder)
         self._shared.lock, self._shared.holder, self._info = info.id, info, info
 
     def _release(self, info: LockInfo) -> None:

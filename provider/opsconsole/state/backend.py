@@ -19,7 +19,6 @@ from opsconsole.errors import UserError
 from opsconsole.journal_files import WORKSPACES_FOLDER, data_directory, journal_of
 from opsconsole.named_files import check_no_device, file_error
 from opsconsole.state.lock import (
-    DEFAULT_LOCKING,
     NOT_OPEN,
     LockInfo,
     Locking,
@@ -45,7 +44,7 @@ class RunOptions(NamedTuple):
 
     directory: Path = Path()
     operation: str = "apply"
-    locking: Locking = DEFAULT_LOCKING
+    locking: Locking = Locking()
     journals: Path | None = None
     journal: Path | None = None
     checks_place: bool = False
@@ -181,12 +180,8 @@ _AS_IT_WAS = "The state is as it was."
 
 def workspace_of(directory: Path) -> str:
     """Return the selected workspace of a working directory, determined as Terraform does."""
-    chosen = os.environ.get("TF_WORKSPACE")
-    try:
-        noted = (data_directory(directory) / "environment").read_text().strip()
-        return chosen or noted or DEFAULT_WORKSPACE
-    except FileNotFoundError:
-        return chosen or DEFAULT_WORKSPACE
+    noted = read_file(data_directory(directory) / "environment").decode().strip()
+    return os.environ.get("TF_WORKSPACE") or noted or DEFAULT_WORKSPACE
 
 
 def local_path(directory: Path, settings: Mapping[str, Any], workspace: str) -> Path:

@@ -60,11 +60,10 @@ class GcsBackend(ObjectBackend):
         super().__init__(settings, workspace, options, f"gs://{self._bucket_name}/{self._object}")
 
     def _write(self, data: bytes) -> None:
-        self.check_lock()
         try:
             self._seen = self._put(self._object, data, self._seen)
         except exceptions.PreconditionFailed as error:
-            self._seen = self._stored_as(data, error)
+            self._seen = self._confirm_lost_answer(data, error)
 
     def _lock(self, info: LockInfo) -> None:
         info = info._replace(path=f"gs://{self._bucket_name}/{self._lock_name}")
@@ -74,7 +73,7 @@ class GcsBackend(ObjectBackend):
             data, generation = self._get(self._lock_name)
             # An earlier attempt may have created the object, and its answer was lost.
             if data != info.to_json():
-                raise self._held_by(_holder(data, generation)) from error
+                raise self._lock_held(_holder(data, generation)) from error
         self._info = info._replace(id=str(generation))
 
     def _release(self, info: LockInfo) -> None:
@@ -87,7 +86,7 @@ class GcsBackend(ObjectBackend):
     def _check_lock(self, info: LockInfo) -> None:
         holder = self._holder()
         if holder is None or holder.id != info.id:
-            raise self._lost_to(holder)
+            raise self._lock_lost(holder)
 
     def _holder(self) -> LockInfo | None:
         return _holder(*self._get(self._lock_name))
