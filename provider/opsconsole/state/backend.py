@@ -11,13 +11,13 @@ import contextlib
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Never
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import WORKSPACES_FOLDER, data_directory, journal_of
-from opsconsole.named_files import check_no_device, file_error
+from opsconsole.named_files import check_no_device, file_errors
 from opsconsole.state.lock import (
     NOT_OPEN,
     LockInfo,
@@ -222,10 +222,10 @@ class LocalBackend(Backend):
                 cannot be opened, or it has a second name, beside which another run would look for
                 the journal.
         """
-        with self._translate_errors("look at"):
+        with file_errors("look at", self.path, _AS_IT_WAS):
             self._check_place()
         if self._locking.lock:
-            with self._translate_errors("lock"):
+            with file_errors("lock", self.path, _AS_IT_WAS):
                 self._descriptor = lock_file(
                     self.path, self._operation, self._open_for_writing, self._locking
                 )
@@ -235,7 +235,7 @@ class LocalBackend(Backend):
             self.path.parent.mkdir(parents=True)
 
     def read(self) -> bytes:
-        with self._translate_errors("read"):
+        with file_errors("read", self.path, _AS_IT_WAS):
             if self._descriptor != NOT_OPEN:
                 return self._read_open(self._descriptor)
             try:
@@ -250,7 +250,7 @@ class LocalBackend(Backend):
         Raises:
             UserError: The backup cannot be written. The state and the earlier backup are unchanged.
         """
-        with self._translate_errors("read"):
+        with file_errors("read", self.path, _AS_IT_WAS):
             self._check_untouched()
             before = read_all(self._descriptor)
         if before:
@@ -263,10 +263,10 @@ class LocalBackend(Backend):
             UserError: Another process wrote the state meanwhile, or the disk is full: the state is
                 unchanged. Or the disk failed: the next run uses the copy.
         """
-        with self._translate_errors("read"):
+        with file_errors("read", self.path, _AS_IT_WAS):
             self._check_untouched()
             size = os.fstat(self._descriptor).st_size
-        with self._translate_errors("write"):
+        with file_errors("write", self.path, _AS_IT_WAS):
             # The copy is durable before the state is touched, so a crash leaves one of the two
             # intact.
             os.close(put_in_place(self._copy, data))
@@ -282,12 +282,11 @@ class LocalBackend(Backend):
                 self._seen = _stamp(self._descriptor)
                 self._remove_copy()
                 raise
+        outcome = f"It is whole in {self._copy}: the next run puts it in its place."
         try:
-            os.ftruncate(self._descriptor, write_at(self._descriptor, data, 0))
-            self.finish_write()
-        except OSError as error:
-            outcome = f"It is whole in {self._copy}: the next run puts it in its place."
-            raise file_error("write", self.path, error, outcome) from error
+            with file_errors("write", self.path, outcome):
+                os.ftruncate(self._descriptor, write_at(self._descriptor, data, 0))
+                self.finish_write()
         finally:
             # Also after an error: the file's content is now this run's own, not another process's.
             self._seen = _stamp(self._descriptor)
@@ -381,16 +380,8 @@ class LocalBackend(Backend):
             "Give one journal to every run on it, whatever the path: --journal=FILE.",
         )
 
-    @contextlib.contextmanager
-    def _translate_errors(self, action: str) -> Iterator[None]:
-        """Turn a system error into a UserError. The state is unchanged."""
-        try:
-            yield
-        except OSError as error:
-            raise file_error(action, self.path, error, _AS_IT_WAS) from error
-
     def _open_for_writing(self) -> int:
-        with self._translate_errors("open"):
+        with file_errors("open", self.path, _AS_IT_WAS):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 # O_EXCL tells whether this run created the file; only then may `close` remove it.
@@ -491,12 +482,11 @@ def read_file(path: Path) -> bytes:
     Raises:
         UserError: The file cannot be read.
     """
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return b""
-    except OSError as error:
-        raise file_error("read", path, error, "Nothing was changed.") from error
+    with file_errors("read", path, "Nothing was changed."):
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return b""
 
 
 def write_at(descriptor: int, data: bytes, at: int) -> int:
@@ -527,11 +517,9 @@ def replace_durably(path: Path, content: bytes) -> None:
     Raises:
         UserError: The file cannot be written. The old file is unchanged.
     """
-    try:
+    with file_errors("write", path, "The file is as it was."):
         os.close(put_in_place(path, content))
         sync_directory(path.parent)
-    except OSError as error:
-        raise file_error("write", path, error, "The file is as it was.") from error
 
 
 def put_in_place(

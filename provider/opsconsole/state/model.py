@@ -161,13 +161,10 @@ class State:
         source, target = _address(source), _address(target)
         if target in self:
             raise UserError(f"{target} is in the state already, so {source} cannot move there.")
-        self._image_at(source)
-        provider = self._provider(source)
         for deposed in ("", *self.deposed_keys(source)):
-            text = self._text(source, deposed)
-            if text is not None:
-                self._set(target, deposed, provider, with_fields(text, index_key=target.key))
-                self.remove(source, deposed)
+            text = with_fields(self._image_at(source, deposed), index_key=target.key)
+            self._set(target, deposed, self._provider(source), text)
+            self.remove(source, deposed)
 
     @property
     def outputs(self) -> dict[str, StateOutput]:
@@ -261,8 +258,8 @@ class State:
     def _text(self, address: Address, deposed: str = "") -> bytes | None:
         return self._objects(address).get((address.key, deposed))
 
-    def _image_at(self, address: Address) -> bytes:
-        text = self._text(address)
+    def _image_at(self, address: Address, deposed: str = "") -> bytes:
+        text = self._text(address, deposed)
         if text is None:
             raise UserError(f"{address} is not in the state.")
         return text

@@ -331,8 +331,7 @@ def _read_all(backend: Backend) -> tuple[bytes, bytes, bytes]:
 
 
 def _recover(backend: Backend, here: bytes, data: bytes, stored: bytes) -> State:
-    # The zeros at the end of the file are room that its run reserved ahead.
-    local = decode_lines(here.rstrip(b"\0"), str(backend.journal))[0]
+    local = decode_lines(here, str(backend.journal))[0]
     remote = decode_lines(stored, backend.name)[0]
     if not local and not remote:
         return State.parse(data, backend.name)

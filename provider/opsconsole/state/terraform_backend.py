@@ -17,11 +17,11 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from opsconsole.errors import UserError
 from opsconsole.journal_files import data_directory
-from opsconsole.named_files import file_error
+from opsconsole.named_files import file_errors
 from opsconsole.state.address import Address
 from opsconsole.state.backend import Backend, RunOptions, workspace_of
 from opsconsole.state.lock import NOT_OPEN, lock_file, release_file
@@ -52,13 +52,6 @@ def find_binary(directory: Path) -> str:
     )
 
 
-class _Version(NamedTuple):
-    """Terraform's metadata that distinguishes one snapshot of a state from another."""
-
-    lineage: str
-    serial: int
-
-
 class TerraformBackend(Backend):
     """A state in a backend that `terraform init` has set up in a working directory.
 
@@ -75,7 +68,8 @@ class TerraformBackend(Backend):
         self._marker = self._notes / f"{marker.name}.opsconsole-lock"
         self._descriptor = NOT_OPEN
         self._binary = find_binary(self._directory)
-        self._stored = _Version("", 0)
+        # The lineage and the serial of the stored state.
+        self._stored = ("", 0)
 
     def open(self) -> None:
         """Exclude other native runs in this directory.
@@ -97,7 +91,7 @@ class TerraformBackend(Backend):
     def read(self) -> bytes:
         data = self._run("pull", b"").strip()
         state = State.parse(data, self.name)
-        self._stored = _Version(state.lineage if data else "", state.serial)
+        self._stored = (state.lineage if data else "", state.serial)
         return data
 
     def write(self, data: bytes, journal: bytes = b"") -> tuple[str, int]:
@@ -109,7 +103,7 @@ class TerraformBackend(Backend):
         before = self._stored
         self.read()
         if self._stored != before:
-            raise self._moved_error(before)
+            raise self._moved_error(*before)
         arguments = ["-lock=true" if self._locking.lock else "-lock=false"]
         if self._locking.timeout:
             arguments.append(f"-lock-timeout={int(self._locking.timeout * 1000)}ms")
@@ -118,11 +112,10 @@ class TerraformBackend(Backend):
         # lineage if there was none. Only reading the state again returns both.
         stored = State.parse(self.read(), self.name)
         pushed = State.parse(data, "to push")
-        if stored.serial not in (pushed.serial, pushed.serial + 1) or not _same_objects(
-            stored, pushed
-        ):
-            raise self._moved_error(_Version(pushed.lineage, pushed.serial))
-        return stored.lineage, stored.serial
+        is_next = stored.serial in (pushed.serial, pushed.serial + 1)
+        if not is_next or not _same_objects(stored, pushed):
+            raise self._moved_error(pushed.lineage, pushed.serial)
+        return self._stored
 
     def close(self) -> None:
         """Release the lock file, so that other native runs in this directory can continue."""
@@ -147,10 +140,8 @@ class TerraformBackend(Backend):
         )
 
     def _open_marker(self) -> int:
-        try:
+        with file_errors("write", self._marker, "Nothing was changed."):
             return os.open(self._marker, os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise file_error("write", self._marker, error, "Nothing was changed.") from error
 
     def _run(self, verb: str, stdin: bytes, *arguments: str) -> bytes:
         command = [self._binary, "state", verb, *arguments]
@@ -180,11 +171,11 @@ class TerraformBackend(Backend):
     def _init(self) -> str:
         return f"Run `{Path(self._binary).name} init` in {self._directory} first."
 
-    def _moved_error(self, before: _Version) -> UserError:
-        now = self._stored
-        what = f"serial {now.serial}, not {before.serial}"
-        if now.lineage != before.lineage:
-            what = f"lineage {now.lineage or 'none'}, not {before.lineage or 'none'}"
+    def _moved_error(self, lineage: str, serial: int) -> UserError:
+        now_lineage, now_serial = self._stored
+        what = f"serial {now_serial}, not {serial}"
+        if now_lineage != lineage:
+            what = f"lineage {now_lineage or 'none'}, not {lineage or 'none'}"
         return UserError(
             f"The state in {self.name} was written by someone else meanwhile: it has {what}.",
             f"It is as they left it. {_KEPT}",
