@@ -10,7 +10,7 @@ import pytest
 from declarations import host_with_agent
 from engines import Native, Terraform
 from opsconsole.emulator import Emulator
-from opsconsole.state import instance_and_key
+from opsconsole.state import RunOptions, instance_and_key
 from opsconsole.state.opening import backend_for, open_state
 from text_groups import read_rows
 
@@ -30,7 +30,7 @@ def engines(
     ours = Native(Path("opsconsole-terraform"), theirs.folder, theirs.environment)
     ours.settings = theirs.settings
     ours.apply()
-    with open_state(backend_for(ours.folder, None, "test")) as session:
+    with open_state(backend_for(None, RunOptions(ours.folder))) as session:
         held = session.state.get("opsconsole_host.aside")
         assert held is not None
         session.state.put(HOST, held._replace(create_before_destroy=True), KEY)

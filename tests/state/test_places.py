@@ -17,7 +17,7 @@ from engines import Run
 from forked_runs import Forks, forks_of
 from opsconsole.emulator import Emulator
 from opsconsole.errors import TRY_LATER
-from opsconsole.state.backend import LocalBackend
+from opsconsole.state.backend import LocalBackend, RunOptions
 from opsconsole.state.opening import open_state
 from sampling import EVERYTHING
 
@@ -165,7 +165,7 @@ def walk(places: Places, ways: list[str], chosen: random.Random) -> None:
         journal = (f"--journal={places.state}.opsconsole-journal",)
     own = Path(journal[0].partition("=")[2]) if journal else None
     first, second = chosen.sample(ways, 2)
-    with open_state(LocalBackend(places.path(first), journal=own)):
+    with open_state(LocalBackend(places.path(first), RunOptions(journal=own))):
         refused = places.run(second, "apply", "--auto-approve", *journal)
         assert refused.code == TRY_LATER
         assert "is locked by" in refused.err

@@ -18,6 +18,7 @@ from opsconsole.reconcile.apply import Applier
 from opsconsole.reconcile.plan import Action, Plan, PlanOptions
 from opsconsole.reconcile.planner import Planner
 from opsconsole.reconcile.workspace import Workspace
+from opsconsole.state.backend import RunOptions
 from opsconsole.state.opening import backend_for, open_state
 from opsconsole.state.session import StateSession
 
@@ -45,7 +46,7 @@ class World:
         return self._native(apply=True)
 
     def _native(self, *, apply: bool) -> Plan:
-        with open_state(backend_for(self.folder, None, "apply")) as session:
+        with open_state(backend_for(None, RunOptions(self.folder))) as session:
             return asyncio.run(self._run(session, apply=apply))
 
     async def _run(self, session: StateSession, *, apply: bool) -> Plan:

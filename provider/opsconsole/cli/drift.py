@@ -40,6 +40,7 @@ from opsconsole.state import (
     Backend,
     LocalBackend,
     Locking,
+    RunOptions,
     UnreadableBackend,
     backend_for,
     workspace_of,
@@ -203,7 +204,7 @@ def _of_program(args: argparse.Namespace, program: Program) -> Stack:
     block, name = program.backend, program.stack or program.root.name
     settings = None if block is None else {block.type: block.settings}
     try:
-        backend: Backend = backend_for(program.root, settings, "drift", given={})
+        backend: Backend = backend_for(settings, RunOptions(program.root, "drift"), given={})
     except UserError as problem:
         backend = UnreadableBackend(name, problem)
     workspace, pending = workspace_of(program.root), args.program is not None
@@ -225,7 +226,7 @@ def _of_files(
     stacks = []
     alone = []
     for path, name in zip(files, stack_names(files), strict=True):
-        backend = LocalBackend(path, "drift", Locking(lock=False))
+        backend = LocalBackend(path, RunOptions(locking=Locking(lock=False)))
         stack = by_path.get(backend.path) or by_name.get(name)
         if len(declared) == 1:
             stack = declared[0]

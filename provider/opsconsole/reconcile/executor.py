@@ -317,7 +317,7 @@ class Executor:
             self._saving = None
         session = self._worker.session
         if self._saving is None and session.is_due():
-            self._saving = asyncio.create_task(session.checkpoint_if_due())
+            self._saving = asyncio.create_task(session.checkpoint())
         if self._saving is not None or session.has_unwritten_changes:
             self._save_timer = self._save_timer or asyncio.get_running_loop().call_later(
                 _SAVE_PAUSE, self._save_again

@@ -28,7 +28,7 @@ from opsconsole.state import (
     Backend,
     LocalBackend,
     Locking,
-    SnapshotMeta,
+    RunOptions,
     State,
     backend_for,
     open_state,
@@ -154,10 +154,9 @@ def _migrate(
 
     _check_source(directory, source)
     locking = Locking(call.on("lock", True), seconds(call.text("lock-timeout", "0")))
+    options = RunOptions(directory, "init", locking)
     old, new = (
-        backend_for(
-            directory, None if item is None else {item.kind: item.settings}, "init", locking
-        )
+        backend_for(None if item is None else {item.kind: item.settings}, options)
         for item in (source, target)
     )
     if isinstance(old, LocalBackend) and isinstance(new, LocalBackend) and old.path == new.path:
@@ -172,11 +171,11 @@ def _migrate(
             return
         if not _ask_to_copy(call, old, state, there):
             return
-        _write(new, state.to_bytes(), SnapshotMeta(state.lineage, state.serial))
+        _write(new, state.to_bytes())
         say(f"Copied the state to {new.name}.", "")
     if source is None:
         # As in Terraform, the default state file is left empty, and its content is in the backup.
-        _write(old, b"", SnapshotMeta("", 0))
+        _write(old, b"")
 
 
 def _check_source(directory: Path, source: RecordedBackend | None) -> None:
@@ -215,12 +214,12 @@ def _ask_to_copy(call: Call, old: Backend, state: State, there: State) -> bool:
     return answer == "yes"
 
 
-def _write(backend: Backend, data: bytes, meta: SnapshotMeta) -> None:
+def _write(backend: Backend, data: bytes) -> None:
     """Replace the state in a backend, after a backup."""
     backend.open()
     try:
         if backend.read():
             backend.back_up()
-        backend.write(data, meta)
+        backend.write(data)
     finally:
         backend.close()
