@@ -21,7 +21,17 @@ from opsconsole.language.json_values import (
     only_terraform_error,
     unknown_name_error,
 )
-from opsconsole.language.model import Block, BlockDefinition, Json, LifecycleBlock, Origin, Schemas
+from opsconsole.language.model import (
+    NOTHING,
+    REMOTE_STATE,
+    REMOTE_STATE_ARGUMENTS,
+    Block,
+    BlockDefinition,
+    Json,
+    LifecycleBlock,
+    Origin,
+    Schemas,
+)
 from opsconsole.language.nodes import is_name
 from opsconsole.language.parser import plain_reference
 from opsconsole.language.support import foreign_name_error, is_foreign
@@ -68,7 +78,12 @@ def read_block(
     address = f"{'data.' if mode == 'data' else ''}{type_name}.{name}"
     where = origin.title(address)
     check_name(name, f"{file}: {address}")
-    definition = _definition(mode, type_name, origin, address, schemas)
+    arguments = {key: value for key, value in body.items() if key not in _META}
+    definition: BlockDefinition = NOTHING
+    if (mode, type_name) == ("data", REMOTE_STATE):
+        _check_remote_state(body, arguments, origin, address)
+    else:
+        definition = _definition(mode, type_name, origin, address, schemas)
     for kind in _REFUSED:
         if kind in body:
             raise only_terraform_error(f"{kind} blocks", origin, address)
@@ -78,7 +93,7 @@ def read_block(
         mode=mode,
         type_name=type_name,
         name=name,
-        arguments={key: value for key, value in body.items() if key not in _META},
+        arguments=arguments,
         origin=origin,
         provider=provider_key(body, where) or type_name.partition("_")[0],
         definition=definition,
@@ -89,6 +104,17 @@ def read_block(
         counted="count" in body,
         repeated="for_each" in body,
     )
+
+
+def _check_remote_state(
+    body: Mapping[str, Any], arguments: Mapping[str, Any], origin: Origin, address: str
+) -> None:
+    """Refuse a `terraform_remote_state` with wrong arguments."""
+    if "lifecycle" in body:
+        raise only_terraform_error("lifecycle of terraform_remote_state", origin, address)
+    check_arguments(arguments, REMOTE_STATE_ARGUMENTS, f"{origin.file}: {address}")
+    if not arguments.get("backend"):
+        raise UserError(f"{origin.file}: {address}: it has no backend.")
 
 
 def _definition(

@@ -8,7 +8,17 @@ from typing import Final
 
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.nodes import Call, Literal, Node, Object, Reference, Scope, Tuple, Work
+from opsconsole.language.nodes import (
+    Call,
+    Literal,
+    Names,
+    Node,
+    Object,
+    Reference,
+    Scope,
+    Tuple,
+    Work,
+)
 from opsconsole.language.parser import parse_expression
 from opsconsole.language.values import (
     BOOL,
@@ -139,18 +149,17 @@ def _object(node: Object, text: str) -> Constraint:
     return Constraint(kind, attributes=ordered, optional=tuple(optional.items()))
 
 
-class LiteralScope(Scope):
-    """A scope without functions, and without names but those that an expression itself binds."""
+class _NoNames(Names):
+    """No functions, and no names but those that an expression itself binds."""
 
-    def within(self, names: dict[str, Value]) -> Scope:
-        return LiteralScope({**self.names, **names}, self.work)
+    work = Work()
 
-    def resolve_free(self, reference: Reference) -> Value:
+    def resolve(self, reference: Reference) -> Value:
         raise EvaluationError(f"a value cannot refer to {reference.source_text()} here")
 
     def call(self, name: str, arguments: Sequence[Value]) -> Value:
         raise EvaluationError(f"a value cannot call {name} here")
 
 
-LITERALS: Final = LiteralScope({}, Work())
+LITERALS: Final = Scope(_NoNames())
 """The scope of literal values."""

@@ -8,7 +8,7 @@ its provider's settings.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +16,6 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
 from opsconsole.errors import UserError
-from opsconsole.language import remote_states
 from opsconsole.language.block_reading import block_address
 from opsconsole.language.failures import ExpressionFailure
 from opsconsole.language.json_values import (
@@ -26,7 +25,7 @@ from opsconsole.language.json_values import (
     raise_any,
     references_in,
 )
-from opsconsole.language.model import Block, Json, Program
+from opsconsole.language.model import REMOTE_STATE, Block, Json, Program
 from opsconsole.language.nodes import Reference
 from opsconsole.language.parser import parse_expression
 from opsconsole.language.support import ROOTS, foreign_name_error, is_foreign
@@ -81,7 +80,7 @@ def build_graph(program: Program) -> Graph:
     direct = {address: finder.of_block(block) for address, block in program.blocks.items()}
     outputs = {
         name: finder.of(
-            output.origin.path or f"output.{name}", output.value, output.depends_on, "value"
+            output.origin.path or f"output.{name}", {"value": output.value}, output.depends_on
         )
         for name, output in program.outputs.items()
     }
@@ -89,12 +88,15 @@ def build_graph(program: Program) -> Graph:
         address
         for item in program.imports
         for address in finder.of(
-            f"{item.origin.path or item.origin.file}: import of {item.to}", [item.id, item.for_each]
+            f"{item.origin.path or item.origin.file}: import of {item.to}",
+            {"": [item.id, item.for_each]},
         )
     )
+    # References in unused values may also lead nowhere.
     for name in program.locals:
-        # References in unused local values may also lead nowhere.
         finder.attempt(Reference(("local", name)), f"local.{name}")
+    for block in program.remote_states.values():
+        finder.of_remote_state(block)
     for key in program.providers:
         finder.of_provider(key)
     raise_any(list(finder.problems.values()))
@@ -126,18 +128,16 @@ class _Finder:
         self._program = program
         self._locals: dict[str, tuple[str, ...]] = {}
         self._providers: dict[str, tuple[str, ...]] = {}
-        self._reading: list[str] = []
+        self._remote_states: dict[str, tuple[str, ...] | None] = {}
 
     def of_block(self, block: Block) -> tuple[str, ...]:
         """Return the dependencies of a block."""
         title = block.title
-        found: dict[str, None] = {}
-        for name, value in block.expressions.items():
-            self._collect(value, title, name, found)
+        found = dict.fromkeys(self.of(title, block.expressions))
         for text in block.lifecycle.replace_triggered_by:
             self._collect(text, title, "replace_triggered_by", found, _references_of)
         named = (item for item in block.depends_on if item != block.address)
-        found.update(dict.fromkeys(self._declared_among(named, title)))
+        found.update(dict.fromkeys(self.of(title, {}, named)))
         found.update(dict.fromkeys(self.of_provider(block.provider)))
         if block.address in found:
             self._note(
@@ -147,16 +147,28 @@ class _Finder:
             )
         return tuple(found)
 
+    def of_remote_state(self, block: Block) -> tuple[str, ...] | None:
+        """Return the dependencies of a `terraform_remote_state`; None while they are searched."""
+        if block.address not in self._remote_states:
+            self._remote_states[block.address] = None
+            self._remote_states[block.address] = self.of_block(block)
+        return self._remote_states[block.address]
+
     def _note(self, problem: UserError) -> None:
         self.problems.setdefault(str(problem), problem)
 
     def of(
-        self, title: str, value: Json, depends_on: Iterable[str] = (), name: str = ""
+        self, title: str, values: Mapping[str, Json], depends_on: Iterable[str] = ()
     ) -> tuple[str, ...]:
-        """Return the dependencies of a value, which may be the argument `name`."""
+        """Return the dependencies of values, which have the names of their arguments or none."""
         found: dict[str, None] = {}
-        self._collect(value, title, name, found)
-        found.update(dict.fromkeys(self._declared_among(depends_on, title)))
+        for name, value in values.items():
+            self._collect(value, title, name, found)
+        for address in depends_on:
+            reference = Reference(tuple(address.split(".")))
+            targets = self.attempt(reference, f"{title}: depends_on")
+            if reference.steps[0] not in _NEVER_BLOCKS:
+                found.update(dict.fromkeys(targets))
         return tuple(found)
 
     def of_provider(self, key: str) -> tuple[str, ...]:
@@ -171,7 +183,7 @@ class _Finder:
                     )
                 )
             self._providers[key] = (
-                () if block is None else self.of(f"provider {key}", dict(block.arguments))
+                () if block is None else self.of(f"provider {key}", {"": dict(block.arguments)})
             )
         return self._providers[key]
 
@@ -196,7 +208,7 @@ class _Finder:
                 "Take one of these references out.",
             ) from cycle
         for item in order:
-            self._locals[item] = self.of(f"local.{item}", self._program.locals[item])
+            self._locals[item] = self.of(f"local.{item}", {"": self._program.locals[item]})
         return self._locals[name]
 
     def _collect(
@@ -249,44 +261,24 @@ class _Finder:
             return ()
         written = reference.source_text()
         address = named or written
-        if reference.steps[:2] == ("data", remote_states.TYPE):
-            return self._of_remote_state(address, written, where)
+        remote_state = self._program.remote_states.get(address)
+        if remote_state is not None:
+            targets = self.of_remote_state(remote_state)
+            if targets is None:
+                raise UserError(f"{where}: {written} refers to itself.", "Take the reference out.")
+            return targets
         if address not in self._program.blocks:
-            raise _missing_error(where, written, address, address, self._program.blocks)
+            is_state = reference.steps[:2] == ("data", REMOTE_STATE)
+            known = self._program.remote_states if is_state else self._program.blocks
+            raise UserError(
+                f"{where} refers to {written}, but there is no {address}.",
+                did_you_mean(address, known),
+            )
         return (address,)
-
-    def _of_remote_state(self, address: str, written: str, where: str) -> tuple[str, ...]:
-        """Return the dependencies of a `terraform_remote_state`, found in its arguments."""
-        name = address.removeprefix(remote_states.PREFIX)
-        block = self._program.remote_states.get(name)
-        if block is None:
-            raise _missing_error(where, written, address, name, self._program.remote_states)
-        if block.name in self._reading:
-            raise UserError(f"{where}: {written} refers to itself.", "Take the reference out.")
-        self._reading.append(block.name)
-        try:
-            return self.of(block.address, block.expressions)
-        finally:
-            self._reading.pop()
-
-    def _declared_among(self, addresses: Iterable[str], title: str) -> Iterator[str]:
-        for address in addresses:
-            reference = Reference(tuple(address.split(".")))
-            found = self.attempt(reference, f"{title}: depends_on")
-            if reference.steps[0] not in _NEVER_BLOCKS:
-                yield from found
 
 
 def _references_of(text: str) -> list[Reference]:
     return list(parse_expression(text).references())
-
-
-def _missing_error(
-    where: str, written: str, address: str, name: str, known: Mapping[str, Block]
-) -> UserError:
-    return UserError(
-        f"{where} refers to {written}, but there is no {address}.", did_you_mean(name, known)
-    )
 
 
 def _order_blocks(program: Program, direct: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
