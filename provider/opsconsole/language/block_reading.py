@@ -32,9 +32,8 @@ from opsconsole.language.model import (
     Origin,
     Schemas,
 )
-from opsconsole.language.nodes import is_name
+from opsconsole.language.nodes import Reference, is_name
 from opsconsole.language.parser import plain_reference
-from opsconsole.language.support import foreign_name_error, is_foreign
 from opsconsole.language.values import to_nfc
 from opsconsole.text import did_you_mean
 
@@ -74,7 +73,7 @@ def read_block(
         UserError: The block's type is unknown or belongs to another provider, or the block has
             unsupported content.
     """
-    origin = read_origin(dict(body), file)
+    origin = read_origin(body, file)
     address = f"{'data.' if mode == 'data' else ''}{type_name}.{name}"
     where = origin.title(address)
     check_name(name, f"{file}: {address}")
@@ -292,7 +291,7 @@ def iterate_labels(value: Any, where: str, *, required: bool = False) -> Iterato
                 yield label, content
 
 
-def read_origin(body: dict[str, Any], file: str) -> Origin:
+def read_origin(body: Mapping[str, Any], file: str) -> Origin:
     """Return where a body comes from, according to the metadata that synthesis leaves in it."""
     comment = body.get(COMMENT)
     if not isinstance(comment, dict):
@@ -415,3 +414,30 @@ def block_address(steps: tuple[str | int, ...]) -> str | None:
     if steps[0] == "data":
         return f"data.{steps[1]}.{steps[2]}" if len(steps) > 2 else None
     return f"{steps[0]}.{steps[1]}" if len(steps) > 1 else None
+
+
+_PROPERTIES: Final = {"path": ("module", "root", "cwd"), "terraform": ("workspace",)}
+"""The properties of the running engine that expressions may use, by the root of their names."""
+
+ROOTS: Final = frozenset(("var", "local", "each", "count", "self", "data", *_PROPERTIES))
+"""The first parts of names that do not refer to resources."""
+
+
+def is_foreign(reference: Reference) -> bool:
+    """Return whether a reference has no meaning here, but may have one in Terraform or OpenTofu.
+
+    Examples are `module.m`, `ephemeral.x_y.z`, `tofu.workspace` and `terraform.applying`.
+    """
+    root, *rest = map(str, reference.steps)
+    if not rest:
+        return False
+    if root in _PROPERTIES:
+        return rest[0] not in _PROPERTIES[root]
+    # A resource type always contains an underscore.
+    return root not in ROOTS and "_" not in root
+
+
+def foreign_name_error(reference: Reference, where: str) -> OnlyTerraform:
+    """Return the error about a foreign reference at `where`."""
+    named = f"{where}: the name {reference.source_text()}"
+    return OnlyTerraform(f"{named} is not known to the native engine.", named)

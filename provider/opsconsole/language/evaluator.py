@@ -14,7 +14,8 @@ from typing import Any, Final
 from opsconsole.definition import Attribute, ProviderDefinition
 from opsconsole.diagnostics import Path
 from opsconsole.errors import UserError
-from opsconsole.language.conversion import convert, convert_to_attribute, to_wire
+from opsconsole.language.constraints import attribute_constraint
+from opsconsole.language.conversion import convert, to_wire
 from opsconsole.language.instances import (
     ImportTarget,
     Instance,
@@ -250,7 +251,7 @@ class Evaluator(NameResolver):
                 continue
             try:
                 value = evaluate_argument(
-                    title, name, raw, scope, partial(convert_to_attribute, attribute)
+                    title, name, raw, scope, attribute_constraint(attribute).apply
                 )
             except UserError as problem:
                 problems.append(problem)

@@ -17,7 +17,7 @@ from opsconsole.language.model import Block
 from opsconsole.language.nodes import GetAttribute, Index, Node, Reference, Scope
 from opsconsole.language.numbers import int64
 from opsconsole.language.parser import parse_expression
-from opsconsole.language.values import NULL, NUMBER, STRING, Value, elements, object_of
+from opsconsole.language.values import NULL, NUMBER, STRING, Value, items_of, members_of, object_of
 from opsconsole.state import Address, InstanceKey
 from opsconsole.values import UNKNOWN
 
@@ -137,7 +137,9 @@ def each_entries(value: Value) -> dict[str, Value]:
             raise EvaluationError("for_each must not hold null")
         if value.data and value.type.element != STRING:
             raise EvaluationError(f"for_each must be a map or a set of strings, not a {value.type}")
-    return {key.data: item for key, item in elements(value)}
+    if value.kind == "set":
+        return {item.data: item for item in items_of(value)}
+    return members_of(value)
 
 
 def instance_address(text: str, scope: Scope) -> Address:

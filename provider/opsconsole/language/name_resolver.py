@@ -6,7 +6,6 @@ that instance, and the value that stands for all instances of a block is made on
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -17,7 +16,8 @@ from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.language import remote_states
 from opsconsole.language.access import Quoted, Step, element, get_path
 from opsconsole.language.block_reading import block_address
-from opsconsole.language.conversion import attribute_type, attribute_value
+from opsconsole.language.constraints import attribute_constraint
+from opsconsole.language.conversion import from_wire
 from opsconsole.language.failures import EvaluationError, ExpressionFailure
 from opsconsole.language.instances import Instance, count_entries, each_entries
 from opsconsole.language.json_values import (
@@ -30,12 +30,14 @@ from opsconsole.language.model import Block, Program
 from opsconsole.language.nodes import Names, Reference, Scope, Work
 from opsconsole.language.values import (
     IS_SENSITIVE,
+    NO_MARKS,
     NULL,
     STRING,
     Marked,
     Value,
     object_of,
     object_type,
+    pack,
     tuple_of,
     unknown,
     unpack,
@@ -105,7 +107,7 @@ class NameResolver(Names):
         self._expanded: dict[str, Mapping[InstanceKey, Instance]] = {}
         self._sensitive: dict[str, tuple[AttributePath, ...]] = {}
         self._locals: dict[str, Value | ExpressionFailure] = {}
-        self._provisional_locals: dict[str, Value | ExpressionFailure] = {}
+        self._provisional_locals: set[str] = set()
         self._depth = 0
         self._objects: dict[str, tuple[Values, Value]] = {}
         self._all_instances: dict[str, Value] = {}
@@ -204,9 +206,6 @@ class NameResolver(Names):
 
     def _local(self, reference: Reference) -> Value:
         name = str(reference.steps[1])
-        found = self._locals.get(name)
-        if isinstance(found, Value):
-            return found
         if name not in self.program.locals:
             return self._absent_value(
                 f"there is no local value {name}. {did_you_mean(name, self.program.locals)}"
@@ -215,9 +214,7 @@ class NameResolver(Names):
             # The value may depend on an unknown value, so a local value that uses it must not be
             # kept either.
             self._unknown_lookups += 1
-            found = self._provisional_locals[name]
-        else:
-            found = self._evaluate_locals(name)
+        found = self._locals[name] if name in self._locals else self._evaluate_locals(name)
         if isinstance(found, ExpressionFailure):
             raise found
         return found
@@ -227,20 +224,21 @@ class NameResolver(Names):
         self._depth += 1
         found: Value | ExpressionFailure = NULL
         try:
-            done = ChainMap(self._locals, self._provisional_locals)
             # Evaluate each after its references, so that a long chain needs no deep recursion.
-            for item in order_locals(name, self.program.locals, done):
+            for item in order_locals(name, self.program.locals, self._locals):
                 before = self._unknown_lookups
-                found = self._evaluate_local(item)
+                self._locals[item] = found = self._evaluate_local(item)
                 # A value that depends on unknown values may be known the next time. So it is kept
                 # only until the outermost local value is evaluated.
-                lasting = isinstance(found, Value) and before == self._unknown_lookups
-                (self._locals if lasting else self._provisional_locals)[item] = found
+                if isinstance(found, ExpressionFailure) or before != self._unknown_lookups:
+                    self._provisional_locals.add(item)
         except LocalCycle as cycle:
             found = self._absent_value(f"local values refer to each other in a cycle: {cycle}")
         finally:
             self._depth -= 1
             if not self._depth:
+                for item in self._provisional_locals:
+                    del self._locals[item]
                 self._provisional_locals.clear()
         return found
 
@@ -278,7 +276,7 @@ class NameResolver(Names):
             hint = did_you_mean(str(name), definition.names)
             raise EvaluationError(f'{block.address} has no attribute "{name}". {hint}')
         if values is None:
-            value = unknown(attribute_type(attribute))
+            value = unknown(attribute_constraint(attribute).type)
         else:
             value = self._attribute(address, values, attribute)
         return get_path(value, steps[1:])
@@ -307,7 +305,7 @@ class NameResolver(Names):
         return get_path(value, steps)
 
     def _attribute(self, address: str, values: Values, attribute: Attribute) -> Value:
-        value = attribute_value(values.get(attribute.name), attribute)
+        value = _attribute_value(values.get(attribute.name), attribute)
         for path in self._sensitive_paths(address):
             if path and path[0] == attribute.name:
                 value = unpack(value.type, _mark_below(value.data, path[1:]), value.marks)
@@ -325,7 +323,9 @@ class NameResolver(Names):
     def _object(self, block: Block, address: str, values: Values | None) -> Value:
         if values is None:
             definition = block.definition
-            return unknown(object_type({item.name: attribute_type(item) for item in definition}))
+            return unknown(
+                object_type({item.name: attribute_constraint(item).type for item in definition})
+            )
         found = self._objects.get(address)
         if found is None or found[0] is not values:
             whole = {
@@ -389,3 +389,21 @@ def _mark_below(data: Any, path: AttributePath) -> Any:
     changed = data.copy()
     changed[path[0]] = inner
     return changed
+
+
+def _attribute_value(data: Any, attribute: Attribute) -> Value:
+    """Return a wire value of `attribute` as a value of the language, marked if it is sensitive."""
+    type = attribute_constraint(attribute).type
+    made = _mark_nested(data, attribute) if attribute.attributes else from_wire(data, type)
+    return Value(type, made, IS_SENSITIVE if attribute.sensitive else NO_MARKS)
+
+
+def _mark_nested(data: Any, attribute: Attribute) -> Any:
+    if isinstance(data, list):
+        return [_mark_nested(item, attribute) for item in data]
+    if not isinstance(data, dict):
+        return data
+    return {
+        item.name: pack(_attribute_value(data.get(item.name), item))
+        for item in attribute.attributes
+    }

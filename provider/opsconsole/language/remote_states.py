@@ -19,7 +19,7 @@ from opsconsole.language.values import (
     NULL,
     STRING,
     Value,
-    elements,
+    members_of,
     object_of,
     type_from_json,
     unknown,
@@ -61,8 +61,7 @@ def read(block: Block, arguments: Mapping[str, Any], program: Program) -> Any:
         # Raise a new error each time, because each error stores the template in which it occurred.
         raise EvaluationError(str(cache[key]))
     given = {name: arguments.get(name, NULL).unmark() for name in REMOTE_STATE_ARGUMENTS}
-    defaults = given["defaults"]
-    outputs = {key.data: item for key, item in elements(defaults)} if defaults.data else {}
+    outputs = members_of(given["defaults"]) if given["defaults"].data else {}
     return object_of(
         {**given, "backend": Value(STRING, kind), "outputs": object_of({**outputs, **cache[key]})}
     )

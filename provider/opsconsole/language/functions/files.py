@@ -15,7 +15,7 @@ from opsconsole.language.functions.registry import Signature
 from opsconsole.language.name_resolver import NameResolver
 from opsconsole.language.nodes import Names, Reference, Scope, is_name
 from opsconsole.language.parser import parse_template
-from opsconsole.language.values import DYNAMIC, STRING, Value, elements
+from opsconsole.language.values import DYNAMIC, STRING, Value, members_of
 
 
 def _content(resolver: NameResolver, name: str) -> bytes:
@@ -69,7 +69,7 @@ def _fileexists(resolver: NameResolver, name: str) -> bool:
 def _templatefile(resolver: NameResolver, name: str, names: Any) -> Any:
     if names.kind not in ("map", "object"):
         raise EvaluationError("the second argument must be a map")
-    pairs = {key.data: item for key, item in elements(names)}
+    pairs = members_of(names)
     if wrong := [key for key in pairs if not is_name(key)]:
         raise EvaluationError(f"{wrong[0]!r} is not a valid name")
     return parse_template(_text(resolver, name)).evaluate(Scope(_TemplateNames(resolver), pairs))
