@@ -132,7 +132,7 @@ def test_several_states_are_read_by_count_and_for_each(app: Any, tmp_path: Path)
     assert f"{where}.each has for_each, and no instance 'c'" in told
     broken = {"count": 1, "for_each": ["a"], "backend": "local"}
     app.write("second", Path("x.tfstate"), data={"terraform_remote_state": {"f": broken}})
-    assert "has both count and for_each" in app.run("plan", "--stack=second", expect=1)
+    assert "count and for_each exclude each other" in app.run("plan", "--stack=second", expect=1)
 
 
 def several(folder: Path, key: str) -> dict[str, Any]:

@@ -161,6 +161,16 @@ def test_an_imported_agent_needs_no_host(native):
     assert "host_id is needed" in native.run("plan", expect=1).err
 
 
+def test_a_state_that_refers_to_itself_is_reported_once(native):
+    path = "${data.terraform_remote_state.other.outputs.name}"
+    native.write(
+        {"opsconsole_host": {"a": {"name": path}}},
+        data={"terraform_remote_state": {"other": {"backend": "local", "config": {"path": path}}}},
+    )
+    (mistake,) = report(native, 1)["diagnostics"]
+    assert "other.outputs.name refers to itself" in mistake["summary"]
+
+
 def test_the_states_of_other_stacks_are_not_read(native):
     reference = "${data.terraform_remote_state.other.outputs.name}"
     native.write(

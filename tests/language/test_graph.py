@@ -26,6 +26,12 @@ def host(**arguments: Any) -> dict[str, Any]:
     return {"name": "n", **arguments}
 
 
+def state_of(name):
+    """Return the body of a state whose place is an output of another."""
+    path = f"${{data.terraform_remote_state.{name}.outputs.x}}"
+    return {"backend": "local", "config": {"path": path}}
+
+
 def test_dependencies_come_from_everywhere(graph):
     made = graph(
         {
@@ -136,6 +142,11 @@ def test_order_puts_every_block_after_what_it_depends_on(edges):
         (
             {"resource": {"opsconsole_host": {"a": host(name="${module.m.x}")}}},
             ("module.m.x", "Terraform can run it"),
+        ),
+        (
+            {"data": {"terraform_remote_state": {"a": state_of("b"), "b": state_of("a")}}},
+            ("data.terraform_remote_state.b: config: data.terraform_remote_state.a.outputs.x "
+             "refers to itself. Take the reference out.",),
         ),
     ],
 )  # fmt: skip

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from opsconsole.language.access import Quoted, Step
 from opsconsole.language.evaluator import Evaluated, Evaluator, OutputValue
-from opsconsole.language.graph import Graph, build_graph, named_resources
+from opsconsole.language.graph import Graph, build_graph, check_support, named_resources
 from opsconsole.language.instances import Instance
 from opsconsole.language.json_values import (
     OnlyTerraform,
@@ -36,7 +36,6 @@ from opsconsole.language.model import (
 )
 from opsconsole.language.nodes import Reference
 from opsconsole.language.reading import load_directory, read_program, readable_part
-from opsconsole.language.support import check_support
 from opsconsole.language.synthesis import (
     find_node,
     find_output,

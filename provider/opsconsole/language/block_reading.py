@@ -21,10 +21,19 @@ from opsconsole.language.json_values import (
     only_terraform_error,
     unknown_name_error,
 )
-from opsconsole.language.model import Block, BlockDefinition, Json, LifecycleBlock, Origin, Schemas
-from opsconsole.language.nodes import is_name
+from opsconsole.language.model import (
+    NOTHING,
+    REMOTE_STATE,
+    REMOTE_STATE_ARGUMENTS,
+    Block,
+    BlockDefinition,
+    Json,
+    LifecycleBlock,
+    Origin,
+    Schemas,
+)
+from opsconsole.language.nodes import Reference, is_name
 from opsconsole.language.parser import plain_reference
-from opsconsole.language.support import foreign_name_error, is_foreign
 from opsconsole.language.values import to_nfc
 from opsconsole.text import did_you_mean
 
@@ -64,11 +73,16 @@ def read_block(
         UserError: The block's type is unknown or belongs to another provider, or the block has
             unsupported content.
     """
-    origin = read_origin(dict(body), file)
+    origin = read_origin(body, file)
     address = f"{'data.' if mode == 'data' else ''}{type_name}.{name}"
     where = origin.title(address)
     check_name(name, f"{file}: {address}")
-    definition = _definition(mode, type_name, origin, address, schemas)
+    arguments = {key: value for key, value in body.items() if key not in _META}
+    definition: BlockDefinition = NOTHING
+    if (mode, type_name) == ("data", REMOTE_STATE):
+        _check_remote_state(body, arguments, origin, address)
+    else:
+        definition = _definition(mode, type_name, origin, address, schemas)
     for kind in _REFUSED:
         if kind in body:
             raise only_terraform_error(f"{kind} blocks", origin, address)
@@ -78,7 +92,7 @@ def read_block(
         mode=mode,
         type_name=type_name,
         name=name,
-        arguments={key: value for key, value in body.items() if key not in _META},
+        arguments=arguments,
         origin=origin,
         provider=provider_key(body, where) or type_name.partition("_")[0],
         definition=definition,
@@ -89,6 +103,17 @@ def read_block(
         counted="count" in body,
         repeated="for_each" in body,
     )
+
+
+def _check_remote_state(
+    body: Mapping[str, Any], arguments: Mapping[str, Any], origin: Origin, address: str
+) -> None:
+    """Refuse a `terraform_remote_state` with wrong arguments."""
+    if "lifecycle" in body:
+        raise only_terraform_error("lifecycle of terraform_remote_state", origin, address)
+    check_arguments(arguments, REMOTE_STATE_ARGUMENTS, f"{origin.file}: {address}")
+    if not arguments.get("backend"):
+        raise UserError(f"{origin.file}: {address}: it has no backend.")
 
 
 def _definition(
@@ -266,7 +291,7 @@ def iterate_labels(value: Any, where: str, *, required: bool = False) -> Iterato
                 yield label, content
 
 
-def read_origin(body: dict[str, Any], file: str) -> Origin:
+def read_origin(body: Mapping[str, Any], file: str) -> Origin:
     """Return where a body comes from, according to the metadata that synthesis leaves in it."""
     comment = body.get(COMMENT)
     if not isinstance(comment, dict):
@@ -389,3 +414,30 @@ def block_address(steps: tuple[str | int, ...]) -> str | None:
     if steps[0] == "data":
         return f"data.{steps[1]}.{steps[2]}" if len(steps) > 2 else None
     return f"{steps[0]}.{steps[1]}" if len(steps) > 1 else None
+
+
+_PROPERTIES: Final = {"path": ("module", "root", "cwd"), "terraform": ("workspace",)}
+"""The properties of the running engine that expressions may use, by the root of their names."""
+
+ROOTS: Final = frozenset(("var", "local", "each", "count", "self", "data", *_PROPERTIES))
+"""The first parts of names that do not refer to resources."""
+
+
+def is_foreign(reference: Reference) -> bool:
+    """Return whether a reference has no meaning here, but may have one in Terraform or OpenTofu.
+
+    Examples are `module.m`, `ephemeral.x_y.z`, `tofu.workspace` and `terraform.applying`.
+    """
+    root, *rest = map(str, reference.steps)
+    if not rest:
+        return False
+    if root in _PROPERTIES:
+        return rest[0] not in _PROPERTIES[root]
+    # A resource type always contains an underscore.
+    return root not in ROOTS and "_" not in root
+
+
+def foreign_name_error(reference: Reference, where: str) -> OnlyTerraform:
+    """Return the error about a foreign reference at `where`."""
+    named = f"{where}: the name {reference.source_text()}"
+    return OnlyTerraform(f"{named} is not known to the native engine.", named)

@@ -1,14 +1,26 @@
-"""Type constraints of variables: parsed from their text, and applied to values."""
+"""Type constraints of variables and of attributes, applied to values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
+from opsconsole.definition import Attribute, Kind
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.nodes import Call, Literal, Node, Object, Reference, Scope, Tuple, Work
+from opsconsole.language.nodes import (
+    Call,
+    Literal,
+    Names,
+    Node,
+    Object,
+    Reference,
+    Scope,
+    Tuple,
+    Work,
+)
 from opsconsole.language.parser import parse_expression
 from opsconsole.language.values import (
     BOOL,
@@ -19,16 +31,23 @@ from opsconsole.language.values import (
     STRING,
     Type,
     Value,
-    elements,
     items_of,
+    list_of,
+    members_of,
     object_of,
     object_type,
     tuple_of,
     tuple_type,
+    type_from_json,
 )
 
-_NAMES = {"string": STRING, "number": NUMBER, "bool": BOOL, "any": DYNAMIC}
-_BARE = {kind: Type(kind, (DYNAMIC,)) for kind in COLLECTIONS}
+_NAMES: Final = {
+    "string": STRING,
+    "number": NUMBER,
+    "bool": BOOL,
+    "any": DYNAMIC,
+    **{kind: Type(kind, (DYNAMIC,)) for kind in COLLECTIONS},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +56,13 @@ class Constraint:
 
     Attributes:
         type: The type to convert to.
-        inner: The constraint of the elements, if `type` is a list, a set or a map.
-        attributes: The constraints of an object's attributes.
-        optional: The defaults of optional attributes.
-        items: The constraints of a tuple's elements.
+        inner: The constraints of the inner types of `type`; may be left out if nothing is optional.
+        optional: The defaults of an object's optional attributes.
     """
 
     type: Type
-    inner: Constraint | None = None
-    attributes: tuple[tuple[str, Constraint], ...] = ()
-    optional: tuple[tuple[str, Value], ...] = ()
-    items: tuple[Constraint, ...] = ()
+    inner: tuple[Constraint, ...] = ()
+    optional: Mapping[str, Value] = field(default_factory=dict)
 
     def apply(self, value: Value) -> Value:
         """Return `value` converted to the type, with optional attributes filled in.
@@ -59,34 +74,55 @@ class Constraint:
         return convert(self._apply_defaults(value), self.type)
 
     def _apply_defaults(self, value: Value) -> Value:
-        if not isinstance(value.data, list | dict) or not value.is_known:
+        if not self.inner:
             return value
+        if not isinstance(value.data, list | dict):
+            return Value(self._complete(value.type), value.data, value.marks)
         if isinstance(value.data, list):
-            return self._apply_item_defaults(value)
-        pairs = {key.data: item for key, item in elements(value)}
-        if self.inner is not None:
-            pairs = {name: self.inner._apply_defaults(item) for name, item in pairs.items()}
-            return object_of(pairs).mark(value.marks)
-        if self.attributes:
-            for name, default in self.optional:
-                if pairs.get(name, NULL).is_null:
-                    pairs[name] = default
-            for name, constraint in self.attributes:
-                if name in pairs:
-                    pairs[name] = constraint._apply_defaults(pairs[name])
-            return object_of(pairs).mark(value.marks)
-        return value
+            items = items_of(value)
+            inner = self.inner * len(items) if self.type.kind in COLLECTIONS else self.inner
+            if len(inner) != len(items):
+                return value
+            filled = (of._apply_defaults(item) for of, item in zip(inner, items, strict=True))
+            return tuple_of(filled).mark(value.marks)
+        members = members_of(value)
+        for name, default in self.optional.items():
+            if members.get(name, NULL).is_null:
+                members[name] = default
+        of_members = dict(zip(self.type.names, self.inner, strict=False))
+        if self.type.kind in COLLECTIONS:
+            of_members = dict.fromkeys(members, self.inner[0])
+        return object_of(
+            {
+                name: of_members[name]._apply_defaults(item) if name in of_members else item
+                for name, item in members.items()
+            }
+        ).mark(value.marks)
 
-    def _apply_item_defaults(self, value: Value) -> Value:
-        items = items_of(value)
-        inner = self.items if self.inner is None else (self.inner,) * len(items)
-        if not inner or len(inner) != len(items):
-            return value
-        filled = (of._apply_defaults(item) for of, item in zip(inner, items, strict=True))
-        return tuple_of(filled).mark(value.marks)
+    def _complete(self, type: Type) -> Type:
+        """Return the type of a null or unknown value with the optional attributes that it lacks."""
+        if self.type.kind in COLLECTIONS:
+            return Type(type.kind, map(self.inner[0]._complete, type.inner), type.names)
+        if type.kind != "object" or self.type.kind != "object":
+            return type
+        lacking = {name: item.type for name, item in self.optional.items()}
+        return object_type({**lacking, **type.attributes})
 
 
-ANY = Constraint(DYNAMIC)
+@lru_cache(maxsize=1024)
+def attribute_constraint(attribute: Attribute) -> Constraint:
+    """Return the constraint of an attribute's values, in which missing members become null."""
+    if not attribute.attributes:
+        return Constraint(type_from_json(attribute.kind.terraform_type))
+    members = sorted((item.name, attribute_constraint(item)) for item in attribute.attributes)
+    made = Constraint(
+        object_type({name: item.type for name, item in members}),
+        tuple(item for _, item in members),
+        {name: Value(item.type, None) for name, item in members},
+    )
+    if attribute.kind is Kind.OBJECT_LIST:
+        return Constraint(list_of(made.type), (made,))
+    return made
 
 
 def parse_constraint(text: str) -> Constraint:
@@ -103,18 +139,16 @@ def _constraint(node: Node, text: str) -> Constraint:
         name = str(node.steps[0])
         if name in _NAMES:
             return Constraint(_NAMES[name])
-        if name in _BARE:
-            return Constraint(_BARE[name], inner=ANY)
     if isinstance(node, Call) and len(node.operands) == 1:
         argument = node.operands[0]
         if node.name in COLLECTIONS:
             inner = _constraint(argument, text)
-            return Constraint(Type(node.name, (inner.type,)), inner=inner)
+            return Constraint(Type(node.name, (inner.type,)), (inner,))
         if node.name == "object" and isinstance(argument, Object):
             return _object(argument, text)
         if node.name == "tuple" and isinstance(argument, Tuple):
             items = tuple(_constraint(item, text) for item in argument.operands)
-            return Constraint(tuple_type(item.type for item in items), items=items)
+            return Constraint(tuple_type(item.type for item in items), items)
     raise EvaluationError(f'"{text}" is not a type constraint')
 
 
@@ -134,23 +168,21 @@ def _object(node: Object, text: str) -> Constraint:
             attributes[name] = constraint
         else:
             attributes[name] = _constraint(value, text)
-    ordered = tuple(sorted(attributes.items()))
-    kind = object_type({name: constraint.type for name, constraint in ordered})
-    return Constraint(kind, attributes=ordered, optional=tuple(optional.items()))
+    kind = object_type({name: constraint.type for name, constraint in attributes.items()})
+    return Constraint(kind, tuple(attributes[name] for name in kind.names), optional)
 
 
-class LiteralScope(Scope):
-    """A scope without functions, and without names but those that an expression itself binds."""
+class _NoNames(Names):
+    """No functions, and no names but those that an expression itself binds."""
 
-    def within(self, names: dict[str, Value]) -> Scope:
-        return LiteralScope({**self.names, **names}, self.work)
+    work = Work()
 
-    def resolve_free(self, reference: Reference) -> Value:
+    def resolve(self, reference: Reference) -> Value:
         raise EvaluationError(f"a value cannot refer to {reference.source_text()} here")
 
     def call(self, name: str, arguments: Sequence[Value]) -> Value:
         raise EvaluationError(f"a value cannot call {name} here")
 
 
-LITERALS: Final = LiteralScope({}, Work())
+LITERALS: Final = Scope(_NoNames())
 """The scope of literal values."""

@@ -1,6 +1,6 @@
 """Conversion between types, by go-cty's rules: common types, equality and the order of sets.
 
-It also converts between values of the language and values of a definition's attributes.
+It also converts between values of the language and wire values.
 """
 
 from __future__ import annotations
@@ -8,10 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, Final
 
-from opsconsole.definition import Attribute, Kind
 from opsconsole.language.failures import EvaluationError
 from opsconsole.language.numbers import (
     format_number,
@@ -24,27 +22,22 @@ from opsconsole.language.values import (
     BOOL,
     COLLECTIONS,
     DYNAMIC,
-    IS_SENSITIVE,
-    NO_MARKS,
-    NULL,
     NUMBER,
     PRIMITIVES,
     STRING,
     Type,
     Value,
-    elements,
     is_sequence,
     items_of,
     list_of,
     list_value,
     map_value,
+    members_of,
     object_of,
-    object_type,
     pack,
     set_of,
     strip_marks,
     tuple_of,
-    type_from_json,
 )
 from opsconsole.state import WrittenNumber
 from opsconsole.values import UNKNOWN, holds_unknown
@@ -237,13 +230,13 @@ def make_set(items: Iterable[Value], element: Type) -> Value:
 
 
 def _to_map(value: Value, wanted: Type) -> Value:
-    names, items = sorted(value.data), items_of(value)
-    converted, element = _convert_elements(value, items, wanted)
-    return map_value(dict(zip(names, converted, strict=True)), element).mark(value.marks)
+    members = members_of(value)
+    converted, element = _convert_elements(value, [*members.values()], wanted)
+    return map_value(dict(zip(members, converted, strict=True)), element).mark(value.marks)
 
 
 def _to_object(value: Value, wanted: Type) -> Value:
-    pairs = {key.data: item for key, item in elements(value)}
+    pairs = members_of(value)
     for name in wanted.names:
         if name not in pairs:
             raise EvaluationError(f"attribute {name!r} is required")
@@ -365,53 +358,6 @@ def fingerprint(data: Any, type: Type) -> str:
     return f"<{''.join(parts)}>"
 
 
-@lru_cache(maxsize=1024)
-def attribute_type(attribute: Attribute) -> Type:
-    """Return the type of an attribute's values."""
-    if not attribute.attributes:
-        return type_from_json(attribute.kind.terraform_type)
-    inner = object_type({item.name: attribute_type(item) for item in attribute.attributes})
-    return list_of(inner) if attribute.kind is Kind.OBJECT_LIST else inner
-
-
-def convert_to_attribute(attribute: Attribute, value: Value) -> Value:
-    """Convert a value of the language to the type that `attribute` accepts. Marks are kept.
-
-    As in Terraform, missing members of a nested object become null and surplus members are dropped.
-
-    Raises:
-        EvaluationError: The value does not fit.
-    """
-    if attribute.attributes:
-        value = _fill_attributes(value, attribute)
-    return convert(value, attribute_type(attribute))
-
-
-def _fill_attributes(value: Value, attribute: Attribute) -> Value:
-    if value.data is None or value.data is UNKNOWN:
-        return Value(_fill_type(value.type, attribute), value.data, value.marks)
-    if isinstance(value.data, list) and attribute.kind is Kind.OBJECT_LIST:
-        return tuple_of(_fill_attributes(item, attribute) for item in items_of(value)).mark(
-            value.marks
-        )
-    if not isinstance(value.data, dict):
-        return value
-    pairs = {key.data: item for key, item in elements(value)}
-    given = {item.name: pairs.get(item.name, NULL) for item in attribute.attributes}
-    return object_of(given).mark(value.marks)
-
-
-def _fill_type(type: Type, attribute: Attribute) -> Type:
-    if type.kind == "object":
-        given = type.attributes
-        return object_type(
-            {item.name: given.get(item.name, DYNAMIC) for item in attribute.attributes}
-        )
-    if not type.inner:
-        return type
-    return Type(type.kind, (_fill_type(item, attribute) for item in type.inner))
-
-
 _SCALARS: Final = frozenset((str, int, bool, type(None)))
 
 
@@ -445,19 +391,3 @@ def from_wire(data: Any, type: Type) -> Any:
     if type.kind == "object":
         return {name: from_wire(data.get(name), of) for name, of in type.attributes.items()}
     return {name: from_wire(item, type.element) for name, item in data.items()}
-
-
-def attribute_value(data: Any, attribute: Attribute) -> Value:
-    """Return a wire value of `attribute` as a value of the language, marked if it is sensitive."""
-    type = attribute_type(attribute)
-    made = _fill_nested(data, attribute) if attribute.attributes else from_wire(data, type)
-    return Value(type, made, IS_SENSITIVE if attribute.sensitive else NO_MARKS)
-
-
-def _fill_nested(data: Any, attribute: Attribute) -> Any:
-    if isinstance(data, list):
-        return [_fill_nested(item, attribute) for item in data]
-    if not isinstance(data, dict):
-        return data
-    parts = {item.name: attribute_value(data.get(item.name), item) for item in attribute.attributes}
-    return {name: pack(item) for name, item in parts.items()}

@@ -6,36 +6,29 @@ asks the engine for the values of resources, address by address.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
-from opsconsole.clock import utc_now
 from opsconsole.definition import Attribute, ProviderDefinition
 from opsconsole.diagnostics import Path
 from opsconsole.errors import UserError
-from opsconsole.language.conversion import convert, convert_to_attribute, to_wire
+from opsconsole.language.constraints import attribute_constraint
+from opsconsole.language.conversion import convert, to_wire
 from opsconsole.language.instances import (
     ImportTarget,
     Instance,
     Trigger,
-    count_entries,
     each_entries,
-    each_properties,
+    each_names,
     instance_address,
     trigger,
 )
 from opsconsole.language.json_values import OnlyTerraform, evaluate_argument, raise_any, try_step
-from opsconsole.language.model import Block, BlockDefinition, Import, Program
-from opsconsole.language.name_resolver import (
-    FunctionContext,
-    Lookup,
-    NameResolver,
-    ProgramScope,
-)
-from opsconsole.language.nodes import Reference, Work
+from opsconsole.language.model import BlockDefinition, Import
+from opsconsole.language.name_resolver import NameResolver
+from opsconsole.language.nodes import Reference, Scope
 from opsconsole.language.values import (
     EPHEMERAL,
     SENSITIVE,
@@ -46,7 +39,6 @@ from opsconsole.language.values import (
     type_to_json,
     unknown,
 )
-from opsconsole.state import InstanceKey, print_key, workspace_of
 from opsconsole.text import did_you_mean, nearest
 from opsconsole.values import UNKNOWN, Value, Values
 
@@ -93,85 +85,8 @@ _LATER: Final = "(known when the plan is made)"
 """The placeholder for an import id during the search for mistakes."""
 
 
-class Evaluator:
-    """Evaluates one program for one phase."""
-
-    def __init__(
-        self,
-        program: Program,
-        variables: Mapping[str, Any],
-        lookup: Lookup,
-        *,
-        sensitive: Callable[[str], Iterable[Path]] = lambda address: (),
-        applying: bool = False,
-        checking: bool = False,
-        workspace: str | None = None,
-        planned_at: datetime | None = None,
-    ) -> None:
-        """Make an evaluator.
-
-        Args:
-            variables: The values of all variables, as `resolve_variables` returns them.
-            lookup: Returns the value of an instance by its full address: a wire value, or None or
-                UNKNOWN if the value is not known yet.
-            sensitive: Returns the sensitive paths, from state, of an instance that this evaluator
-                has not evaluated itself.
-            applying: Whether this is an apply. Before an apply, `timestamp()` and `uuid()` are
-                unknown.
-            checking: Whether the program is checked for mistakes. No state of another stack is then
-                read, and references to missing names, which `build_graph` reports, are unknown.
-            workspace: Terraform's workspace; None is the workspace selected for the program.
-            planned_at: The time of the plan, for `plantimestamp()`.
-        """
-        self._checking = checking
-        context = FunctionContext(
-            root=program.root,
-            applying=applying,
-            planned_at=planned_at or utc_now(),
-            work=Work(),
-        )
-        workspace = workspace_of(program.root) if workspace is None else workspace
-        self.program = program
-        self._expanded: dict[str, Mapping[InstanceKey, Instance]] = {}
-        self._sensitive: dict[str, tuple[Path, ...]] = {}
-        self._sensitive_in_state = sensitive
-        self._resolver = NameResolver(
-            program=program,
-            variables=variables,
-            lookup=lookup,
-            expand=self.instances,
-            sensitive=self._sensitive_paths,
-            context=context,
-            workspace=workspace,
-            checking=checking,
-        )
-
-    def scope(self) -> ProgramScope:
-        """Return the scope of expressions outside of all resources."""
-        return ProgramScope(self._resolver, {})
-
-    def instances(self, block: Block) -> Mapping[InstanceKey, Instance]:
-        """Return the instances of a block by key, in order.
-
-        Raises:
-            UserError: `count` or `for_each` is wrong, or not known yet.
-        """
-        found = self._expanded.get(block.address)
-        if found is None:
-            found = self._expanded[block.address] = self._expand(block)
-        return found
-
-    def _expand(self, block: Block) -> Mapping[InstanceKey, Instance]:
-        if not block.counted and not block.repeated:
-            return {None: Instance(block, block.address)}
-        name, raw = ("count", block.count) if block.counted else ("for_each", block.for_each)
-        read = count_entries if block.counted else each_entries
-        entries = evaluate_argument(block.title, name, raw, self.scope(), read)
-        address = block.address
-        return {
-            key: Instance(block, address + print_key(key), key, each)
-            for key, each in entries.items()
-        }
+class Evaluator(NameResolver):
+    """Evaluates the configurations and outputs of one program for one phase."""
 
     def config(self, instance: Instance) -> Evaluated:
         """Return the configuration of an instance.
@@ -192,7 +107,7 @@ class Evaluator:
         An argument with a problem is unknown in the configuration.
         """
         block = instance.block
-        scope = ProgramScope(self._resolver, instance.properties)
+        scope = self.scope(instance.names)
         configured = self._evaluate_arguments(
             block.title, block.arguments, block.definition, scope, problems
         )
@@ -230,8 +145,7 @@ class Evaluator:
         if bracket:
             entries = evaluate_argument(title, "for_each", block.for_each, scope, each_entries)
             entry = index.removesuffix('"]')
-            each = each_properties(entry, entries.get(entry, unknown()))
-            scope = ProgramScope(self._resolver, each)
+            scope = self.scope(each_names(entry, entries.get(entry, unknown())))
         problems: list[UserError] = []
         found = self._evaluate_arguments(
             title, block.arguments, settings, scope, problems, ephemeral=True
@@ -288,13 +202,10 @@ class Evaluator:
         if not block.repeated:
             return [self._import(title, block, self.scope())]
         entries = evaluate_argument(title, "for_each", block.for_each, self.scope(), each_entries)
-        scopes = (
-            ProgramScope(self._resolver, each_properties(key, value))
-            for key, value in entries.items()
-        )
+        scopes = (self.scope(each_names(key, value)) for key, value in entries.items())
         return [self._import(title, block, scope) for scope in scopes]
 
-    def _import(self, title: str, block: Import, scope: ProgramScope) -> ImportTarget:
+    def _import(self, title: str, block: Import, scope: Scope) -> ImportTarget:
         target = try_step(title, "to", instance_address, block.to, scope)
         if target.module:
             raise OnlyTerraform(f"{title}: it names a module.", f"{title}: a module")
@@ -315,7 +226,7 @@ class Evaluator:
         Raises:
             UserError: A reference cannot be evaluated, or names no resource.
         """
-        scope = ProgramScope(self._resolver, instance.properties)
+        scope = self.scope(instance.names)
         return tuple(
             try_step(instance.block.title, "replace_triggered_by", trigger, text, scope)
             for text in instance.block.lifecycle.replace_triggered_by
@@ -326,7 +237,7 @@ class Evaluator:
         title: str,
         arguments: Mapping[str, Any],
         definition: Definition,
-        scope: ProgramScope,
+        scope: Scope,
         problems: list[UserError],
         *,
         ephemeral: bool = False,
@@ -340,7 +251,7 @@ class Evaluator:
                 continue
             try:
                 value = evaluate_argument(
-                    title, name, raw, scope, partial(convert_to_attribute, attribute)
+                    title, name, raw, scope, attribute_constraint(attribute).apply
                 )
             except UserError as problem:
                 problems.append(problem)
@@ -362,12 +273,6 @@ class Evaluator:
                 data = to_wire(data)
             values[name] = data
         return Evaluated(values, tuple(sensitive))
-
-    def _sensitive_paths(self, address: str) -> Iterable[Path]:
-        known = self._sensitive.get(address)
-        if known is None:
-            known = self._sensitive[address] = tuple(self._sensitive_in_state(address))
-        return known
 
 
 def _argument_error(

@@ -8,28 +8,33 @@ its provider's settings.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
 from opsconsole.errors import UserError
-from opsconsole.language import remote_states
-from opsconsole.language.block_reading import block_address
+from opsconsole.language.block_reading import (
+    ROOTS,
+    block_address,
+    foreign_name_error,
+    is_foreign,
+)
 from opsconsole.language.failures import ExpressionFailure
 from opsconsole.language.json_values import (
     LocalCycle,
+    OnlyTerraform,
     expression_error,
+    only_terraform_error,
     order_locals,
     raise_any,
     references_in,
+    templates_in,
 )
-from opsconsole.language.model import Block, Json, Program
-from opsconsole.language.nodes import Reference
-from opsconsole.language.parser import parse_expression
-from opsconsole.language.support import ROOTS, foreign_name_error, is_foreign
+from opsconsole.language.model import REMOTE_STATE, Block, Json, Program
+from opsconsole.language.nodes import Call, Node, Reference
+from opsconsole.language.parser import parse_expression, parse_template
 from opsconsole.text import did_you_mean
 
 _NEVER_BLOCKS: Final = ROOTS - {"data"}
@@ -78,27 +83,44 @@ def build_graph(program: Program) -> Graph:
             names all of them.
     """
     finder = _Finder(program)
-    direct = {address: finder.of_block(block) for address, block in program.blocks.items()}
-    outputs = {
-        name: finder.of(
-            output.origin.path or f"output.{name}", output.value, output.depends_on, "value"
-        )
-        for name, output in program.outputs.items()
-    }
-    imports = dict.fromkeys(
-        address
-        for item in program.imports
-        for address in finder.of(
-            f"{item.origin.path or item.origin.file}: import of {item.to}", [item.id, item.for_each]
-        )
-    )
-    for name in program.locals:
-        # References in unused local values may also lead nowhere.
-        finder.attempt(Reference(("local", name)), f"local.{name}")
-    for key in program.providers:
-        finder.of_provider(key)
+    direct, outputs, imports = finder.of_program()
     raise_any(list(finder.problems.values()))
-    return Graph(direct, _order_blocks(program, direct), outputs, tuple(imports))
+    return Graph(direct, _order_blocks(program, direct), outputs, imports)
+
+
+def check_support(program: Program) -> None:
+    """Refuse a program that only Terraform can run. Mistakes are reported at its evaluation.
+
+    Every expression counts, whether or not its value is needed.
+
+    Raises:
+        OnlyTerraform: An expression uses a feature that this engine lacks, or an import block asks
+            for generated configuration.
+    """
+    finder = _Finder(program, checks_calls=True)
+    finder.of_program()
+    for variable in program.variables.values():
+        for rule in variable.validations:
+            finder.of(f"var.{variable.name}", {"validation": [rule.condition, rule.error_message]})
+    raise_any([item for item in finder.problems.values() if isinstance(item, OnlyTerraform)])
+    for block in program.imports:
+        target = block.to.partition("[")[0]
+        # A resource with a mistake is not among the blocks either.
+        if target.count(".") == 1 and target not in program.blocks and not program.unread:
+            raise only_terraform_error(
+                "an import block whose resource is to be generated", block.origin, target
+            )
+
+
+def _check_calls(node: Node) -> None:
+    """Refuse unknown functions anywhere in a node's tree."""
+    if isinstance(node, Call):
+        from opsconsole.language import functions  # most programs call none
+
+        if not functions.is_known(node.name):
+            raise functions.unknown_function_error(node.name)
+    for child in node.children():
+        _check_calls(child)
 
 
 def named_resources(block: Block) -> frozenset[str]:
@@ -118,26 +140,55 @@ class _Finder:
     """Finds the dependencies of values, looking through each local value and provider once.
 
     Attributes:
-        problems: References that lead nowhere, each once.
+        problems: References that lead nowhere, each once; also calls of unknown functions, if
+            those are checked.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, *, checks_calls: bool = False) -> None:
         self.problems: dict[str, UserError] = {}
+        self._checks_calls = checks_calls
         self._program = program
         self._locals: dict[str, tuple[str, ...]] = {}
         self._providers: dict[str, tuple[str, ...]] = {}
-        self._reading: list[str] = []
+        self._remote_states: dict[str, tuple[str, ...] | None] = {}
+
+    def of_program(
+        self,
+    ) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]], tuple[str, ...]]:
+        """Return the dependencies of the blocks, of the outputs and of the imports."""
+        program = self._program
+        direct = {address: self.of_block(block) for address, block in program.blocks.items()}
+        outputs = {
+            name: self.of(
+                output.origin.path or f"output.{name}", {"value": output.value}, output.depends_on
+            )
+            for name, output in program.outputs.items()
+        }
+        imports = dict.fromkeys(
+            address
+            for item in program.imports
+            for address in self.of(
+                f"{item.origin.path or item.origin.file}: import of {item.to}",
+                {"": [item.id, item.for_each]},
+            )
+        )
+        # References in unused values may also lead nowhere.
+        for name in program.locals:
+            self.attempt(Reference(("local", name)), f"local.{name}")
+        for block in program.remote_states.values():
+            self.of_remote_state(block)
+        for key in program.providers:
+            self.of_provider(key)
+        return direct, outputs, tuple(imports)
 
     def of_block(self, block: Block) -> tuple[str, ...]:
         """Return the dependencies of a block."""
         title = block.title
-        found: dict[str, None] = {}
-        for name, value in block.expressions.items():
-            self._collect(value, title, name, found)
+        found = dict.fromkeys(self.of(title, block.expressions))
         for text in block.lifecycle.replace_triggered_by:
             self._collect(text, title, "replace_triggered_by", found, _references_of)
         named = (item for item in block.depends_on if item != block.address)
-        found.update(dict.fromkeys(self._declared_among(named, title)))
+        found.update(dict.fromkeys(self.of(title, {}, named)))
         found.update(dict.fromkeys(self.of_provider(block.provider)))
         if block.address in found:
             self._note(
@@ -147,16 +198,28 @@ class _Finder:
             )
         return tuple(found)
 
+    def of_remote_state(self, block: Block) -> tuple[str, ...] | None:
+        """Return the dependencies of a `terraform_remote_state`; None while they are searched."""
+        if block.address not in self._remote_states:
+            self._remote_states[block.address] = None
+            self._remote_states[block.address] = self.of_block(block)
+        return self._remote_states[block.address]
+
     def _note(self, problem: UserError) -> None:
         self.problems.setdefault(str(problem), problem)
 
     def of(
-        self, title: str, value: Json, depends_on: Iterable[str] = (), name: str = ""
+        self, title: str, values: Mapping[str, Json], depends_on: Iterable[str] = ()
     ) -> tuple[str, ...]:
-        """Return the dependencies of a value, which may be the argument `name`."""
+        """Return the dependencies of values, which have the names of their arguments or none."""
         found: dict[str, None] = {}
-        self._collect(value, title, name, found)
-        found.update(dict.fromkeys(self._declared_among(depends_on, title)))
+        for name, value in values.items():
+            self._collect(value, title, name, found)
+        for address in depends_on:
+            reference = Reference(tuple(address.split(".")))
+            targets = self.attempt(reference, f"{title}: depends_on")
+            if reference.steps[0] not in _NEVER_BLOCKS:
+                found.update(dict.fromkeys(targets))
         return tuple(found)
 
     def of_provider(self, key: str) -> tuple[str, ...]:
@@ -171,7 +234,7 @@ class _Finder:
                     )
                 )
             self._providers[key] = (
-                () if block is None else self.of(f"provider {key}", dict(block.arguments))
+                () if block is None else self.of(f"provider {key}", {"": dict(block.arguments)})
             )
         return self._providers[key]
 
@@ -196,7 +259,7 @@ class _Finder:
                 "Take one of these references out.",
             ) from cycle
         for item in order:
-            self._locals[item] = self.of(f"local.{item}", self._program.locals[item])
+            self._locals[item] = self.of(f"local.{item}", {"": self._program.locals[item]})
         return self._locals[name]
 
     def _collect(
@@ -210,6 +273,9 @@ class _Finder:
         where = f"{title}: {name}" if name else title
         try:
             references = read(value)
+            if self._checks_calls:
+                for text in templates_in(value):
+                    _check_calls(parse_template(text))
         except (ExpressionFailure, RecursionError) as error:
             self._note(expression_error(title, name, value, error))
             return
@@ -249,52 +315,37 @@ class _Finder:
             return ()
         written = reference.source_text()
         address = named or written
-        if reference.steps[:2] == ("data", remote_states.TYPE):
-            return self._of_remote_state(address, written, where)
+        remote_state = self._program.remote_states.get(address)
+        if remote_state is not None:
+            targets = self.of_remote_state(remote_state)
+            if targets is None:
+                raise UserError(f"{where}: {written} refers to itself.", "Take the reference out.")
+            return targets
         if address not in self._program.blocks:
-            raise _missing_error(where, written, address, address, self._program.blocks)
+            is_state = reference.steps[:2] == ("data", REMOTE_STATE)
+            known = self._program.remote_states if is_state else self._program.blocks
+            raise UserError(
+                f"{where} refers to {written}, but there is no {address}.",
+                did_you_mean(address, known),
+            )
         return (address,)
-
-    def _of_remote_state(self, address: str, written: str, where: str) -> tuple[str, ...]:
-        """Return the dependencies of a `terraform_remote_state`, found in its arguments."""
-        name = address.removeprefix(remote_states.PREFIX)
-        block = self._program.remote_states.get(name)
-        if block is None:
-            raise _missing_error(where, written, address, name, self._program.remote_states)
-        if block.name in self._reading:
-            raise UserError(f"{where}: {written} refers to itself.", "Take the reference out.")
-        self._reading.append(block.name)
-        try:
-            return self.of(block.address, block.expressions)
-        finally:
-            self._reading.pop()
-
-    def _declared_among(self, addresses: Iterable[str], title: str) -> Iterator[str]:
-        for address in addresses:
-            reference = Reference(tuple(address.split(".")))
-            found = self.attempt(reference, f"{title}: depends_on")
-            if reference.steps[0] not in _NEVER_BLOCKS:
-                yield from found
 
 
 def _references_of(text: str) -> list[Reference]:
     return list(parse_expression(text).references())
 
 
-def _missing_error(
-    where: str, written: str, address: str, name: str, known: Mapping[str, Block]
-) -> UserError:
-    return UserError(
-        f"{where} refers to {written}, but there is no {address}.", did_you_mean(name, known)
-    )
-
-
 def _order_blocks(program: Program, direct: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     rank = {address: index for index, address in enumerate(program.blocks)}
     sorter = TopologicalSorter(direct)
-    # In spite of a cycle, the sorter returns the blocks that do not wait for it.
-    with suppress(CycleError):
+    try:
         sorter.prepare()
+    except CycleError as error:
+        # The sorter puts each block of the cycle before one that depends on it.
+        named = " → ".join(program.blocks[address].title for address in reversed(error.args[1]))
+        raise UserError(
+            f"These depend on each other in a cycle: {named}.", "Take one of these references out."
+        ) from None
     # A heap of ranks, so that blocks that are ready together keep the order of reading.
     ready: list[tuple[int, str]] = []
     order: list[str] = []
@@ -303,23 +354,4 @@ def _order_blocks(program: Program, direct: Mapping[str, tuple[str, ...]]) -> tu
             heapq.heappush(ready, (rank[address], address))
         order.append(heapq.heappop(ready)[1])
         sorter.done(order[-1])
-    if len(order) < len(rank):
-        raise _cycle_error(program, direct, set(rank) - set(order))
     return tuple(order)
-
-
-def _cycle_error(
-    program: Program, direct: Mapping[str, tuple[str, ...]], stuck: set[str]
-) -> UserError:
-    """Return the error that names a cycle, found by following dependencies of unordered blocks."""
-    path: list[str] = []
-    current = min(stuck, key=list(program.blocks).index)
-    while current not in path:
-        path.append(current)
-        # Each of these blocks waits for another block that could not be ordered.
-        current = next(item for item in direct[current] if item in stuck)
-    members = [*path[path.index(current) :], current]
-    named = " → ".join(program.blocks[member].title for member in members)
-    return UserError(
-        f"These depend on each other in a cycle: {named}.", "Take one of these references out."
-    )

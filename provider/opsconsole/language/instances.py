@@ -17,7 +17,7 @@ from opsconsole.language.model import Block
 from opsconsole.language.nodes import GetAttribute, Index, Node, Reference, Scope
 from opsconsole.language.numbers import int64
 from opsconsole.language.parser import parse_expression
-from opsconsole.language.values import NULL, NUMBER, STRING, Value, elements
+from opsconsole.language.values import NULL, NUMBER, STRING, Value, items_of, members_of, object_of
 from opsconsole.state import Address, InstanceKey
 from opsconsole.values import UNKNOWN
 
@@ -38,16 +38,18 @@ class Instance:
     each: Value = NULL
 
     @property
-    def properties(self) -> dict[str, Value]:
-        """The values of `each` and `count` in the block, by name."""
+    def names(self) -> dict[str, Value]:
+        """The names that only this instance of the block has: `each` or `count`."""
         if isinstance(self.key, str):
-            return each_properties(self.key, self.each)
-        return {} if self.key is None else {"count.index": Value(NUMBER, int64(self.key))}
+            return each_names(self.key, self.each)
+        if self.key is None:
+            return {}
+        return {"count": object_of({"index": Value(NUMBER, int64(self.key))})}
 
 
-def each_properties(key: str, value: Value) -> dict[str, Value]:
-    """Return the values of `each` for one entry of a `for_each`, by name."""
-    return {"each.key": Value(STRING, key), "each.value": value}
+def each_names(key: str, value: Value) -> dict[str, Value]:
+    """Return the name `each` for one entry of a `for_each`."""
+    return {"each": object_of({"key": Value(STRING, key), "value": value})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,9 @@ def each_entries(value: Value) -> dict[str, Value]:
             raise EvaluationError("for_each must not hold null")
         if value.data and value.type.element != STRING:
             raise EvaluationError(f"for_each must be a map or a set of strings, not a {value.type}")
-    return {key.data: item for key, item in elements(value)}
+    if value.kind == "set":
+        return {item.data: item for item in items_of(value)}
+    return members_of(value)
 
 
 def instance_address(text: str, scope: Scope) -> Address:

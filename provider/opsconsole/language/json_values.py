@@ -22,7 +22,6 @@ from opsconsole.language.failures import (
     DependsOnRelease,
     EvaluationError,
     ExpressionFailure,
-    NotKnownYet,
 )
 from opsconsole.language.model import Origin, Program
 from opsconsole.language.nodes import Reference, Scope, make_object
@@ -333,10 +332,6 @@ def unknown_name_error(what: str, name: str, known: Iterable[str], where: str) -
     )
 
 
-class DependsOnUnknown(UserError):
-    """`count` or `for_each` depends on a value that is not known yet."""
-
-
 def evaluate_argument(
     title: str, name: str, raw: Any, scope: Scope, then: Callable[[Any], Any] | None = None
 ) -> Any:
@@ -387,8 +382,7 @@ def expression_error(
         )
     if isinstance(error, EvaluationError):
         stop = "" if str(error).endswith(("?", ".")) else "."
-        kind = DependsOnUnknown if isinstance(error, NotKnownYet) else UserError
-        return kind(f"{where}: {written} cannot be evaluated: {error}{stop}")
+        return UserError(f"{where}: {written} cannot be evaluated: {error}{stop}")
     if isinstance(error, BeyondBounds):
         return OnlyTerraform(f"{where}: {written} asks for too much: {error}.", f"{where}: {error}")
     return OnlyTerraform(

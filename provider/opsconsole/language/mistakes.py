@@ -16,10 +16,10 @@ from opsconsole.definition import ResourceDefinition
 from opsconsole.diagnostics import Diagnostic, diagnostics_of
 from opsconsole.errors import UserError
 from opsconsole.language.evaluator import Evaluator
-from opsconsole.language.failures import ExpressionFailure
+from opsconsole.language.failures import ExpressionFailure, NotKnownYet
 from opsconsole.language.graph import build_graph
 from opsconsole.language.instances import Instance
-from opsconsole.language.json_values import DependsOnUnknown, OnlyTerraform
+from opsconsole.language.json_values import OnlyTerraform
 from opsconsole.language.model import Block, Import, Program
 from opsconsole.values import Values
 
@@ -104,10 +104,10 @@ class _Search:
         """
         if isinstance(problem, OnlyTerraform):
             raise problem
-        if isinstance(problem, DependsOnUnknown):
+        failure = problem.__cause__
+        if isinstance(failure, NotKnownYet):
             # Whether the expression is wrong shows only once the value is known.
             return
-        failure = problem.__cause__
         cause: object = None
         if isinstance(failure, ExpressionFailure) and failure.expression:
             # An expression that fails for one reason is one mistake, even if several blocks use it.

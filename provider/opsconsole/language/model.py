@@ -44,7 +44,9 @@ class Schemas(Protocol):
 NOTHING: Final = DataSourceDefinition((), "", "", "", "", ())
 """The definition of a block that no provider defines."""
 NO_SETTINGS: Final = ProviderDefinition((), "")
-
+REMOTE_STATE: Final = "terraform_remote_state"
+"""The type of data sources that read the state of another stack."""
+REMOTE_STATE_ARGUMENTS: Final = ("backend", "config", "workspace", "defaults")
 
 _PLACE: Final = re.compile(r"(?:file://)?(.+?):(\d+)(?::\d+)?")
 
@@ -133,6 +135,16 @@ class Block:
         """The address of the block: `opsconsole_host.web` or `data.opsconsole_specialty.s`."""
         prefix = "data." if self.mode == "data" else ""
         return f"{prefix}{self.type_name}.{self.name}"
+
+    @property
+    def is_remote_state(self) -> bool:
+        """Whether the block is a `terraform_remote_state`."""
+        return self.type_name == REMOTE_STATE
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether the instances of the block have keys, because of `count` or `for_each`."""
+        return self.counted or self.repeated
 
     @property
     def expressions(self) -> dict[str, Json]:
@@ -240,16 +252,16 @@ class BackendBlock:
     settings: Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Program:
-    """One program (one stack, one directory of files).
+    """One program (one stack, one directory of files), which its reader fills.
 
     Attributes:
         root: The base directory of relative paths.
         blocks: Resources and data sources by address, in the order of reading.
         providers: Provider blocks by key. A key that a block uses without a provider block is
             missing.
-        remote_states: The states of other stacks that this stack refers to, by name.
+        remote_states: The `terraform_remote_state` blocks, by address.
         readings: The remote states that were read, so that each is read once.
         required_providers: Requirements by local name.
         settings: The provider's settings.
@@ -260,28 +272,23 @@ class Program:
     """
 
     root: Path
-    blocks: Mapping[str, Block] = field(default_factory=dict)
-    providers: Mapping[str, ProviderBlock] = field(default_factory=dict)
-    variables: Mapping[str, Variable] = field(default_factory=dict)
-    locals: Mapping[str, Json] = field(default_factory=dict)
-    outputs: Mapping[str, Output] = field(default_factory=dict)
-    imports: tuple[Import, ...] = ()
-    moved: tuple[Moved, ...] = ()
-    removed: tuple[Removed, ...] = ()
+    blocks: dict[str, Block] = field(default_factory=dict)
+    providers: dict[str, ProviderBlock] = field(default_factory=dict)
+    variables: dict[str, Variable] = field(default_factory=dict)
+    locals: dict[str, Json] = field(default_factory=dict)
+    outputs: dict[str, Output] = field(default_factory=dict)
+    imports: list[Import] = field(default_factory=list)
+    moved: list[Moved] = field(default_factory=list)
+    removed: list[Removed] = field(default_factory=list)
     backend: BackendBlock | None = None
-    required_providers: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    required_providers: dict[str, Mapping[str, Json]] = field(default_factory=dict)
     stack: str = ""
     settings: ProviderDefinition = field(default=NO_SETTINGS, repr=False)
     warnings: tuple[tuple[str, str], ...] = ()
-    remote_states: Mapping[str, Block] = field(default_factory=dict)
+    remote_states: dict[str, Block] = field(default_factory=dict)
     engine: Engine = TERRAFORM
-    unread: frozenset[str] = frozenset()
+    unread: set[str] = field(default_factory=set)
     readings: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
-
-    def reads_state(self, address: Address) -> bool:
-        """Return whether an address belongs to a `terraform_remote_state` of the program."""
-        found = address.mode == "data" and address.type == "terraform_remote_state"
-        return found and address.name in self.remote_states
 
     @property
     def resources(self) -> tuple[Block, ...]:

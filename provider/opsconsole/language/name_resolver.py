@@ -6,125 +6,146 @@ that instance, and the value that stands for all instances of a block is made on
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Final
 
+from opsconsole.clock import utc_now
 from opsconsole.definition import Attribute
 from opsconsole.diagnostics import Path as AttributePath
 from opsconsole.language import remote_states
 from opsconsole.language.access import Quoted, Step, element, get_path
 from opsconsole.language.block_reading import block_address
-from opsconsole.language.conversion import attribute_type, attribute_value
+from opsconsole.language.constraints import attribute_constraint
+from opsconsole.language.conversion import from_wire
 from opsconsole.language.failures import EvaluationError, ExpressionFailure
-from opsconsole.language.instances import Instance
-from opsconsole.language.json_values import LocalCycle, evaluate_json, order_locals
+from opsconsole.language.instances import Instance, count_entries, each_entries
+from opsconsole.language.json_values import (
+    LocalCycle,
+    evaluate_argument,
+    evaluate_json,
+    order_locals,
+)
 from opsconsole.language.model import Block, Program
-from opsconsole.language.nodes import Reference, Scope, Work
+from opsconsole.language.nodes import Names, Reference, Scope, Work
 from opsconsole.language.values import (
     IS_SENSITIVE,
+    NO_MARKS,
     NULL,
     STRING,
     Marked,
     Value,
     object_of,
     object_type,
+    pack,
     tuple_of,
     unknown,
     unpack,
 )
-from opsconsole.state import InstanceKey
+from opsconsole.state import InstanceKey, print_key, workspace_of
 from opsconsole.text import did_you_mean
 from opsconsole.values import UNKNOWN, Values
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionContext:
-    """The context of the impure functions.
-
-    Attributes:
-        root: The directory of the program, which is the base of relative file paths.
-        applying: Whether this is an apply. Values that only an apply knows are unknown before.
-        planned_at: The time of the plan.
-        work: The count of values made in this evaluation, with its bound.
-    """
-
-    root: Path
-    applying: bool
-    planned_at: datetime
-    work: Work
-
-
-class TemplateScope(Scope):
-    """The scope of a template file: the names that the call passes, and functions."""
-
-    __slots__ = ("_context",)
-
-    def __init__(self, names: dict[str, Value], context: FunctionContext) -> None:
-        super().__init__(names, context.work)
-        self._context = context
-
-    def within(self, names: dict[str, Value]) -> Scope:
-        return TemplateScope({**self.names, **names}, self._context)
-
-    def resolve_free(self, reference: Reference) -> Value:
-        root = reference.steps[0]
-        raise EvaluationError(f"the template names {root}, which the call does not give")
-
-    def call(self, name: str, arguments: Sequence[Value]) -> Value:
-        if name in ("templatefile", "templatestring"):
-            raise EvaluationError(f"a template cannot call {name}")
-        return call(name, arguments, self._context)
-
-
-def call(name: str, arguments: Sequence[Value], context: FunctionContext) -> Value:
-    """Return the result of the function `name`."""
-    # Imported at the first call, because most synthesised programs call no function.
-    from opsconsole.language import functions
-
-    return functions.call(name, arguments, context)
-
 
 Lookup = Callable[[str], Any]
 """Returns the Values of an instance by its full address; None or UNKNOWN if not known yet."""
 
 
-class NameResolver:
-    """The names of one program in one phase."""
+_NEEDS: Final = {"each": "for_each", "count": "count", "self": "a provisioner"}
+"""What a block needs so that its expressions may use a name."""
+
+
+class NameResolver(Names):
+    """The names of one program in one phase, and the instances of its blocks.
+
+    Attributes:
+        root: The directory of the program, which is the base of relative file paths.
+        applying: Whether this is an apply.
+        planned_at: The time of the plan.
+    """
 
     def __init__(
         self,
-        *,
         program: Program,
-        variables: Mapping[str, Value],
+        variables: Mapping[str, Any],
         lookup: Lookup,
-        expand: Callable[[Block], Mapping[InstanceKey, Instance]],
-        sensitive: Callable[[str], Iterable[AttributePath]],
-        context: FunctionContext,
-        workspace: str,
+        *,
+        sensitive: Callable[[str], Iterable[AttributePath]] = lambda address: (),
+        applying: bool = False,
         checking: bool = False,
+        workspace: str | None = None,
+        planned_at: datetime | None = None,
     ) -> None:
-        self.context = context
-        self._program = program
-        self._variables = variables
+        """Make a resolver.
+
+        Args:
+            variables: The values of all variables, as `resolve_variables` returns them.
+            lookup: Returns the value of an instance by its full address: a wire value, or None or
+                UNKNOWN if the value is not known yet.
+            sensitive: Returns the sensitive paths, from state, of an instance whose configuration
+                was not evaluated here.
+            applying: Whether this is an apply. Before an apply, `timestamp()` and `uuid()` are
+                unknown.
+            checking: Whether the program is checked for mistakes. No state of another stack is then
+                read, and references to missing names, which `build_graph` reports, are unknown.
+            workspace: Terraform's workspace; None is the workspace selected for the program.
+            planned_at: The time of the plan, for `plantimestamp()`.
+        """
+        self.program = program
+        self.work = Work()
+        self.root = program.root
+        self.applying = applying
+        self.planned_at = planned_at or utc_now()
+        self._variables: Mapping[str, Value] = variables
         self._lookup = lookup
-        self._expand = expand
-        self._sensitive = sensitive
+        self._sensitive_in_state = sensitive
+        self._checking = checking
+        workspace = workspace_of(program.root) if workspace is None else workspace
         self._settings: Mapping[str, Mapping[str, str]] = {
             "path": {"module": ".", "root": ".", "cwd": str(program.root)},
             "terraform": {"workspace": workspace},
         }
+        self._expanded: dict[str, Mapping[InstanceKey, Instance]] = {}
+        self._sensitive: dict[str, tuple[AttributePath, ...]] = {}
         self._locals: dict[str, Value | ExpressionFailure] = {}
-        self._provisional_locals: dict[str, Value | ExpressionFailure] = {}
+        self._provisional_locals: set[str] = set()
         self._depth = 0
         self._objects: dict[str, tuple[Values, Value]] = {}
         self._all_instances: dict[str, Value] = {}
         self._remote_states: dict[str, Value] = {}
         self._unknown_lookups = 0
-        self._checking = checking
+
+    def scope(self, names: Mapping[str, Value] | None = None) -> Scope:
+        """Return the scope of expressions of an instance with these names, or outside of all."""
+        return Scope(self, names or {})
+
+    def instances(self, block: Block) -> Mapping[InstanceKey, Instance]:
+        """Return the instances of a block by key, in order.
+
+        Raises:
+            UserError: `count` or `for_each` is wrong, or not known yet.
+        """
+        found = self._expanded.get(block.address)
+        if found is None:
+            found = self._expanded[block.address] = self._expand(block)
+        return found
+
+    def _expand(self, block: Block) -> Mapping[InstanceKey, Instance]:
+        address = block.address
+        if not block.has_keys:
+            return {None: Instance(block, address)}
+        name, raw = ("count", block.count) if block.counted else ("for_each", block.for_each)
+        read = count_entries if block.counted else each_entries
+        entries = evaluate_argument(block.title, name, raw, self.scope(), read)
+        return {
+            key: Instance(block, address + print_key(key), key, each)
+            for key, each in entries.items()
+        }
+
+    def call(self, name: str, arguments: Sequence[Value]) -> Value:
+        # Imported at the first call, because most synthesised programs call no function.
+        from opsconsole.language import functions
+
+        return functions.call(name, arguments, self)
 
     def _absent_value(self, message: str) -> Value:
         """Return the placeholder for a missing name while the program is checked for mistakes.
@@ -136,14 +157,17 @@ class NameResolver:
             raise EvaluationError(message)
         return unknown()
 
-    def value_of(self, reference: Reference) -> Value:
+    def resolve(self, reference: Reference) -> Value:
         """Return the value of a reference.
 
         Raises:
             EvaluationError: The name or the attribute does not exist.
         """
         steps = reference.steps
-        root = steps[0]
+        root = str(steps[0])
+        if root in _NEEDS:
+            written = reference.source_text()
+            raise EvaluationError(f"{written} has a meaning only with {_NEEDS[root]}")
         if len(steps) < 2:
             return self._absent_value(f"{root} alone has no value")
         if root == "var":
@@ -152,50 +176,45 @@ class NameResolver:
             return get_path(self._local(reference), steps[2:])
         if root in self._settings:
             return self._setting(reference)
-        if steps[:2] == ("data", remote_states.TYPE) and len(steps) > 2:
-            return self._remote_state(reference)
-        address = block_address(steps)
-        block = None if address is None else self._program.blocks.get(address)
+        block, rest = self._block_at(steps)
         if block is None:
             return self._absent_value(f"there is no {reference.source_text()}")
-        return self._of_block(block, steps[3 if block.mode == "data" else 2 :])
+        return self._of_block(block, rest)
 
-    def instance_value(self, reference: Reference, key: Value) -> Value:
+    def resolve_index(self, reference: Reference, key: Value) -> Value:
         """Return `reference[key]`: one instance of a block, without evaluating the others."""
-        block = self._program.blocks.get(block_address(reference.steps) or "")
-        own = 3 if block is not None and block.mode == "data" else 2
-        plain, marks = key.data, key.marks
-        if block is None or len(reference.steps) != own or plain is UNKNOWN or plain is None:
-            return element(self.value_of(reference), key)
-        if not (block.counted or block.repeated):
-            return element(self.value_of(reference), key)
+        block, rest = self._block_at(reference.steps)
+        plain = key.data
+        if block is None or rest or not block.has_keys or plain is UNKNOWN or plain is None:
+            return element(self.resolve(reference), key)
         plain = Quoted(plain) if isinstance(plain, str) else plain
-        return self._of_block(block, (plain,)).mark(marks)
+        return self._of_block(block, (plain,)).mark(key.marks)
+
+    def _block_at(self, steps: tuple[Step, ...]) -> tuple[Block | None, tuple[Step, ...]]:
+        """Return the block that a reference names, and the other steps."""
+        address = block_address(steps) or ""
+        block = self.program.blocks.get(address) or self.program.remote_states.get(address)
+        return block, steps[3 if steps[0] == "data" else 2 :]
 
     def _variable(self, reference: Reference) -> Value:
         name = str(reference.steps[1])
-        if name not in self._program.variables:
+        if name not in self.program.variables:
             return self._absent_value(
-                f"there is no variable {name}. {did_you_mean(name, self._program.variables)}"
+                f"there is no variable {name}. {did_you_mean(name, self.program.variables)}"
             )
         return self._variables[name]
 
     def _local(self, reference: Reference) -> Value:
         name = str(reference.steps[1])
-        found = self._locals.get(name)
-        if isinstance(found, Value):
-            return found
-        if name not in self._program.locals:
+        if name not in self.program.locals:
             return self._absent_value(
-                f"there is no local value {name}. {did_you_mean(name, self._program.locals)}"
+                f"there is no local value {name}. {did_you_mean(name, self.program.locals)}"
             )
         if name in self._provisional_locals:
             # The value may depend on an unknown value, so a local value that uses it must not be
             # kept either.
             self._unknown_lookups += 1
-            found = self._provisional_locals[name]
-        else:
-            found = self._evaluate_locals(name)
+        found = self._locals[name] if name in self._locals else self._evaluate_locals(name)
         if isinstance(found, ExpressionFailure):
             raise found
         return found
@@ -205,59 +224,29 @@ class NameResolver:
         self._depth += 1
         found: Value | ExpressionFailure = NULL
         try:
-            done = ChainMap(self._locals, self._provisional_locals)
             # Evaluate each after its references, so that a long chain needs no deep recursion.
-            for item in order_locals(name, self._program.locals, done):
+            for item in order_locals(name, self.program.locals, self._locals):
                 before = self._unknown_lookups
-                found = self._evaluate_local(item)
+                self._locals[item] = found = self._evaluate_local(item)
                 # A value that depends on unknown values may be known the next time. So it is kept
                 # only until the outermost local value is evaluated.
-                lasting = isinstance(found, Value) and before == self._unknown_lookups
-                (self._locals if lasting else self._provisional_locals)[item] = found
+                if isinstance(found, ExpressionFailure) or before != self._unknown_lookups:
+                    self._provisional_locals.add(item)
         except LocalCycle as cycle:
             found = self._absent_value(f"local values refer to each other in a cycle: {cycle}")
         finally:
             self._depth -= 1
             if not self._depth:
+                for item in self._provisional_locals:
+                    del self._locals[item]
                 self._provisional_locals.clear()
         return found
 
     def _evaluate_local(self, name: str) -> Value | ExpressionFailure:
         try:
-            return evaluate_json(self._program.locals[name], ProgramScope(self, {}))
+            return evaluate_json(self.program.locals[name], self.scope())
         except ExpressionFailure as failure:
             return failure
-
-    def _remote_state(self, reference: Reference) -> Value:
-        name, rest = str(reference.steps[2]), reference.steps[3:]
-        block = self._program.remote_states.get(name)
-        if block is None:
-            return self._absent_value(f"there is no {reference.source_text()}")
-        instances = self._expand(block)
-        if not (block.counted or block.repeated):
-            return self._outputs_of(instances[None], rest)
-        if not rest:
-            values = {key: self._outputs_of(item, ()) for key, item in instances.items()}
-            return _of_instances(block, values)
-        return self._outputs_of(_instance_at(block, rest[0], instances), rest[1:])
-
-    def _outputs_of(self, instance: Instance, rest: tuple[Step, ...]) -> Value:
-        block = instance.block
-        value = self._remote_states.get(instance.address, unknown())
-        if value.data is UNKNOWN:
-            scope = ProgramScope(self, instance.properties)
-            # Evaluated during the search for mistakes too, because the arguments may contain some.
-            arguments = {key: evaluate_json(raw, scope) for key, raw in block.arguments.items()}
-            if not self._checking:
-                value = remote_states.read(
-                    block, arguments, self._program.root, self._program.readings
-                )
-            self._remote_states[instance.address] = value
-        if value.data is UNKNOWN:
-            return unknown()
-        if len(rest) > 1 and rest[0] == "outputs" and rest[1] not in value.data["outputs"]:
-            raise remote_states.no_output_error(block, str(rest[1]))
-        return get_path(value, rest)
 
     def _setting(self, reference: Reference) -> Value:
         root, *rest = reference.steps
@@ -267,15 +256,17 @@ class NameResolver:
         return Value(STRING, known[str(rest[0])])
 
     def _of_block(self, block: Block, steps: tuple[Step, ...]) -> Value:
-        if not (block.counted or block.repeated):
-            return self._of_instance(block, block.address, steps)
-        instances = self._expand(block)
+        instances = self.instances(block)
+        if not block.has_keys:
+            return self._of_instance(instances[None], steps)
         if not steps:
             return self._all(block, instances)
-        instance = _instance_at(block, steps[0], instances)
-        return self._of_instance(block, instance.address, steps[1:])
+        return self._of_instance(_instance_at(block, steps[0], instances), steps[1:])
 
-    def _of_instance(self, block: Block, address: str, steps: tuple[Step, ...]) -> Value:
+    def _of_instance(self, instance: Instance, steps: tuple[Step, ...]) -> Value:
+        block, address = instance.block, instance.address
+        if block.is_remote_state:
+            return self._of_remote_state(instance, steps)
         values, definition = self._lookup_instance(address), block.definition
         if not steps:
             return self._object(block, address, values)
@@ -285,14 +276,37 @@ class NameResolver:
             hint = did_you_mean(str(name), definition.names)
             raise EvaluationError(f'{block.address} has no attribute "{name}". {hint}')
         if values is None:
-            value = unknown(attribute_type(attribute))
+            value = unknown(attribute_constraint(attribute).type)
         else:
             value = self._attribute(address, values, attribute)
         return get_path(value, steps[1:])
 
+    def _of_remote_state(self, instance: Instance, steps: tuple[Step, ...]) -> Value:
+        block, address = instance.block, instance.address
+        value = self._remote_states.get(address)
+        if value is None:
+            # Unknown meanwhile, because the arguments may refer to it, which the graph reports.
+            self._remote_states[address] = unknown()
+            try:
+                # Evaluated during the search for mistakes too, because there may be some in them.
+                scope = self.scope(instance.names)
+                arguments = {key: evaluate_json(raw, scope) for key, raw in block.arguments.items()}
+                value = unknown()
+                if not self._checking:
+                    value = remote_states.read(block, arguments, self.program)
+            finally:
+                del self._remote_states[address]
+            if value.data is not UNKNOWN:
+                self._remote_states[address] = value
+        if value.data is UNKNOWN:
+            return unknown()
+        if len(steps) > 1 and steps[0] == "outputs" and steps[1] not in value.data["outputs"]:
+            raise remote_states.no_output_error(block, str(steps[1]))
+        return get_path(value, steps)
+
     def _attribute(self, address: str, values: Values, attribute: Attribute) -> Value:
-        value = attribute_value(values.get(attribute.name), attribute)
-        for path in self._sensitive(address):
+        value = _attribute_value(values.get(attribute.name), attribute)
+        for path in self._sensitive_paths(address):
             if path and path[0] == attribute.name:
                 value = unpack(value.type, _mark_below(value.data, path[1:]), value.marks)
         return value
@@ -309,7 +323,9 @@ class NameResolver:
     def _object(self, block: Block, address: str, values: Values | None) -> Value:
         if values is None:
             definition = block.definition
-            return unknown(object_type({item.name: attribute_type(item) for item in definition}))
+            return unknown(
+                object_type({item.name: attribute_constraint(item).type for item in definition})
+            )
         found = self._objects.get(address)
         if found is None or found[0] is not values:
             whole = {
@@ -320,63 +336,25 @@ class NameResolver:
             self._objects[address] = found
         return found[1]
 
+    def _sensitive_paths(self, address: str) -> Iterable[AttributePath]:
+        known = self._sensitive.get(address)
+        if known is None:
+            known = self._sensitive[address] = tuple(self._sensitive_in_state(address))
+        return known
+
     def _all(self, block: Block, instances: Mapping[InstanceKey, Instance]) -> Value:
         known = self._all_instances.get(block.address)
         if known is not None:
             return known
-        values = {
-            key: self._object(block, instance.address, self._lookup_instance(instance.address))
-            for key, instance in instances.items()
-        }
-        result = _of_instances(block, values)
+        values = {key: self._of_instance(instance, ()) for key, instance in instances.items()}
+        if block.counted:
+            result = tuple_of(values.values())
+        else:
+            result = object_of({str(key): item for key, item in values.items()})
         # During an apply, the instances become known one after another.
         if not any(value.data is UNKNOWN for value in values.values()):
             self._all_instances[block.address] = result
         return result
-
-
-class ProgramScope(Scope):
-    """The scope of one instance, or of an expression outside of all resources."""
-
-    __slots__ = ("_program", "_properties")
-
-    def __init__(
-        self,
-        program: NameResolver,
-        properties: Mapping[str, Value],
-        names: dict[str, Value] | None = None,
-    ) -> None:
-        """Make a scope; `properties` are those of an instance, such as `each.key`."""
-        super().__init__(names or {}, program.context.work)
-        self._program = program
-        self._properties = properties
-
-    def within(self, names: dict[str, Value]) -> Scope:
-        return ProgramScope(self._program, self._properties, {**self.names, **names})
-
-    def resolve_free(self, reference: Reference) -> Value:
-        root = str(reference.steps[0])
-        if root not in _NEEDS:
-            return self._program.value_of(reference)
-        name = ".".join(map(str, reference.steps[:2]))
-        if name not in self._properties:
-            written = reference.source_text()
-            raise EvaluationError(f"{written} has a meaning only with {_NEEDS[root]}")
-        return get_path(self._properties[name], reference.steps[2:])
-
-    def resolve_index(self, reference: Reference, key: Value) -> Value:
-        root = reference.steps[0]
-        if root in self.names or root in _NEEDS:
-            return super().resolve_index(reference, key)
-        # One instance of a block is looked up without the others.
-        return self._program.instance_value(reference, key)
-
-    def call(self, name: str, arguments: Sequence[Value]) -> Value:
-        return call(name, arguments, self._program.context)
-
-
-_NEEDS: Final = {"each": "for_each", "count": "count", "self": "a provisioner"}
-"""What a block needs so that its expressions may use a name."""
 
 
 def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instance]) -> Instance:
@@ -398,13 +376,6 @@ def _instance_at(block: Block, key: Step, instances: Mapping[InstanceKey, Instan
     )
 
 
-def _of_instances(block: Block, values: Mapping[InstanceKey, Value]) -> Value:
-    """Return the value for all instances: a tuple with count, an object with for_each."""
-    if block.counted:
-        return tuple_of(values.values())
-    return object_of({str(key): item for key, item in values.items()})
-
-
 def _mark_below(data: Any, path: AttributePath) -> Any:
     if isinstance(data, Marked):
         return data
@@ -418,3 +389,21 @@ def _mark_below(data: Any, path: AttributePath) -> Any:
     changed = data.copy()
     changed[path[0]] = inner
     return changed
+
+
+def _attribute_value(data: Any, attribute: Attribute) -> Value:
+    """Return a wire value of `attribute` as a value of the language, marked if it is sensitive."""
+    type = attribute_constraint(attribute).type
+    made = _mark_nested(data, attribute) if attribute.attributes else from_wire(data, type)
+    return Value(type, made, IS_SENSITIVE if attribute.sensitive else NO_MARKS)
+
+
+def _mark_nested(data: Any, attribute: Attribute) -> Any:
+    if isinstance(data, list):
+        return [_mark_nested(item, attribute) for item in data]
+    if not isinstance(data, dict):
+        return data
+    return {
+        item.name: pack(_attribute_value(data.get(item.name), item))
+        for item in attribute.attributes
+    }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Final
 
 from opsconsole.language.access import Quoted, Step, attribute, element, get_path
@@ -65,33 +66,17 @@ class Work:
         self.parts = check_size(self.parts + parts)
 
 
-class Scope:
-    """The context of an expression.
+class Names:
+    """The functions of an expression, and the names that are not bound in its text.
 
     Attributes:
-        names: The values of the names that were bound in the text, such as by a `for` expression.
-        work: The count of values made in this scope, with its bound.
+        work: The count of values made in one evaluation, with its bound.
     """
 
-    __slots__ = ("names", "work")
-
-    def __init__(self, names: dict[str, Value], work: Work) -> None:
-        self.names = names
-        self.work = work
-
-    def within(self, names: dict[str, Value]) -> Scope:
-        """Return this scope with additional names."""
-        raise NotImplementedError
+    work: Work
 
     def resolve(self, reference: Reference) -> Value:
         """Return the value of a reference."""
-        root = reference.steps[0]
-        if root in self.names:
-            return get_path(self.names[str(root)], reference.steps[1:])
-        return self.resolve_free(reference)
-
-    def resolve_free(self, reference: Reference) -> Value:
-        """Return the value of a reference whose name is not among `names`."""
         raise NotImplementedError
 
     def resolve_index(self, reference: Reference, key: Value) -> Value:
@@ -101,6 +86,40 @@ class Scope:
     def call(self, name: str, arguments: Sequence[Value]) -> Value:
         """Return the result of a function."""
         raise NotImplementedError
+
+
+class Scope:
+    """The context of an expression.
+
+    Attributes:
+        outer: The other names, and the functions.
+        names: The values of the names that are bound here, such as `each`, or by a `for`
+            expression.
+    """
+
+    __slots__ = ("names", "outer", "work")
+
+    def __init__(self, outer: Names, names: Mapping[str, Value] = MappingProxyType({})) -> None:
+        self.outer = outer
+        self.names = names
+        self.work = outer.work
+
+    def within(self, names: Mapping[str, Value]) -> Scope:
+        """Return this scope with additional names."""
+        return Scope(self.outer, {**self.names, **names})
+
+    def resolve(self, reference: Reference) -> Value:
+        """Return the value of a reference."""
+        bound = self.names.get(str(reference.steps[0]))
+        if bound is None:
+            return self.outer.resolve(reference)
+        return get_path(bound, reference.steps[1:])
+
+    def resolve_index(self, reference: Reference, key: Value) -> Value:
+        """Return the element `key` of a reference's value."""
+        if reference.steps[0] in self.names:
+            return element(self.resolve(reference), key)
+        return self.outer.resolve_index(reference, key)
 
 
 class Node:
@@ -416,7 +435,7 @@ class Call(Node):
             if last.is_null or not is_sequence(last):
                 raise EvaluationError("what is expanded by ... must be a list, a tuple or a set")
             arguments += items_of(last)
-        result = scope.call(self.name, arguments)
+        result = scope.outer.call(self.name, arguments)
         scope.work.count(result.size)
         return result.mark(marks)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, TypeVar
@@ -131,13 +131,6 @@ def _parse(read: Callable[[], T]) -> T:
 
 
 @dataclass(slots=True)
-class _Text:
-    """Text of a template, up to the next `${` or `%{`; in a heredoc, up to the end of a line."""
-
-    text: str
-
-
-@dataclass(slots=True)
 class _Directive:
     """`%{ keyword … }`."""
 
@@ -146,7 +139,8 @@ class _Directive:
     node: Node | None = None
 
 
-_Part = _Text | _Directive | Node
+_Part = str | _Directive | Node
+"""A part of a template. A text ends at the next `${` or `%{`; in a heredoc, also with its line."""
 
 
 class Parser:
@@ -196,8 +190,8 @@ class Parser:
                 return parts
             if opening := _SEQUENCE.match(self.text, self.at):
                 self.at = opening.end()
-                if opening[0][-1] == "~" and parts and isinstance(before := parts[-1], _Text):
-                    before.text = before.text.rstrip()
+                if opening[0][-1] == "~" and parts and isinstance(before := parts[-1], str):
+                    parts[-1] = before.rstrip()
                 parts.append(self._expression() if opening[0][0] == "$" else self._directive())
                 strips = self._close_sequence(parts[-1])
                 continue
@@ -206,7 +200,7 @@ class Parser:
                 raise EvaluationError("a string in quotes goes on in another line")
             self.at = match.end()
             text = (_ESCAPED if quoted else _DOUBLED).sub(_unescape, match[0])
-            parts.append(_Text(text.lstrip() if strips else text))
+            parts.append(text.lstrip() if strips else text)
             strips = False
         if quoted:
             raise EvaluationError("a string is not closed")
@@ -519,28 +513,28 @@ def _unescape(match: re.Match[str]) -> str:
     return chr(code)
 
 
-def _unindent(parts: Iterable[_Part]) -> None:
+def _unindent(parts: list[_Part]) -> None:
     """Remove the common indentation from the lines of a heredoc `<<-`."""
     begins = True
-    starts: list[_Text] = []
+    starts: list[int] = []
     shared = sys.maxsize
-    for part in parts:
-        text = part.text if isinstance(part, _Text) else ""
+    for place, part in enumerate(parts):
+        text = part if isinstance(part, str) else ""
         if begins and (text.strip() or not text.endswith("\n")):
             shared = min(shared, len(text) - len(text.lstrip()))
-            if isinstance(part, _Text):
-                starts.append(part)
+            if isinstance(part, str):
+                starts.append(place)
         begins = text.endswith("\n")
-    for start in starts:
-        start.text = start.text[shared:]
+    for place in starts:
+        parts[place] = str(parts[place])[shared:]
 
 
 def _assemble(parts: list[_Part]) -> Node:
     """Return the tree of a template. A lone interpolation keeps its type; all else is a string."""
     if len(parts) == 1 and isinstance(sole := parts[0], Node):
         return sole
-    if len(parts) == 1 and isinstance(sole, _Text):
-        return _text(sole.text)
+    if len(parts) == 1 and isinstance(sole, str):
+        return _text(sole)
     return _template(iter(parts), ())[0]
 
 
@@ -550,8 +544,8 @@ def _template(parts: Iterator[_Part], ends: tuple[str, ...]) -> tuple[Template, 
     for part in parts:
         if isinstance(part, Node):
             nodes.append(part)
-        elif isinstance(part, _Text):
-            nodes.append(_text(part.text))
+        elif isinstance(part, str):
+            nodes.append(_text(part))
         elif part.keyword in ends:
             return Template(*nodes), part.keyword
         elif part.node is None:

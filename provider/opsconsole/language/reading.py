@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.language import remote_states
 from opsconsole.language.block_reading import (
     RESERVED_VARIABLES,
     bare_text,
@@ -146,32 +145,31 @@ def read_program(files: list[Path], root: Path, schemas: Schemas, stack: str = "
         OnlyTerraform: The program has something that only Terraform can run or may know.
         UnreadProgram: The program has a mistake.
     """
-    reader = _Reader(schemas)
+    program = Program(root, stack=stack, settings=schemas.PROVIDER, engine=engine_of(root))
+    reader = _Reader(schemas, program)
     for path in files:
         document = read_json(path)
         if not isinstance(document, dict | list):
             raise UserError(f"{path}: an object is required.", "Synthesise it again.")
         for name, content in iterate_labels(document, str(path)):
             reader.attempt("", reader.member, name, content, str(path))
-    return reader.program(root, stack)
+    # Done last, because any of the files may hold required_providers.
+    for block in program.blocks.values():
+        reader.attempt("", reader.check_provider, block)
+    for problem in reader.problems:
+        if isinstance(problem, OnlyTerraform):
+            problem.program = program
+            raise problem
+    if reader.problems:
+        raise UnreadProgram(reader.problems, program)
+    return program
 
 
 @dataclass(slots=True)
 class _Reader:
     schemas: Schemas
-    blocks: dict[str, Block] = field(default_factory=dict)
-    providers: dict[str, ProviderBlock] = field(default_factory=dict)
-    variables: dict[str, Variable] = field(default_factory=dict)
-    locals: dict[str, Json] = field(default_factory=dict)
-    outputs: dict[str, Output] = field(default_factory=dict)
-    imports: list[Import] = field(default_factory=list)
-    moved: list[Moved] = field(default_factory=list)
-    removed: list[Removed] = field(default_factory=list)
-    backend: BackendBlock | None = None
-    required_providers: dict[str, Mapping[str, Json]] = field(default_factory=dict)
-    remote_states: dict[str, Block] = field(default_factory=dict)
+    program: Program
     problems: list[UserError] = field(default_factory=list)
-    unread: set[str] = field(default_factory=set)
 
     def attempt(self, name: str, read: Callable[..., None], *arguments: Any) -> None:
         """Read a part of the program, collecting its errors.
@@ -184,51 +182,12 @@ class _Reader:
         except UserError as problem:
             # A mistake in the settings may explain more than the other mistakes.
             self.problems.insert(0 if name == _SETTINGS else len(self.problems), problem)
-            self.unread.add(name)
+            self.program.unread.add(name)
 
-    def program(self, root: Path, stack: str) -> Program:
-        """Return the program.
-
-        Raises:
-            OnlyTerraform: A part of the program is for Terraform.
-            UnreadProgram: The program has a mistake.
-        """
-        # Done last, because any of the files may hold required_providers.
-        for block in self.blocks.values():
-            self.attempt("", self._check_provider, block)
-        program = self._program(root, stack)
-        for problem in self.problems:
-            if isinstance(problem, OnlyTerraform):
-                problem.program = program
-                raise problem
-        if self.problems:
-            raise UnreadProgram(self.problems, program)
-        return program
-
-    def _program(self, root: Path, stack: str) -> Program:
-        return Program(
-            root=root,
-            blocks=self.blocks,
-            providers=self.providers,
-            variables=self.variables,
-            locals=self.locals,
-            outputs=self.outputs,
-            imports=tuple(self.imports),
-            moved=tuple(self.moved),
-            removed=tuple(self.removed),
-            backend=self.backend,
-            required_providers=self.required_providers,
-            stack=stack,
-            settings=self.schemas.PROVIDER,
-            remote_states=self.remote_states,
-            engine=engine_of(root),
-            unread=frozenset(self.unread),
-        )
-
-    def _check_provider(self, block: Block) -> None:
+    def check_provider(self, block: Block) -> None:
         """Refuse a resource whose provider is neither the usual provider nor a required one."""
         name = block.provider.partition(".")[0]
-        if name not in (block.type_name.partition("_")[0], *self.required_providers):
+        if name not in (block.type_name.partition("_")[0], *self.program.required_providers):
             raise UserError(
                 f'{block.title}: there is no provider "{name}" in required_providers.',
                 "Declare it there, or take out the argument `provider`.",
@@ -276,7 +235,7 @@ class _Reader:
 
     def _required_providers(self, content: Json, where: str) -> None:
         for body in iterate_bodies(content, where):
-            if self.required_providers:
+            if self.program.required_providers:
                 raise UserError(f"{where}: it is declared twice.", "Keep one of them.")
             for name, wanted in body.items():
                 if name != COMMENT:
@@ -284,14 +243,14 @@ class _Reader:
                     if not isinstance(source, dict):
                         raise UserError(f"{where}: {name} must be an object.")
                     check_required_provider(name, source, where)
-                    self.required_providers[name] = source
+                    self.program.required_providers[name] = source
 
     def _set_backend(self, found: list[tuple[str, Json]], where: str) -> None:
-        if len(found) != 1 or self.backend is not None:
+        if len(found) != 1 or self.program.backend is not None:
             raise UserError(f"{where}: there must be one backend.", "Keep one of them.")
         kind, settings = found[0]
         kept = {key: value for key, value in single_body(settings, where).items() if key != COMMENT}
-        self.backend = BackendBlock(kind, kept)
+        self.program.backend = BackendBlock(kind, kept)
 
     def _provider(self, content: Json, file: str) -> None:
         for name, value in iterate_labels(content, f"{file}: provider", required=True):
@@ -306,7 +265,7 @@ class _Reader:
             alias = read_string(body["alias"], f"{where}.alias")
             check_name(alias, f"{where}.alias")
             key = f"{name}.{alias}"
-        if key in self.providers:
+        if key in self.program.providers:
             raise UserError(
                 f"{where}: the configuration {key} is declared twice.",
                 "Give one of them an alias.",
@@ -318,7 +277,7 @@ class _Reader:
         }
         origin = read_origin(body, file)
         # Stored before the refusal, so that a command that needs only the state can continue.
-        self.providers[key] = ProviderBlock(key, arguments, origin, body.get("for_each"))
+        self.program.providers[key] = ProviderBlock(key, arguments, origin, body.get("for_each"))
         if "for_each" in body:
             raise only_terraform_error("for_each of a provider", origin, name)
 
@@ -328,26 +287,19 @@ class _Reader:
             for name, value in iterate_labels(named, f"{file}: {type_name}", required=True):
                 address = f"{'data.' if mode == 'data' else ''}{type_name}.{name}"
                 for body in iterate_bodies(value, f"{file}: {type_name}.{name}"):
-                    if address.startswith(remote_states.PREFIX):
-                        self.attempt(address, self._remote_state, name, body, file)
-                    else:
-                        self.attempt(address, self._block, mode, type_name, name, body, file)
+                    self.attempt(address, self._block, mode, type_name, name, body, file)
 
     def _block(
         self, mode: str, type_name: str, name: str, body: Mapping[str, Json], file: str
     ) -> None:
         block = read_block(mode, type_name, name, body, file, self.schemas)
-        if block.address in self.blocks:
+        read_already = self.program.remote_states if block.is_remote_state else self.program.blocks
+        if block.address in read_already:
             raise UserError(
                 f"{file}: {block.address} is declared twice.",
-                f"It is in {self.blocks[block.address].origin.file} already.",
+                f"It is in {read_already[block.address].origin.file} already.",
             )
-        self.blocks[block.address] = block
-
-    def _remote_state(self, name: str, body: Mapping[str, Json], file: str) -> None:
-        if name in self.remote_states:
-            raise UserError(f"{file}: {remote_states.PREFIX}{name} is declared twice.")
-        self.remote_states[name] = remote_states.read_block(name, body, file)
+        read_already[block.address] = block
 
     def _variable(self, name: str, value: Json, file: str) -> None:
         check_name(name, f"{file}: variable")
@@ -356,15 +308,15 @@ class _Reader:
                 f"{file}: variable: {name!r} is reserved, so no variable can have this name.",
                 "Rename it.",
             )
-        if name in self.variables:
+        if name in self.program.variables:
             raise UserError(f"{file}: the variable {name} is declared twice.")
-        self.variables[name] = _read_variable(name, value, file)
+        self.program.variables[name] = _read_variable(name, value, file)
 
     def _local(self, name: str, value: Json, file: str) -> None:
         check_name(name, f"{file}: locals")
-        if name in self.locals:
+        if name in self.program.locals:
             raise UserError(f"{file}: the local value {name} is declared twice.")
-        self.locals[name] = value
+        self.program.locals[name] = value
 
     def _output(self, name: str, value: Json, file: str) -> None:
         if value is None:
@@ -372,7 +324,7 @@ class _Reader:
         where = f"{file}: output.{name}"
         check_name(name, f"{file}: output")
         body = single_body(value, where)
-        if name in self.outputs:
+        if name in self.program.outputs:
             raise UserError(f"{where} is declared twice.")
         origin = read_origin(body, file)
         if "precondition" in body:
@@ -382,7 +334,7 @@ class _Reader:
             raise UserError(f"{where}: it has no value.")
         if read_bool(body.get("ephemeral", False), f"{where}.ephemeral"):
             raise UserError(f"{where}: an output of the root cannot be ephemeral.")
-        self.outputs[name] = Output(
+        self.program.outputs[name] = Output(
             name=name,
             value=body["value"],
             origin=origin,
@@ -400,9 +352,9 @@ class _Reader:
         target = bare_text(body.get("to"), f"{where}.to")
         if target.startswith("data."):
             raise UserError(f"{where}: {target} is a data source.", "Import resources only.")
-        if "for_each" not in body and any(item.to == target for item in self.imports):
+        if "for_each" not in body and any(item.to == target for item in self.program.imports):
             raise UserError(f"{where}: {target} is imported twice.", "Keep one of them.")
-        self.imports.append(
+        self.program.imports.append(
             Import(
                 to=target,
                 id=body["id"],
@@ -419,7 +371,7 @@ class _Reader:
         target = _address(body.get("to"), f"{where}.to", origin)
         if (source.type, source.mode) != (target.type, target.mode):
             raise only_terraform_error(f"moving {source} to another type, {target},", origin)
-        self.moved.append(Moved(source, target, origin))
+        self.program.moved.append(Moved(source, target, origin))
 
     def _read_removed(self, body: dict[str, Json], where: str, origin: Origin) -> None:
         if "provisioner" in body:
@@ -435,7 +387,7 @@ class _Reader:
             raise UserError(
                 f"{where}: {source} names an instance.", "A removed block takes all of them."
             )
-        self.removed.append(Removed(source, destroy, origin))
+        self.program.removed.append(Removed(source, destroy, origin))
 
 
 _KINDS: Final[Mapping[str, Callable[[_Reader, Json, str], None]]] = {

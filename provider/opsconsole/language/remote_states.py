@@ -12,16 +12,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from opsconsole.errors import UserError
-from opsconsole.language.block_reading import check_arguments, read_origin
 from opsconsole.language.conversion import from_wire, to_wire
 from opsconsole.language.failures import EvaluationError
-from opsconsole.language.json_values import COMMENT, only_terraform_error
-from opsconsole.language.model import Block
+from opsconsole.language.model import REMOTE_STATE_ARGUMENTS, Block, Program
 from opsconsole.language.values import (
     NULL,
     STRING,
     Value,
-    elements,
+    members_of,
     object_of,
     type_from_json,
     unknown,
@@ -29,41 +27,7 @@ from opsconsole.language.values import (
 from opsconsole.state import StateOutput, read_foreign
 from opsconsole.values import holds_unknown
 
-TYPE: Final = "terraform_remote_state"
-PREFIX: Final = f"data.{TYPE}."
-_ARGUMENTS: Final = ("backend", "config", "workspace", "defaults")
-_META: Final = (COMMENT, "count", "depends_on", "for_each", "provider")
 _OF_CDKTF: Final = "cross-stack-reference-input-"
-
-
-def read_block(name: str, body: Mapping[str, Any], file: str) -> Block:
-    """Return the block that `body` declares.
-
-    Raises:
-        UserError: The block has an argument that does not exist, or lacks `backend`.
-    """
-    origin = read_origin(dict(body), file)
-    address = f"{PREFIX}{name}"
-    if "lifecycle" in body:
-        raise only_terraform_error(f"lifecycle of {TYPE}", origin, address)
-    if "count" in body and "for_each" in body:
-        raise UserError(f"{file}: {address} has both count and for_each.", "Leave one of them out.")
-    arguments = {key: value for key, value in body.items() if key not in _META}
-    check_arguments(arguments, _ARGUMENTS, f"{file}: {address}")
-    if not arguments.get("backend"):
-        raise UserError(f"{file}: {address}: it has no backend.")
-    return Block(
-        "data",
-        TYPE,
-        name,
-        arguments,
-        origin,
-        provider="",
-        count=body.get("count"),
-        for_each=body.get("for_each"),
-        counted="count" in body,
-        repeated="for_each" in body,
-    )
 
 
 def stack_name(block: Block) -> str:
@@ -71,13 +35,11 @@ def stack_name(block: Block) -> str:
     return block.name.removeprefix(_OF_CDKTF)
 
 
-def read(block: Block, arguments: Mapping[str, Any], root: Path, cache: Any) -> Any:
+def read(block: Block, arguments: Mapping[str, Any], program: Program) -> Any:
     """Return the value of the data source: its `outputs` and its arguments.
 
     Args:
         arguments: The evaluated arguments. If one is unknown, so is the whole value.
-        root: The base directory of a local backend's paths.
-        cache: The states that were read, by the arguments.
 
     Raises:
         EvaluationError: The state cannot be read, or does not exist.
@@ -88,19 +50,18 @@ def read(block: Block, arguments: Mapping[str, Any], root: Path, cache: Any) -> 
     kind, workspace = str(bare["backend"]), str(bare.get("workspace") or "default")
     # Converted through JSON, so that fractions become floats, as in the block of a backend.
     config = json.dumps(bare.get("config") or {}, sort_keys=True, default=float)
-    key = (kind, workspace, config)
+    key, cache = (kind, workspace, config), program.readings
     if key not in cache:
         try:
-            cache[key] = _outputs(block, kind, json.loads(config), workspace, root)
+            cache[key] = _outputs(block, kind, json.loads(config), workspace, program.root)
         except EvaluationError as error:
             # Keep the error too, so that not every reference reads the state again.
             cache[key] = error
     if isinstance(cache[key], EvaluationError):
         # Raise a new error each time, because each error stores the template in which it occurred.
         raise EvaluationError(str(cache[key]))
-    given = {name: arguments.get(name, NULL).unmark() for name in _ARGUMENTS}
-    defaults = given["defaults"]
-    outputs = {key.data: item for key, item in elements(defaults)} if defaults.data else {}
+    given = {name: arguments.get(name, NULL).unmark() for name in REMOTE_STATE_ARGUMENTS}
+    outputs = members_of(given["defaults"]) if given["defaults"].data else {}
     return object_of(
         {**given, "backend": Value(STRING, kind), "outputs": object_of({**outputs, **cache[key]})}
     )

@@ -306,27 +306,31 @@ def object_of(items: Mapping[str, Value]) -> Value:
     return Value(object_type({name: item.type for name, item in items.items()}), data, size=size)
 
 
+def members_of(value: Value) -> dict[str, Value]:
+    """Return the members of a known map or object by name, sorted as go-cty iterates over them."""
+    data, type = value.data, value.type
+    types = type.attributes if type.kind == "object" else dict.fromkeys(data, type.element)
+    return {name: unpack(types[name], data[name]) for name in sorted(data)}
+
+
 def elements(value: Value) -> Iterator[tuple[Value, Value]]:
     """Yield the keys and elements of a known collection, in the order of iteration.
 
     For a set, each element is also its own key.
     """
-    data, type = value.data, value.type
-    if isinstance(data, dict):
-        types = type.attributes if type.kind == "object" else dict.fromkeys(data, type.element)
-        # go-cty iterates over maps and objects by key.
-        for name in sorted(data):
-            yield Value(STRING, name), unpack(types[name], data[name])
+    if isinstance(value.data, dict):
+        for name, item in members_of(value).items():
+            yield Value(STRING, name), item
     else:
         for place, item in enumerate(items_of(value)):
-            yield (item if type.kind == "set" else Value(NUMBER, int64(place))), item
+            yield (item if value.kind == "set" else Value(NUMBER, int64(place))), item
 
 
 def items_of(value: Value) -> list[Value]:
     """Return the elements of a known collection, in the order of iteration."""
     data, type = value.data, value.type
     if isinstance(data, dict):
-        return [item for _, item in elements(value)]
+        return [*members_of(value).values()]
     if type.kind == "tuple":
         return [unpack(kind, item) for kind, item in zip(type.inner, data, strict=True)]
     kind = type.element

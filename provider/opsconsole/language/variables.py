@@ -29,7 +29,7 @@ from opsconsole.language.json_values import (
     try_step,
 )
 from opsconsole.language.model import Program, Validation, Variable
-from opsconsole.language.name_resolver import ProgramScope
+from opsconsole.language.nodes import Scope
 from opsconsole.language.parser import parse_arguments, parse_expression
 from opsconsole.language.values import BOOL, EPHEMERAL, SENSITIVE, STRING, of_python, unknown
 from opsconsole.text import did_you_mean
@@ -258,7 +258,7 @@ def check_variables(program: Program, values: Mapping[str, Any]) -> None:
         raise UserError("\n".join(broken), "The program's validation rules say so.")
 
 
-def _check_rule(variable: Variable, rule: Validation, scope: ProgramScope) -> str:
+def _check_rule(variable: Variable, rule: Validation, scope: Scope) -> str:
     """Return the rule's message if the variable breaks it."""
     title = f"{variable.origin.path or variable.origin.file} (var.{variable.name})"
     references = try_step(title, "validation", references_in, rule.condition)

@@ -212,7 +212,7 @@ class Planner:
         data = (
             str(item)
             for item in self._workspace.state.addresses()
-            if item.mode == "data" and not program.reads_state(item)
+            if item.mode == "data" and item.config not in program.remote_states
         )
         return tuple(item for item in data if item not in walk.declared and item in walk.targets)
 

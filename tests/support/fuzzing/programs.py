@@ -5,8 +5,8 @@ from pathlib import Path
 
 from opsconsole import resources
 from opsconsole.errors import OpsconsoleError
+from opsconsole.language.graph import check_support
 from opsconsole.language.reading import load_directory
-from opsconsole.language.support import check_support
 from program_forms import ACCEPTED, REFUSED, evaluate_all
 
 SEEDS = [

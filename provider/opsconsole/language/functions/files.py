@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+from collections.abc import Sequence
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
@@ -11,14 +12,14 @@ from typing import Any
 from opsconsole.language.failures import MAX_FILE, BeyondBounds, EvaluationError
 from opsconsole.language.functions.encoding import DIGESTS, base64_text
 from opsconsole.language.functions.registry import Signature
-from opsconsole.language.name_resolver import FunctionContext, TemplateScope
-from opsconsole.language.nodes import is_name
+from opsconsole.language.name_resolver import NameResolver
+from opsconsole.language.nodes import Names, Reference, Scope, is_name
 from opsconsole.language.parser import parse_template
-from opsconsole.language.values import DYNAMIC, STRING, elements
+from opsconsole.language.values import DYNAMIC, STRING, Value, members_of
 
 
-def _content(context: FunctionContext, name: str) -> bytes:
-    path = _path(context, name)
+def _content(resolver: NameResolver, name: str) -> bytes:
+    path = _path(resolver, name)
     try:
         # Opened without blocking, because a pipe without a writer would block the run forever.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
@@ -35,24 +36,24 @@ def _content(context: FunctionContext, name: str) -> bytes:
     return content
 
 
-def _path(context: FunctionContext, name: str) -> Path:
+def _path(resolver: NameResolver, name: str) -> Path:
     try:
-        return context.root / Path(name).expanduser()
+        return resolver.root / Path(name).expanduser()
     except RuntimeError as error:
         raise EvaluationError(f"{name}: {error}") from error
 
 
-@Signature("file", (STRING,), context=True)
-def _text(context: FunctionContext, name: str) -> str:
+@Signature("file", (STRING,), impure=True)
+def _text(resolver: NameResolver, name: str) -> str:
     try:
-        return _content(context, name).decode()
+        return _content(resolver, name).decode()
     except UnicodeDecodeError as error:
         raise EvaluationError(f"{name} is not UTF-8 text: use filebase64") from error
 
 
-@Signature("fileexists", (STRING,), context=True)
-def _fileexists(context: FunctionContext, name: str) -> bool:
-    path = _path(context, name)
+@Signature("fileexists", (STRING,), impure=True)
+def _fileexists(resolver: NameResolver, name: str) -> bool:
+    path = _path(resolver, name)
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -64,14 +65,31 @@ def _fileexists(context: FunctionContext, name: str) -> bool:
     return True
 
 
-@Signature("templatefile", (STRING, DYNAMIC), context=True)
-def _templatefile(context: FunctionContext, name: str, names: Any) -> Any:
+@Signature("templatefile", (STRING, DYNAMIC), impure=True)
+def _templatefile(resolver: NameResolver, name: str, names: Any) -> Any:
     if names.kind not in ("map", "object"):
         raise EvaluationError("the second argument must be a map")
-    pairs = {key.data: item for key, item in elements(names)}
+    pairs = members_of(names)
     if wrong := [key for key in pairs if not is_name(key)]:
         raise EvaluationError(f"{wrong[0]!r} is not a valid name")
-    return parse_template(_text(context, name)).evaluate(TemplateScope(pairs, context))
+    return parse_template(_text(resolver, name)).evaluate(Scope(_TemplateNames(resolver), pairs))
+
+
+class _TemplateNames(Names):
+    """What a template file may use beside the names that the call passes: functions."""
+
+    def __init__(self, outer: NameResolver) -> None:
+        self.work = outer.work
+        self._outer = outer
+
+    def resolve(self, reference: Reference) -> Value:
+        root = reference.steps[0]
+        raise EvaluationError(f"the template names {root}, which the call does not give")
+
+    def call(self, name: str, arguments: Sequence[Value]) -> Value:
+        if name in ("templatefile", "templatestring"):
+            raise EvaluationError(f"a template cannot call {name}")
+        return self._outer.call(name, arguments)
 
 
 @Signature("basename", (STRING,))
@@ -87,6 +105,6 @@ def _dirname(path: str) -> str:
 
 
 for _name, _step in {"base64": base64_text, **DIGESTS}.items():
-    Signature(f"file{_name}", (STRING,), context=True)(
-        lambda context, name, step=_step: step(_content(context, name))
+    Signature(f"file{_name}", (STRING,), impure=True)(
+        lambda resolver, name, step=_step: step(_content(resolver, name))
     )

@@ -12,10 +12,10 @@ from opsconsole.language.values import (
     DYNAMIC,
     STRING,
     Value,
-    elements,
     list_value,
     map_of,
     map_value,
+    members_of,
     object_of,
     strip_marks,
     tuple_of,
@@ -28,7 +28,7 @@ def _members(value: Value) -> dict[str, Value]:
     """Return the members of a map or an object, sorted by name."""
     if value.kind not in ("map", "object"):
         raise EvaluationError(f"a map or an object is required, not {value.type}")
-    return {name.data: item for name, item in elements(value)}
+    return members_of(value)
 
 
 @Signature("keys", (DYNAMIC,), opaque=True)

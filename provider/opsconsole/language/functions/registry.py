@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from opsconsole.language.conversion import convert
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
-from opsconsole.language.name_resolver import FunctionContext
+from opsconsole.language.name_resolver import NameResolver
 from opsconsole.language.values import (
     BOOL,
     COLLECTIONS,
@@ -57,7 +57,8 @@ class Signature:
         rest: The type of any further arguments; None if there may be none.
         nulls: Whether arguments may be null.
         opaque: Whether marks inside arguments stay where they are.
-        context: Whether the first argument is the FunctionContext.
+        impure: Whether the first argument is the NameResolver, which knows the time and the place
+            of the run.
     """
 
     name: str
@@ -66,7 +67,7 @@ class Signature:
     nulls: bool = False
     unknowns: Unknowns = Unknowns.OUTER
     opaque: bool = False
-    context: bool = False
+    impure: bool = False
     returns: Type = DYNAMIC
 
     def __call__(self, implementation: Implementation) -> Implementation:
@@ -104,7 +105,7 @@ def unknown_function_error(name: str) -> UnsupportedExpression:
     return UnsupportedExpression(f"the function {name}{hint}")
 
 
-def call(name: str, arguments: Sequence[Value], context: FunctionContext) -> Value:
+def call(name: str, arguments: Sequence[Value], resolver: NameResolver) -> Value:
     """Return the result of the function `name`.
 
     Raises:
@@ -131,7 +132,7 @@ def call(name: str, arguments: Sequence[Value], context: FunctionContext) -> Val
             plain.append(Value(argument.type, data))
             marks |= found
     try:
-        result = of_python(_invoke(signature, implementation, plain, context))
+        result = of_python(_invoke(signature, implementation, plain, resolver))
         check_size(result.size)
         if isinstance(result.data, str):
             result = Value(STRING, to_nfc(result.data))
@@ -155,7 +156,7 @@ def _invoke(
     signature: Signature,
     implementation: Implementation,
     arguments: list[Value],
-    context: FunctionContext,
+    resolver: NameResolver,
 ) -> Any:
     kinds = (*signature.parameters, *(signature.rest or DYNAMIC for _ in arguments))
     converted = []
@@ -172,7 +173,7 @@ def _invoke(
         value.data if _is_plain(kind) else value
         for kind, value in zip(kinds, converted, strict=False)
     ]
-    return implementation(context, *given) if signature.context else implementation(*given)
+    return implementation(resolver, *given) if signature.impure else implementation(*given)
 
 
 def _is_plain(kind: Type) -> bool:

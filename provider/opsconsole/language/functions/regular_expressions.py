@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -31,35 +30,27 @@ _MEMORY = 64 * 2**20
 """The memory in bytes that RE2 may use for one pattern. Go refuses patterns of about that size."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """A compiled pattern; `names` holds the numbers of its named groups."""
-
-    expression: Any
-    groups: int
-    names: dict[str, int]
-
-    def matches(self, text: bytes) -> Iterator[list[tuple[int, int]]]:
-        """Yield the spans of each match and its groups; (-1, -1) for a group that did not match."""
-        position, before = 0, -1
-        while position <= len(text):
-            found = self.expression.search(text, position)
-            if found is None:
-                return
-            start, end = found.span()
-            # In Go, an empty match right after another match does not count.
-            if end > start or start != before:
-                yield [found.span(group) for group in range(self.groups + 1)]
-            before = end
-            position = max(end, position + 1)
-            # The text is UTF-8, and a search must not begin inside a character.
-            while position < len(text) and text[position] & 0xC0 == 0x80:
-                position += 1
+def _matches(pattern: Any, text: bytes) -> Iterator[list[tuple[int, int]]]:
+    """Yield the spans of each match and its groups; (-1, -1) for a group that did not match."""
+    position, before = 0, -1
+    while position <= len(text):
+        found = pattern.search(text, position)
+        if found is None:
+            return
+        start, end = found.span()
+        # In Go, an empty match right after another match does not count.
+        if end > start or start != before:
+            yield [found.span(group) for group in range(pattern.groups + 1)]
+        before = end
+        position = max(end, position + 1)
+        # The text is UTF-8, and a search must not begin inside a character.
+        while position < len(text) and text[position] & 0xC0 == 0x80:
+            position += 1
 
 
 @lru_cache(maxsize=128)
-def compile_pattern(pattern: str) -> Pattern:
-    """Compile a regular expression.
+def compile_pattern(pattern: str) -> Any:
+    """Compile a regular expression with RE2; its `groups` and `groupindex` are as those of `re`.
 
     Raises:
         EvaluationError: `pattern` is not a regular expression.
@@ -79,18 +70,17 @@ def compile_pattern(pattern: str) -> Pattern:
         if "too large" in problem:
             raise UnsupportedExpression("a regular expression as large as this one") from error
         raise EvaluationError(f"this is not a regular expression: {problem}") from error
-    names = dict(expression.groupindex)
     # RE2 accepts \C (one byte) and group names that are not ASCII; Go refuses both.
     if r"\C" in pattern.replace(r"\\", ""):
         raise EvaluationError(r"this is not a regular expression: it has the escape \C")
-    if not all(name.isascii() for name in names):
+    if not all(name.isascii() for name in expression.groupindex):
         raise EvaluationError("this is not a regular expression: a group's name is not plain")
-    return Pattern(expression, expression.groups, names)
+    return expression
 
 
-def _with_groups_of_one_kind(pattern: str) -> Pattern:
+def _with_groups_of_one_kind(pattern: str) -> Any:
     expression = compile_pattern(pattern)
-    if 0 < len(expression.names) < expression.groups:
+    if 0 < len(expression.groupindex) < expression.groups:
         # RE2 keeps the last of two groups with one name and counts both.
         if len(set(names := _NAMED.findall(pattern))) < len(names):
             raise UnsupportedExpression("a regular expression with two groups of one name")
@@ -98,10 +88,10 @@ def _with_groups_of_one_kind(pattern: str) -> Pattern:
     return expression
 
 
-def _result(pattern: Pattern, text: bytes, spans: list[tuple[int, int]]) -> Any:
+def _result(pattern: Any, text: bytes, spans: list[tuple[int, int]]) -> Any:
     parts = [None if start < 0 else text[start:end].decode() for start, end in spans]
-    if pattern.names:
-        return {name: parts[pattern.names[name]] for name in sorted(pattern.names)}
+    if names := pattern.groupindex:
+        return {name: parts[names[name]] for name in sorted(names)}
     return parts[1:] if pattern.groups else parts[0]
 
 
@@ -109,7 +99,7 @@ def _result(pattern: Pattern, text: bytes, spans: list[tuple[int, int]]) -> Any:
 def _regex(pattern: str, text: str) -> Any:
     expression = _with_groups_of_one_kind(pattern)
     encoded = text.encode()
-    spans = next(expression.matches(encoded), None)
+    spans = next(_matches(expression, encoded), None)
     if spans is None:
         raise EvaluationError("the pattern did not match any part of the string")
     found = _result(expression, encoded, spans)
@@ -125,12 +115,12 @@ def _regexall(pattern: str, text: str) -> Value:
     expression = _with_groups_of_one_kind(pattern)
     encoded = text.encode()
     results: list[Any] = []
-    for spans in expression.matches(encoded):
+    for spans in _matches(expression, encoded):
         check_size((len(results) + 1) * (1 + expression.groups))
         results.append(_result(expression, encoded, spans))
     element: Type = STRING
-    if expression.names:
-        element = object_type(dict.fromkeys(expression.names, STRING))
+    if expression.groupindex:
+        element = object_type(dict.fromkeys(expression.groupindex, STRING))
     elif expression.groups:
         element = tuple_type([STRING] * expression.groups)
     return Value(list_of(element), results)
@@ -143,7 +133,7 @@ def replace_all(text: str, pattern: str, replacement: str) -> str:
     template = _template(replacement)
     pieces: list[bytes] = []
     last = length = 0
-    for spans in expression.matches(encoded):
+    for spans in _matches(expression, encoded):
         start, end = spans[0]
         added = [encoded[last:start], *_expand(template, expression, encoded, spans)]
         pieces += added
@@ -167,7 +157,7 @@ def _template(replacement: str) -> list[bytes | str]:
 
 
 def _expand(
-    template: list[bytes | str], pattern: Pattern, text: bytes, spans: list[tuple[int, int]]
+    template: list[bytes | str], pattern: Any, text: bytes, spans: list[tuple[int, int]]
 ) -> Iterator[bytes]:
     for piece in template:
         if isinstance(piece, bytes):
@@ -176,6 +166,6 @@ def _expand(
         # As in Go, a number with a leading zero is a name.
         numbered = piece.isascii() and piece.isdigit() and (piece == "0" or piece[0] != "0")
         # Nine digits exceed any number of groups.
-        group = int(piece[:9]) if numbered else pattern.names.get(piece, -1)
+        group = int(piece[:9]) if numbered else pattern.groupindex.get(piece, -1)
         if 0 <= group < len(spans) and spans[group][0] >= 0:
             yield text[slice(*spans[group])]

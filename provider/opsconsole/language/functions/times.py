@@ -10,7 +10,7 @@ from typing import Any
 from opsconsole.clock import utc_now
 from opsconsole.language.failures import EvaluationError, UnsupportedExpression
 from opsconsole.language.functions.registry import Signature
-from opsconsole.language.name_resolver import FunctionContext
+from opsconsole.language.name_resolver import NameResolver
 from opsconsole.language.numbers import int64
 from opsconsole.language.values import STRING, Value
 from opsconsole.values import UNKNOWN
@@ -81,19 +81,19 @@ def _timecmp(left: str, right: str) -> int:
     return int64((first > second) - (first < second))
 
 
-@Signature("plantimestamp", context=True)
-def _plantimestamp(context: FunctionContext) -> str:
-    return stamp(context.planned_at.astimezone(UTC))
+@Signature("plantimestamp", impure=True)
+def _plantimestamp(resolver: NameResolver) -> str:
+    return stamp(resolver.planned_at.astimezone(UTC))
 
 
-@Signature("timestamp", context=True)
-def _timestamp(context: FunctionContext) -> Any:
-    return stamp(utc_now()) if context.applying else Value(STRING, UNKNOWN)
+@Signature("timestamp", impure=True)
+def _timestamp(resolver: NameResolver) -> Any:
+    return stamp(utc_now()) if resolver.applying else Value(STRING, UNKNOWN)
 
 
-@Signature("uuid", context=True)
-def _uuid(context: FunctionContext) -> Any:
-    return str(uuid.uuid4()) if context.applying else Value(STRING, UNKNOWN)
+@Signature("uuid", impure=True)
+def _uuid(resolver: NameResolver) -> Any:
+    return str(uuid.uuid4()) if resolver.applying else Value(STRING, UNKNOWN)
 
 
 _DATE_PARTS = {
