@@ -48,7 +48,7 @@ def test_resources_of_other_providers_are_passed_over(native):
         resources += [foreign, {**foreign, "mode": "data", "type": "opsconsole_specialty"}]
     found = native.drift("terraform.tfstate", expect=0)
     assert {item["address"] for item in found.findings if item["bucket"] == "in_sync"} == {LINUX}
-    assert "1 resources of other providers are not checked" in found.told
+    assert "not checked: 1 resource of other providers" in found.told
 
 
 def test_deposed_objects_and_modules_are_checked(native):

@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable, Iterator
+from html import unescape
 from typing import Any
 
 import pytest
@@ -116,8 +117,11 @@ def test_nobody_is_there_or_answers(native, silent):
     found = native.drift(expect=1)
     assert found.addresses("unchecked") == everything(native)
     assert found.drifted == set()
-    assert "cannot be reached" in found.told
+    assert "cannot be reached" in found.told and "Hosts were read" not in found.told
     assert len(found.document["diagnostics"]) == 1
+    shown = unescape(native.run("drift", "--format", "markdown", expect=1).text)
+    assert "\nhttp://127.0.0.1:" in shown and "of base_url:" in shown
+    assert f"with {AGENT}, with {DISK}, " in shown
 
     native.settings |= {"base_url": silent, "max_retries": 0}
     native.write()

@@ -214,8 +214,8 @@ class Spinner:
 
         sent = self.count()
         seconds = time.monotonic() - self._since
-        rate = f" · {sent / seconds:,.0f}/s" if sent and seconds > 1 else ""
-        counted = f" {sent:,} requests{rate}" if sent else ""
+        rate = f" · {sent / seconds:,.0f}/s" if sent > seconds > 1 else ""
+        counted = f" {plural(sent, 'request')}{rate}" if sent else ""
         held = describe_rate_limit_wait(self.held())
         waits = f" · {held}" if held else ""
         return Text.assemble((self._text, "bold"), (counted, "cyan"), (waits, "yellow"))

@@ -164,11 +164,16 @@ def explain_unread(objects: Iterable[StateObject], *, tolerant: bool) -> tuple[D
         if item.is_unread:
             cause = item.outcome.cause
             groups.setdefault((item.outcome.reason, cause and cause.gist), []).append(item)
-    return tuple(_explain_group(group, tolerant) for group in groups.values())
+    several = len({item.stack for group in groups.values() for item in group}) > 1
+    return tuple(_explain_group(group, tolerant, several) for group in groups.values())
 
 
-def _explain_group(group: Sequence[StateObject], tolerant: bool) -> Diagnostic:
-    """Return the diagnostic of resources that were not checked for the same reason."""
+def _explain_group(group: Sequence[StateObject], tolerant: bool, several: bool) -> Diagnostic:
+    """Return the diagnostic of resources that were not checked for the same reason.
+
+    Args:
+        several: Whether the addresses name their stacks.
+    """
     is_grave = any(_is_grave(item.outcome, tolerant) for item in group)
     types = Counter(item.instance.type_name for item in group)
     counted = [plural(count, RESOURCES[type_name].title) for type_name, count in types.items()]
@@ -184,7 +189,8 @@ def _explain_group(group: Sequence[StateObject], tolerant: bool) -> Diagnostic:
     )
     # One of the diagnostics explains the cause in full; the others only refer to it.
     fullest = max(found, key=lambda item: len(item.text))
-    return replace(fullest, addresses=tuple(item.instance.address for item in group))
+    addresses = (item.instance.address if several else item.address for item in group)
+    return replace(fullest, addresses=tuple(addresses))
 
 
 def _is_grave(outcome: Outcome, tolerant: bool) -> bool:

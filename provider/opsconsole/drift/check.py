@@ -279,12 +279,12 @@ def _digest_of(base_url: str) -> str:
 
 
 def _describe_host_reads(objects: Iterable[StateObject], *, read_only: bool) -> str:
-    """Describe how hosts were read, with one sentence for each method."""
-    providers = dict.fromkeys(
-        item.provider for item in objects if item.instance.type_name == HOST.type_name
-    )
-    methods = (
-        provider.session.get(HostReader).describe(read_only=read_only)
-        for provider in filter(None, providers)
-    )
-    return " ".join(dict.fromkeys(methods))
+    """Describe how hosts were read, or why they were not, with one sentence for each method."""
+    methods: dict[str, None] = {}
+    for item in objects:
+        if item.provider is not None and item.instance.type_name == HOST.type_name:
+            reader = item.provider.session.get(HostReader)
+            # A console that gave no answer did not show how hosts are read.
+            if item.outcome.seen is not Seen.UNCHECKED or reader.operation is None:
+                methods[reader.describe(read_only=read_only)] = None
+    return " ".join(methods)

@@ -38,6 +38,7 @@ from opsconsole.state import (
     read_stored,
 )
 from opsconsole.terraform_binary import engine_of
+from opsconsole.text import plural
 from opsconsole.values import Values
 
 _EMPTY_TRIES: Final = 10
@@ -199,7 +200,7 @@ def state_objects(stack: str, state: State) -> tuple[list[StateObject], list[Dia
     if foreign:
         diagnostics.append(
             warning(
-                f"{stack}: {foreign} resources of other providers are not checked",
+                f"{stack}: not checked: {plural(foreign, 'resource')} of other providers",
                 f"`{engine_of().command} plan -refresh-only` checks them.",
             )
         )

@@ -138,7 +138,7 @@ def _sections(report: Report) -> Iterator[MarkdownSection]:
     if report.diagnostics:
         items = [
             f"- **{item.severity.value.capitalize()}:** "
-            f"{plain('. '.join(filter(None, (item.summary, ' '.join(body_of(item).split())))))}\n"
+            f"{plain('. '.join(filter(None, (item.summary, _on_one_line(body_of(item))))))}\n"
             for item in report.diagnostics
         ]
         yield MarkdownSection("\n### Messages\n\n", items, "message")
@@ -155,13 +155,21 @@ def _sections(report: Report) -> Iterator[MarkdownSection]:
         yield MarkdownSection("\n### Baseline entries to look at\n\n", notes, "problem")
 
 
+def _on_one_line(body: str) -> str:
+    """Return the body of a diagnostic on one line, with commas between its addresses."""
+    return ", ".join(" ".join(part.split()) for part in body.split("\n  "))
+
+
 def _items(rows: Sequence[Row]) -> Iterator[str]:
     """Yield resources with the same reason, which stands above the first of several."""
     if len(rows) == 1:
         yield _item(rows[0], rows[0].reason)
         return
     first, *rest = rows
-    yield f"\n{plain(first.reason[:1].upper() + first.reason[1:])}:\n\n{_item(first, '')}"
+    reason = first.reason.removesuffix(".")
+    # Reasons that begin with an address keep its spelling.
+    opening = reason if "://" in reason.partition(" ")[0] else reason[:1].upper() + reason[1:]
+    yield f"\n{plain(opening)}:\n\n{_item(first, '')}"
     yield from (_item(row, "") for row in rest)
 
 
