@@ -156,8 +156,10 @@ def _sections(report: Report) -> Iterator[MarkdownSection]:
 
 
 def _on_one_line(body: str) -> str:
-    """Return the body of a diagnostic on one line, with commas between its addresses."""
-    return ", ".join(" ".join(part.split()) for part in body.split("\n  "))
+    """Return the body of a diagnostic on one line, with its addresses in brackets."""
+    head, *places = f"\n{body}".split("\n  ")
+    text = " ".join(head.split())
+    return f"{text} ({', '.join(places)})".strip() if places else text
 
 
 def _items(rows: Sequence[Row]) -> Iterator[str]:
