@@ -72,6 +72,8 @@ def _workspaces(app: Any, blue: Backend) -> None:
     assert app.run("workspace", "show") == "blue\n"
     assert app.run("workspace", "list") == "  default\n* blue\n"
     assert app.run("state", "list") == ""
+    directory = ("--dir", "cdktf.out/stacks/only")
+    assert app.run("workspace", "list", *directory) == "  default\n* blue\n"
     assert 'There is no workspace "red"' in app.run("workspace", "select", "red", expect=1)
     assert "is selected" in app.run("workspace", "delete", "blue", expect=1)
     app.run("workspace", "select", "default")

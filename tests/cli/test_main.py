@@ -49,6 +49,13 @@ def test_output_is_utf_8_whatever_the_locale_says():
     assert not told.out.isascii()
 
 
+def failed_cleanup(cause: BaseException) -> Exception:
+    """Return the error of a cleanup that followed another error."""
+    error = KeyError("cleanup")
+    error.__context__ = cause
+    return error
+
+
 @pytest.mark.parametrize("code", [0, 1, 2])
 def test_the_commands_own_exit_code_is_kept(code, ending):
     assert ending(code) == code
@@ -68,6 +75,11 @@ def test_the_commands_own_exit_code_is_kept(code, ending):
             MemoryError(),
             "Error: Cannot use what this command needs: there is not enough memory (MemoryError).\n"
             "Give this process more memory, or split the stack, then run again.\n",
+        ),
+        (
+            failed_cleanup(OSError(errno.EMFILE, "Too many open files", "x")),
+            "Error: Cannot use x: too many files are open (Too many open files).\n"
+            "Raise the limit (`ulimit -n`), then run again.\n",
         ),
     ],
 )

@@ -181,6 +181,7 @@ def test_a_webhook_is_told_of_news_only(kind, native, world, webhook, monkeypatc
         (("--notify", f"https://hooks.example.com/{SECRET}"), "Add --since REPORT"),
         (("--since", "x.json", "--notify", f"http://hooks.example.com/{SECRET}"), "unencrypted"),
         (("--since", "x.json", "--notify", f"hooks.example.com/{SECRET}"), "is not one"),
+        (("--since", "x.json", "--notify", f"https://[{SECRET}"), "is not one"),
         (("--since", "cdk.tf.json"), "cdk.tf.json is not a drift report"),
         (("--since", "."), "cannot be read"),
         (("--since", "x.json", "--shard", "1/2"), "opsconsole drift merge"),

@@ -10,7 +10,7 @@ import pytest
 from fleet_reports import make_creation, make_report
 from opsconsole.diagnostics import warning
 from opsconsole.drift.report import BaselineProblem, Bucket, Difference, DriftReport
-from opsconsole.reconcile.plan import Plan
+from opsconsole.reconcile.plan import Action, Plan
 from opsconsole.reports import drift_report, plan_report
 from opsconsole.reports.formats import FORMATS
 from opsconsole.reports.markdown import LIMIT, MarkdownSection, code, fence, fit, plain, render
@@ -36,6 +36,8 @@ def test_the_plan_has_its_sections_gravest_first(plan: Plan) -> None:
     places = [text.index(f"### {word}") for word in words]
     assert places == sorted(places)
     assert "Archived with it, without a call: 3 resources" in text
+    assert ("### Outputs" in text) == any(item.action is not Action.NO_OP for item in plan.outputs)
+    assert "### Outputs" not in render(plan_report.to_report(replace(plan, outputs=())))
     assert "hush" not in text
 
 

@@ -36,6 +36,7 @@ def test_durations(seconds: float, text: str) -> None:
 def test_diagnostics_carry_address_and_path(failure: Any) -> None:
     told = messages.diagnostic(failure.about(HOST))
     assert told["@level"] == "error"
+    assert told["@message"] == f"Error: {failure.summary}"
     assert told["diagnostic"]["address"] == HOST
     told = messages.diagnostic(warning("w", path=("tags", 0)))
     assert told["diagnostic"]["path"] == ["tags", 0]
