@@ -3,7 +3,8 @@
 import pytest
 
 from opsconsole.diagnostics import Diagnostic, error, warning
-from opsconsole.errors import BadRequest, Problem
+from opsconsole.errors import BadRequest, Problem, Unauthorized
+from opsconsole.lifecycle.translate import diagnose
 from opsconsole.reconcile.plan import Plan
 from opsconsole.reports import markdown, plan_report, terminal
 from opsconsole.reports.html import page
@@ -64,3 +65,14 @@ def test_what_the_user_is_told_beside_the_answer_keeps_messages_apart() -> None:
     cause = BadRequest(Problem(400, "BAD", "no"), "POST /hosts").cause
     told = [error("Cannot", f"agent {n}", cause=cause).about(f"host.h{n}") for n in range(FEWEST)]
     assert dedupe_diagnostics(told) == told
+
+
+def test_refused_credentials_are_explained_once() -> None:
+    told = []
+    for number, kind in enumerate(("host", "agent", "specialty", "agent")):
+        problem = Unauthorized(Problem(401, "UNAUTHORIZED", "no such key"), f"GET /{kind}s")
+        problem.explained = number != 2
+        told += [item.about(f"{kind}.x{number}") for item in diagnose(problem, f"read {kind}")]
+    [shown] = dedupe_diagnostics(told)
+    assert shown.summary == "Cannot read specialty (and 3 more like it)"
+    assert "no such key" in shown.text and len(shown.addresses) == 4

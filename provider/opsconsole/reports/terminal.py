@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from opsconsole.diagnostics import Diagnostic, Severity
+from opsconsole.errors import ProblemKind
 from opsconsole.reports.value_diff import lines_of_value
 from opsconsole.text import (
     PLAIN,
@@ -40,7 +41,7 @@ _NAMED = 10
 def dedupe_diagnostics(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Return diagnostics, merging those that differ only in their resources.
 
-    The first of a group stands for the group, with the addresses of all.
+    The first of a group with an answer of the console stands for the group, with all addresses.
     """
     groups: dict[tuple[object, ...], list[Diagnostic]] = {}
     for item in diagnostics:
@@ -50,7 +51,7 @@ def dedupe_diagnostics(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
         if len(group) < FEWEST:
             found += group
             continue
-        first = group[0]
+        first = max(group, key=lambda item: bool(item.cause and item.cause.text))
         addresses = dict.fromkeys(address for item in group for address in item.addresses)
         summary = f"{first.summary} (and {len(group) - 1:,} more like it)"
         found.append(replace(first, summary=summary, addresses=tuple(addresses)))
@@ -62,6 +63,9 @@ def _alike(item: Diagnostic) -> tuple[object, ...]:
     if not item.addresses or not item.text:
         # Such a diagnostic only has its summary, and a merged group shows only the first summary.
         return (id(item),)
+    if item.cause and item.cause.kind is ProblemKind.UNAUTHORIZED:
+        # One of them has the console's answer; no call was made for the others.
+        return (item.severity, item.cause.kind)
     cause = (*item.cause.gist, item.cause.operation) if item.cause else ()
     return (item.severity, item.path, item.detail, cause)
 
