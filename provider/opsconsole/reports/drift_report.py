@@ -200,7 +200,7 @@ def _facts(report: DriftReport, stacks: list[str]) -> Iterator[tuple[str, str]]:
     if coverage := coverage_text(report):
         yield ("Coverage", coverage)
     sent = f"{sum(report.calls.values()):,}"
-    yield ("Requests", f"{sent}, nothing but GET" if report.read_only else sent)
+    yield ("Requests", f"{sent} (GET only)" if report.read_only else sent)
     yield ("Took", f"{report.seconds:.1f} s")
 
 

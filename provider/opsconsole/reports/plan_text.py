@@ -72,7 +72,7 @@ def fits(plan: Plan, rows: int) -> bool:
 
 def _unsettled_text(plan: Plan, pen: Pen) -> str:
     what = plural(len(plan.unsettled), "creation")
-    said = f"The outcome of {what} is not known, so this is not complete whatever is applied."
+    said = f"The outcome of {what} is not known. Until it is settled, no apply is complete."
     return pen.paint(said, "bold", "yellow") + "\n"
 
 
@@ -145,7 +145,7 @@ def _changes(plan: Plan, pen: Pen, compact: bool) -> str:
     ]
     if named:
         bodies += _brief(named, blocks, pen)
-        bodies += [pen.paint("--full shows every attribute of what is only named here.", "dim"), ""]
+        bodies += [pen.paint("Run with --full to see every attribute.", "dim"), ""]
     intro = "Actions are marked with these symbols:\n" + "\n".join(legend) if legend else ""
     opening = "These actions will be performed:"
     if has_error(plan.diagnostics):
@@ -265,8 +265,8 @@ def _drift(plan: Plan, pen: Pen) -> str:
     lines = [
         f"{pen.paint('Note:', 'bold', 'cyan')} {pen.bold('The console differs from state')}",
         "",
-        "Others changed or deleted this on the console since the last apply, or the console keeps",
-        "other values than were declared. It may be the reason for some of what is planned:",
+        "Objects were changed or deleted outside of this program since the last apply, or the",
+        "console keeps other values than were declared. Some planned changes may follow from this:",
         "",
     ]
     for drift in sorted(plan.drift, key=lambda item: natural_order(item.address)):
