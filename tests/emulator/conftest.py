@@ -91,25 +91,23 @@ def served(running: Emulator) -> Emulator:
     return running
 
 
-class Caller:
-    """Speaks HTTP to an emulator, a connection for each call."""
-
-    def __call__(
-        self, emulator: Emulator, method: str, path: str, body: Any = None
-    ) -> tuple[int, dict[str, str], bytes]:
-        connection = http.client.HTTPConnection(urlsplit(emulator.base_url).netloc, timeout=300)
-        try:
-            headers = {"Authorization": f"Bearer {emulator.api_key}"}
-            content = None if body is None else json.dumps(body)
-            connection.request(method, path, content, headers)
-            answer = connection.getresponse()
-            names = {name.lower(): value for name, value in answer.getheaders()}
-            return answer.status, names, answer.read()
-        finally:
-            connection.close()
+def call_over_http(
+    emulator: Emulator, method: str, path: str, body: Any = None
+) -> tuple[int, dict[str, str], bytes]:
+    """Send a request to an emulator, on a connection of its own."""
+    connection = http.client.HTTPConnection(urlsplit(emulator.base_url).netloc, timeout=300)
+    try:
+        headers = {"Authorization": f"Bearer {emulator.api_key}"}
+        content = None if body is None else json.dumps(body)
+        connection.request(method, path, content, headers)
+        answer = connection.getresponse()
+        names = {name.lower(): value for name, value in answer.getheaders()}
+        return answer.status, names, answer.read()
+    finally:
+        connection.close()
 
 
 @pytest.fixture
-def call() -> Caller:
+def call() -> Callable[..., tuple[int, dict[str, str], bytes]]:
     """Return a way to call a running emulator."""
-    return Caller()
+    return call_over_http

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 WAYS = ("With cdktf or cdktn", "With Terraform alone", "With neither")
 EXTRAS = {
-    "emulator": ("uvicorn", "opsconsole emulator --seconds 0"),
+    "emulator": ("starlette", "opsconsole emulator --seconds 0"),
     "prometheus": ("prometheus_client", "opsconsole drift --format prometheus"),
     "terraform": ("google", "opsconsole provider install --plugin-dir mirror"),
 }

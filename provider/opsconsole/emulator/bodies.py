@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
@@ -101,57 +101,30 @@ class Bodies:
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
+        host = _settable("host")
+        for name in profile.strings_to_255:
+            host[name] = _bound_length(str, 1, 255)
+        for name in profile.array_bounds.keys() & host.keys():
+            host[name] = _bound_length(host[name], 0, profile.array_bounds[name])
+        self.host_row = self._model(host, nulls=True)
+        update = {name: kind for name, kind in host.items() if name not in ONLY_AT_CREATION}
+        if profile.connect_fields == "refused":
+            update |= dict.fromkeys(CONNECT_FIELDS, Fixed)
+        self.host_update = self._model(update)
+        agent = {**_settable("agent"), "plugin_ids": Strings}
+        for name in profile.agent_at_least_1:
+            agent[name] = NonEmpty
+        agent[profile.agent_1_to_100] = _bound_length(str, 1, 100)
+        # In a creation, null means the same as an absent field.
+        self.agent_create = self._model(agent, nulls=True)
+        self.agent_update = self._model(agent)
+        self.attachment = self._model({"plugin_id": NonEmpty})
 
     def _model(self, kinds: Mapping[str, Any], *, nulls: bool | None = None) -> type[BaseModel]:
         """Return a model; `nulls`: whether null is allowed, by default as the profile says."""
         if nulls is None:
             nulls = self._profile.nulls == "clear"
         return _model_of(tuple(kinds.items()), self._profile.unknown_fields, nulls=nulls)
-
-    @cached_property
-    def _host(self) -> dict[str, Any]:
-        kinds = _settable("host")
-        for name in self._profile.strings_to_255:
-            kinds[name] = _bound_length(str, 1, 255)
-        for name, most in self._profile.array_bounds.items():
-            kinds[name] = _bound_length(kinds[name], 0, most)
-        return kinds
-
-    @cached_property
-    def host_row(self) -> type[BaseModel]:
-        """A row of the bulk import."""
-        return self._model(self._host, nulls=True)
-
-    @cached_property
-    def host_update(self) -> type[BaseModel]:
-        """The update of a host, without the fields that only a creation sets."""
-        kinds = {name: kind for name, kind in self._host.items() if name not in ONLY_AT_CREATION}
-        if self._profile.connect_fields == "refused":
-            kinds |= dict.fromkeys(CONNECT_FIELDS, Fixed)
-        return self._model(kinds)
-
-    @cached_property
-    def _agent(self) -> dict[str, Any]:
-        kinds = {**_settable("agent"), "plugin_ids": Strings}
-        for name in self._profile.agent_at_least_1:
-            kinds[name] = NonEmpty
-        kinds[self._profile.agent_1_to_100] = _bound_length(str, 1, 100)
-        return kinds
-
-    @cached_property
-    def agent_create(self) -> type[BaseModel]:
-        """The creation of an agent; null means the same as an absent field."""
-        return self._model(self._agent, nulls=True)
-
-    @cached_property
-    def agent_update(self) -> type[BaseModel]:
-        """The update of an agent."""
-        return self._model(self._agent)
-
-    @cached_property
-    def attachment(self) -> type[BaseModel]:
-        """The plugin to attach."""
-        return self._model({"plugin_id": NonEmpty})
 
     def of(self, kind: str, *, nulls: bool | None = None) -> type[BaseModel]:
         """The fields of a kind of object, bounded by their types alone."""

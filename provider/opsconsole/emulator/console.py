@@ -126,7 +126,7 @@ class EmulatedConsole:
 
 
 Rule: TypeAlias = Callable[[EmulatedConsole, ConsoleRequest], Answer]
-"""What an operation does."""
+"""Carries out an operation."""
 
 
 def _caller(rows: list[Row]) -> Caller:

@@ -34,7 +34,7 @@ class Call:
         flags: The flags in their order. A switch is `true` or `false`.
         foreign: What only Terraform or OpenTofu knows: the first unknown global option, verb or
             flag; otherwise empty.
-        mistake: What is wrong with the flags, unless Terraform accepts it. There are no flags and
+        mistake: The mistake in the flags, unless Terraform accepts them. There are no flags and
             operands then.
     """
 
