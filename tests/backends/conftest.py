@@ -69,7 +69,7 @@ def terraform_at(
 
     def make(place: Place, **inputs: str) -> Terraform:
         folder = tmp_path_factory.mktemp("terraform")
-        environment = quiet_environment(folder, Path(os.devnull), Path(os.devnull))
+        environment = quiet_environment(folder, Path(os.devnull))
         made = Terraform(terraform_binary, folder, {**environment, **place.environment})
         program: Mapping[str, Any] = {
             "terraform": {"backend": {place.kind: place.block}},

@@ -85,8 +85,8 @@ class TerraformData(Terraform):
 
 @pytest.fixture
 def terraform(terraform_binary: Path, tmp_path: Path) -> TerraformData:
-    nothing = Path(os.devnull)
-    return TerraformData(terraform_binary, tmp_path, quiet_environment(tmp_path, nothing, nothing))
+    environment = quiet_environment(tmp_path, Path(os.devnull))
+    return TerraformData(terraform_binary, tmp_path, environment)
 
 
 @pytest.fixture

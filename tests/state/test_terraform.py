@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from subprocess import Popen
 from typing import Any
@@ -26,7 +27,7 @@ OUTPUT = {"out": {"value": ["${terraform_data.one.id}"], "sensitive": True}}
 
 
 def shown(terraform: Any) -> Any:
-    found = terraform.show_json()
+    found = json.loads(terraform.run("show", "-json").out)
     found.pop("terraform_version", None)
     return found
 
