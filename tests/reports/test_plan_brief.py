@@ -28,7 +28,7 @@ def test_creations_are_counted_and_named_without_attributes() -> None:
     text = short(creations(["db", "web"]))
     assert f"  + 2 {HOST} will be created\n      db, web\n" in text
     assert " = " not in text
-    assert "--full shows every attribute" in text
+    assert "Run with --full to see every attribute" in text
     assert "--full" not in plan_text.render(creations(["db", "web"]))
 
 
