@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -155,17 +154,12 @@ def _as_text(value: Any) -> Any:
 
 
 @pytest.fixture
-def terraform() -> Callable[..., subprocess.CompletedProcess[str]]:
+def terraform(terraform_binary: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run the terraform binary in a directory; a failing command fails the test."""
-    binary = shutil.which("terraform")
-    if binary is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("the terraform binary is missing")
-        pytest.skip("the terraform binary is missing")
 
     def run(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         result = subprocess.run(
-            [binary, *arguments],
+            [terraform_binary, *arguments],
             cwd=directory,
             env={
                 **{k: v for k, v in os.environ.items() if not k.startswith("TF_")},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +49,19 @@ def _document() -> dict[str, Any]:
     }
 
 
-def _native(
-    directory: Path, arguments: list[tuple[str, str]], environment: dict[str, str] | None = None
-) -> dict[str, Any]:
+Arguments = Sequence[tuple[str, str]]
+
+
+def _resolve(directory: Path, arguments: Arguments = (), **environment: str) -> dict[str, Any]:
     program = load_directory(directory, resources)
-    values = resolve_variables(
-        program, directory=directory, environment=environment or {}, arguments=arguments
+    return resolve_variables(
+        program, directory=directory, environment=environment, arguments=arguments
     )
+
+
+def _native(directory: Path, arguments: Arguments = (), **environment: str) -> dict[str, Any]:
+    program = load_directory(directory, resources)
+    values = _resolve(directory, arguments, **environment)
     found = Evaluator(program, values, lambda address: None, applying=True).outputs()
     return {name: [type_to_json(item.type), item.value] for name, item in found.items()}
 
@@ -63,7 +69,7 @@ def _native(
 def _judged(
     directory: Path,
     terraform: Callable[..., subprocess.CompletedProcess[str]],
-    arguments: list[tuple[str, str]],
+    arguments: Arguments,
 ) -> dict[str, Any]:
     flags = [f"-{kind}={text}" for kind, text in arguments]
     terraform(directory, "apply", "-auto-approve", "-no-color", *flags)
@@ -76,7 +82,7 @@ def test_defaults_are_converted_as_terraform_does(
     write_program: Callable[..., Path], terraform: Callable[..., Any]
 ) -> None:
     directory = write_program(_document())
-    native = _native(directory, [])
+    native = _native(directory)
     judged = _judged(directory, terraform, [])
     native["untyped"][0] = judged["untyped"][0]  # the type of a null is not kept
     native["object"][0] = judged["object"][0]
@@ -108,7 +114,7 @@ def test_sources_win_in_terraforms_order(
         ("var", 'nested={k = {name = "n", tags = ["q"]}}'),
         ("var", "untyped=[1]"),
     ]
-    native = _native(directory, arguments, {"TF_VAR_number": "9", "TF_VAR_any_list": "[5]"})
+    native = _native(directory, arguments, TF_VAR_number="9", TF_VAR_any_list="[5]")
     judged = _judged(directory, terraform, arguments)
     native["object"][0] = judged["object"][0]
     assert native == judged
@@ -119,13 +125,13 @@ def test_sources_win_in_terraforms_order(
 
 def test_the_environment_is_read_by_type(write_program: Callable[..., Path]) -> None:
     directory = write_program(_document())
-    environment = {
-        "TF_VAR_string": "[1]",
-        "TF_VAR_numbers": '[1, "2"]',
-        "TF_VAR_map": "{a = 1}",
-        "TF_VAR_unheard_of": "x",
-    }
-    values = _native(directory, [], environment)
+    values = _native(
+        directory,
+        TF_VAR_string="[1]",
+        TF_VAR_numbers='[1, "2"]',
+        TF_VAR_map="{a = 1}",
+        TF_VAR_unheard_of="x",
+    )
     assert values["string"][1] == "[1]"
     assert values["numbers"][1] == [1, 2]
     assert values["map"][1] == {"a": 1}
@@ -135,11 +141,7 @@ def test_sensitive_and_ephemeral_values_are_marked(write_program: Callable[..., 
     directory = write_program(
         {"variable": {"key": {"sensitive": True, "ephemeral": True}, "none": {"nullable": True}}}
     )
-    values = resolve_variables(
-        load_directory(directory, resources),
-        directory=directory,
-        environment={"TF_VAR_key": "svc_ak_secret", "TF_VAR_none": ""},
-    )
+    values = _resolve(directory, TF_VAR_key="svc_ak_secret", TF_VAR_none="")
     assert values["key"].marks == {"sensitive", "ephemeral"}
     assert "svc_ak_secret" not in repr(values["key"])
 
@@ -164,12 +166,7 @@ def test_values_that_do_not_fit_are_refused(
 ) -> None:
     directory = write_program({"variable": {"v": variable}})
     with pytest.raises(UserError, match=message):
-        resolve_variables(
-            load_directory(directory, resources),
-            directory=directory,
-            environment={},
-            arguments=arguments,
-        )
+        _resolve(directory, arguments)
 
 
 @pytest.mark.parametrize(
@@ -187,4 +184,4 @@ def test_a_bad_tfvars_file_is_reported(
     directory = write_program({"variable": {"v": {}}})
     (directory / "terraform.tfvars").write_text(text)
     with pytest.raises(UserError, match=message):
-        resolve_variables(load_directory(directory, resources), directory=directory, environment={})
+        _resolve(directory)

@@ -419,8 +419,8 @@ def block_address(steps: tuple[str | int, ...]) -> str | None:
 _PROPERTIES: Final = {"path": ("module", "root", "cwd"), "terraform": ("workspace",)}
 """The properties of the running engine that expressions may use, by the root of their names."""
 
-ROOTS: Final = frozenset(("var", "local", "each", "count", "self", "data", *_PROPERTIES))
-"""The first parts of names that do not refer to resources."""
+NEVER_BLOCKS: Final = frozenset(("var", "local", "each", "count", "self", *_PROPERTIES))
+"""The first parts of names that refer to no block."""
 
 
 def is_foreign(reference: Reference) -> bool:
@@ -434,7 +434,7 @@ def is_foreign(reference: Reference) -> bool:
     if root in _PROPERTIES:
         return rest[0] not in _PROPERTIES[root]
     # A resource type always contains an underscore.
-    return root not in ROOTS and "_" not in root
+    return root not in (*NEVER_BLOCKS, "data") and "_" not in root
 
 
 def foreign_name_error(reference: Reference, where: str) -> OnlyTerraform:
